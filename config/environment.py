@@ -1,0 +1,65 @@
+"""Reading the process environment: every variable is declared once, with its default and what it is for.
+
+A wrong value does not stop the import of the settings: it is kept in `problems`, which the system checks report as errors
+with a sentence of advice, all of them at once.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    default: str
+    purpose: str
+
+
+@dataclass
+class Environment:
+    values: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    variables: list[Variable] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def read(self, name: str, default: str, purpose: str, parse: Callable[[str], Any] = str) -> Any:
+        """The variable `name`, parsed; its default where it is not set, is empty or does not parse."""
+        self.variables.append(Variable(name, default, purpose))
+        given = self.values.get(name, "").strip()
+        if given:
+            try:
+                return parse(given)
+            except ValueError as error:
+                # The value itself is not repeated: it may be a secret, put under the wrong name.
+                self.problems.append(f"{name} is not valid: {error}. {purpose}")
+        return parse(default) if default else None
+
+
+def boolean(text: str) -> bool:
+    if text.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if text.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("write on or off")
+
+
+def number(*, minimum: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < minimum:
+            raise ValueError(f"write a whole number, {minimum} or more")
+        return int(text)
+
+    return parse
+
+
+def domain(text: str) -> str:
+    """A domain name without a port, in lower case and in ASCII (RFC 1035: at most 253 characters)."""
+    name = text.lower().rstrip(".")
+    labels = name.split(".")
+    if len(name) > 253 or not all(
+        0 < len(label) <= 63 and label.replace("-", "a").isascii() and label.replace("-", "a").isalnum()
+        for label in labels
+    ):
+        raise ValueError("write a domain name such as example.com, without a port")
+    return name

@@ -1,0 +1,156 @@
+"""One settings file, driven by the environment. `README.md` lists the variables; a test compares the two."""
+
+from pathlib import Path
+
+import dj_database_url
+
+from config.environment import Environment, boolean, domain, number
+
+
+def _database(url: str) -> dict:
+    try:
+        parsed = dj_database_url.parse(url)
+    except (dj_database_url.UnknownSchemeError, dj_database_url.ParseError) as error:
+        # Its words would repeat the address, and with it the password.
+        raise ValueError("write an address such as postgresql://user:password@host:5432/name") from error
+    if parsed.get("ENGINE") != "django.db.backends.postgresql":
+        raise ValueError("PostgreSQL is the only storage; the address starts with postgresql://")
+    return parsed
+
+
+ENVIRONMENT = Environment()
+_read = ENVIRONMENT.read
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# The three that production cannot do without; `accounts.checks` reports the ones that are missing.
+SECRET_KEY = _read("SECRET_KEY", "", "The key that signs and authenticates; 50 random characters or more.")
+BASE_DOMAIN = _read("BASE_DOMAIN", "localhost", "The domain under which every account has its address.", domain)
+_database_settings = _read(
+    "DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", _database
+)
+
+HTTPS = _read("HTTPS", "on", "Whether people and clients reach the service by https.", boolean)
+TRUST_PROXY = _read(
+    "TRUST_PROXY",
+    "off",
+    "Whether a proxy in front sets X-Forwarded-For and X-Forwarded-Proto; without one, clients could forge them.",
+    boolean,
+)
+LOG_LEVEL = _read(
+    "LOG_LEVEL",
+    "INFO",
+    "The lowest level logged: DEBUG, INFO, WARNING or ERROR.",
+    lambda text: (
+        {level: level for level in ("DEBUG", "INFO", "WARNING", "ERROR")}.get(text.upper())
+        or (_ for _ in ()).throw(ValueError("write DEBUG, INFO, WARNING or ERROR"))
+    ),
+)
+STATEMENT_TIMEOUT = _read(
+    "STATEMENT_TIMEOUT", "15", "After how many seconds the database gives up a statement.", number(minimum=1)
+)
+
+DEBUG = False
+
+# Hosts are checked against the database, and before anything else, by AccountMiddleware; a system check holds it first.
+ALLOWED_HOSTS = ["*"]
+
+# Set by `make run` alone: the prefix of the account that localhost and 127.0.0.1 stand for.
+LOCAL_ACCOUNT = ENVIRONMENT.values.get("LOCAL_ACCOUNT")
+
+INSTALLED_APPS = [
+    "rest_framework",
+    "accounts",
+    "forum",
+    "crm",
+]
+
+MIDDLEWARE = [
+    "accounts.middleware.AccountMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+TEMPLATES = []
+
+DATABASES = {
+    "default": {
+        **(_database_settings or {"ENGINE": "django.db.backends.postgresql"}),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            **(_database_settings or {}).get("OPTIONS", {}),
+            "connect_timeout": 5,
+            "application_name": "rostrum",
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s",
+            # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
+            "server_side_binding": True,
+        },
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "accounts.User"
+PASSWORD_HASHERS = ["accounts.passwords.Argon2idPasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("login", "email", "name")},
+    },
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("pl", "Polski")]
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+STATIC_URL = "/static/"
+
+# A body of more is refused before it is read (decisions, section 5).
+MAX_BODY_BYTES = 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
+# HSTS for subdomains and browsers' preload lists are promises about whole domains, and a forum may live on a customer's.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+X_FRAME_OPTIONS = "DENY"
+
+REST_FRAMEWORK = {
+    "EXCEPTION_HANDLER": "accounts.errors.handle",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.negotiation.SuffixDecides",
+    "DEFAULT_METADATA_CLASS": None,
+    "UNAUTHENTICATED_USER": None,
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.Authenticated"],
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": "accounts.logs.RedactingFormatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "loggers": {
+        # The handlers that Django gives these would write past the redaction, or send mail.
+        "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        # Every refusal is in the access log already.
+        "django.request": {"level": "ERROR"},
+    },
+}
