@@ -1,0 +1,83 @@
+"""Who asks: HTTP Basic for generation A, an api_token for generation B.
+
+Both read the user and the account in one statement and put the account on the request, so that whatever is decided is
+decided on what the database says now.
+"""
+
+import base64
+import binascii
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from accounts import passwords
+from accounts.models import Account, APIToken, User
+from accounts.text import is_carriable
+
+
+def admit(request: Request, user: User, account: Account) -> None:
+    request._request.account = account
+    # For the access log: who, by numbers, not by names.
+    request.META["rostrum.user"] = f"{account.prefix}#{user.id}"
+
+
+class Basic(BaseAuthentication):
+    """Login, or e-mail, and password (RFC 7617)."""
+
+    def authenticate(self, request: Request):
+        scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != "basic":
+            return None
+        try:
+            raw = base64.b64decode(encoded.strip(), validate=True)
+        except (binascii.Error, ValueError):
+            raise AuthenticationFailed from None
+        try:
+            name, colon, password = raw.decode().partition(":")
+        except UnicodeDecodeError:
+            # What browsers and older libraries send.
+            name, colon, password = raw.decode("latin-1").partition(":")
+
+        user = None
+        if colon and 0 < len(name) <= 255 and is_carriable(name):
+            users = User.objects.filter(account_id=request._request.address.account_id)
+            user = users.known_as(name).select_related("account").first()
+        if not passwords.is_right(user, password):
+            raise AuthenticationFailed
+        admit(request, user, user.account)
+        return user, None
+
+    def authenticate_header(self, request: Request) -> str:
+        realm = request._request.address.forum_name.encode("ascii", "replace").decode()
+        realm = realm.replace("\\", "\\\\").replace('"', '\\"')
+        return f'Basic realm="{realm}", charset="UTF-8"'
+
+
+class Token(BaseAuthentication):
+    """An api_token: in the JSON body, in the query, or in an Authorization header; if in several, the same in each."""
+
+    def authenticate(self, request: Request):
+        given = []
+        scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() in {"bearer", "token"}:
+            given.append(value.strip())
+        given += request.query_params.getlist("api_token")
+        if isinstance(request.data, dict) and request.data.get("api_token") is not None:
+            given.append(request.data["api_token"])
+        if not given:
+            return None
+
+        token = given[0]
+        if not isinstance(token, str) or len(token) > APIToken.MAX_LENGTH or any(other != token for other in given):
+            raise AuthenticationFailed
+        row = APIToken.objects.holding(token)
+        address = request._request.address
+        if row is None or not (address.token_decides or row.account_id == address.account_id):
+            raise AuthenticationFailed
+        row.touch()
+        admit(request, row.user, row.account)
+        return row.user, row
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="account"'

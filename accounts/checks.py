@@ -1,0 +1,33 @@
+"""Settings that are missing or wrong are errors with a sentence of advice, all of them at once."""
+
+from django.conf import settings
+from django.core.checks import Error, register
+
+
+@register()
+def configuration(app_configs, **kwargs) -> list[Error]:
+    found = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
+    given = settings.ENVIRONMENT.values
+    for name, advice in {
+        "SECRET_KEY": "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
+        "DATABASE_URL": "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name",
+    }.items():
+        if not given.get(name, "").strip():
+            found.append(Error(f"{name} is not set.", hint=advice, id="rostrum.E002"))
+    if 0 < len(given.get("SECRET_KEY", "").strip()) < 32:
+        found.append(
+            Error(
+                "SECRET_KEY is shorter than 32 characters.", hint="Use 50 random characters or more.", id="rostrum.E003"
+            )
+        )
+    if settings.MIDDLEWARE[0] != "accounts.middleware.AccountMiddleware":
+        found.append(Error("AccountMiddleware must come first: it is what checks the Host header.", id="rostrum.E004"))
+    if settings.HTTPS and given.get("BASE_DOMAIN", "").strip() in ("", "localhost"):
+        found.append(
+            Error(
+                "BASE_DOMAIN is not set, and people reach the service by https.",
+                hint="Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop.",
+                id="rostrum.E005",
+            )
+        )
+    return found

@@ -1,0 +1,317 @@
+"""Fields of the wire, for both generations: what is accepted for a value, and the words of a refusal.
+
+A message goes on from the field's name ("Title can't be blank"). Numbers are taken for texts, numeric texts for numbers, a
+blank text for no number, date or id; a list or an object where a scalar belongs never is (decisions, section 4).
+"""
+
+import re
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import NoReturn
+
+from django.db import connection
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+from rest_framework.exceptions import ValidationError
+from rest_framework.fields import Field
+
+from accounts.models import User
+from accounts.tenancy import fold
+from accounts.text import is_carriable
+
+MISSING = "can't be blank"
+NAME_LENGTH = 255
+TEXT_LENGTH = 65_536
+BIGGEST_INTEGER = 2**63 - 1
+# Who may be made responsible for something.
+TEAM = {"role__in": User.TEAM, "is_active": True}
+
+
+class WireField(Field):
+    """A value and its rules. `column` says where it is kept, when that has another name."""
+
+    default_error_messages = {"required": MISSING, "null": MISSING, "scalar": "must be a single value"}
+
+    def __init__(self, **kwargs):
+        required = kwargs.setdefault("required", False)
+        if not kwargs.get("read_only"):
+            kwargs.setdefault("allow_null", not required)
+        else:
+            kwargs.pop("required")
+        super().__init__(**kwargs)
+
+    def to_representation(self, value):
+        return value
+
+    def refuse(self, messages: list[str]) -> NoReturn:
+        """Several faults of the one field."""
+        raise ValidationError(messages)
+
+
+class Scalar(WireField):
+    blank_is_null = True
+
+    def run_validation(self, data):
+        if isinstance(data, str) and self.blank_is_null and not data.strip():
+            data = None
+        if isinstance(data, dict | list):
+            self.fail("scalar")
+        return super().run_validation(data)
+
+
+class Text(Scalar):
+    """Text that XML 1.0 can carry, of at most `max_length` characters. Where it is required it is not blank either."""
+
+    blank_is_null = False
+    default_error_messages = {
+        "characters": "has a character that can't be used (a control character or half of a surrogate pair)",
+        "too_long": "is too long (maximum is {max_length} characters)",
+        "boolean": "must be a text",
+        "form": "is not valid",
+    }
+
+    def __init__(
+        self, *, max_length: int = NAME_LENGTH, blank: bool | None = None, pattern: str | None = None, **kwargs
+    ):
+        super().__init__(**kwargs)
+        self.max_length = max_length
+        self.blank = not kwargs.get("required") if blank is None else blank
+        self.pattern = pattern
+
+    def to_internal_value(self, data) -> str:
+        if isinstance(data, bool):
+            self.fail("boolean")
+        text = data if isinstance(data, str) else str(data)
+        if not is_carriable(text):
+            self.fail("characters")
+        if not self.blank and not text.strip():
+            self.fail("null")
+        if len(text) > self.max_length:
+            self.fail("too_long", max_length=self.max_length)
+        if self.pattern and not re.fullmatch(self.pattern, text):
+            self.fail("form")
+        return text
+
+
+def long_text(**kwargs) -> Text:
+    return Text(max_length=TEXT_LENGTH, **kwargs)
+
+
+class Email(Text):
+    """An address that mail can be sent to: users have one."""
+
+    default_error_messages = {"form": "is not an e-mail address"}
+
+    def __init__(self, **kwargs):
+        super().__init__(pattern=r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*", **kwargs)
+
+
+class Choice(Scalar):
+    default_error_messages = {"choice": "is not one of {choices}"}
+
+    def __init__(self, choices, **kwargs):
+        super().__init__(**kwargs)
+        self.choices = list(choices)
+
+    def to_internal_value(self, data) -> str:
+        if data not in self.choices:
+            self.fail("choice", choices=", ".join(self.choices))
+        return str(data)
+
+
+class Integer(Scalar):
+    default_error_messages = {"number": "is not a whole number", "range": "must be between {low} and {high}"}
+
+    def __init__(self, *, low: int = -BIGGEST_INTEGER, high: int = BIGGEST_INTEGER, **kwargs):
+        super().__init__(**kwargs)
+        self.low, self.high = low, high
+
+    def to_internal_value(self, data) -> int:
+        if isinstance(data, bool):
+            self.fail("number")
+        number = to_decimal(data)
+        # The exponent is looked at before anything is made of it: 1e999999999 has a billion digits.
+        if number is None or number.adjusted() > 20 or number != number.to_integral_value():
+            self.fail("number")
+        if not self.low <= number <= self.high:
+            self.fail("range", low=self.low, high=self.high)
+        return int(number)
+
+
+class Exact(Scalar):
+    """A decimal number, exact: at most 14 digits before and 6 after the point."""
+
+    DIGITS, PLACES = 14, 6
+    default_error_messages = {
+        "number": "is not a number",
+        "range": "must have at most {digits} digits before the decimal point",
+        "places": "must have at most {places} decimal places",
+    }
+
+    def to_internal_value(self, data) -> Decimal:
+        number = None if isinstance(data, bool) else to_decimal(data)
+        if number is None:
+            self.fail("number")
+        if number and number.adjusted() >= self.DIGITS:
+            self.fail("range", digits=self.DIGITS)
+        if (number and number.adjusted() < -self.PLACES) or number != round(number, self.PLACES):
+            self.fail("places", places=self.PLACES)
+        return number
+
+
+def to_decimal(data) -> Decimal | None:
+    """A finite number, or the text of one, without rounding; None if it is neither."""
+    try:
+        text = data.strip() if isinstance(data, str) else data
+        if isinstance(text, str) and ("_" in text or not text.isascii()):
+            return None
+        number = Decimal(text)
+    except (InvalidOperation, TypeError, ValueError):
+        return None
+    return number if number.is_finite() else None
+
+
+class Boolean(Scalar):
+    default_error_messages = {"boolean": "is not true or false"}
+
+    WORDS = {"true": True, "1": True, "yes": True, "on": True, "t": True, "false": False, "0": False, "no": False}
+    WORDS |= {"off": False, "f": False}
+
+    def to_internal_value(self, data) -> bool:
+        if isinstance(data, bool):
+            return data
+        value = self.WORDS.get(str(data).strip().lower())
+        if value is None:
+            self.fail("boolean")
+        return value
+
+
+class Time(Scalar):
+    """A time (ISO 8601); without an offset it is in the account's time zone."""
+
+    default_error_messages = {"time": "is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"}
+
+    def to_internal_value(self, data) -> datetime:
+        text = data.strip() if isinstance(data, str) else ""
+        try:
+            moment = parse_datetime(text)
+            if moment is None and (day := parse_date(text)) is not None:
+                moment = datetime.combine(day, datetime.min.time())
+            if moment is not None and moment.tzinfo is None:
+                moment = timezone.make_aware(moment, self.context["account"].zone)
+        except (ValueError, OverflowError):
+            moment = None
+        # At either end of the calendar another time zone could be in a year that there is not.
+        if moment is None or not 1 < moment.year < 9999:
+            self.fail("time")
+        return moment
+
+
+class Day(Scalar):
+    default_error_messages = {"date": "is not a date (ISO 8601, such as 2009-01-26)"}
+
+    def to_internal_value(self, data) -> date:
+        try:
+            day = parse_date(data.strip()[:10]) if isinstance(data, str) else None
+        except ValueError:
+            day = None
+        if day is None:
+            self.fail("date")
+        return day
+
+
+def shared_lock(rows) -> list[int]:
+    """The ids of these rows, which nobody can move to the trash before the transaction ends (SELECT … FOR SHARE)."""
+    sql, parameters = rows.order_by("id").values_list("id", flat=True).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(f"{sql} FOR SHARE", parameters)
+        return [row[0] for row in cursor.fetchall()]
+
+
+class Related(Integer):
+    """The id of something of the same account, which is not in the trash.
+
+    It is looked up through the account, and held until the transaction ends if it could go to the trash meanwhile.
+    """
+
+    default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
+
+    def __init__(self, things: str, **only):
+        self.things = things
+        self.only = only
+        super().__init__(low=1)
+
+    def to_internal_value(self, data) -> int:
+        number = super().to_internal_value(data)
+        rows = getattr(self.context["account"], self.things).filter(id=number, **self.only)
+        if not (shared_lock(rows.live()) if hasattr(rows, "live") else rows.exists()):
+            self.fail("missing")
+        return number
+
+
+class RelatedList(WireField):
+    """Ids of things of the same account, each once."""
+
+    default_error_messages = {
+        "list": "must be a list of ids",
+        "too_many": "has too many ids (maximum is {most})",
+        "missing": "{ids} can't be found",
+    }
+    MOST = 1000
+
+    def __init__(self, things: str, **kwargs):
+        self.things = things
+        super().__init__(**kwargs)
+
+    def run_validation(self, data):
+        return super().run_validation([] if data in (None, "") else data)
+
+    def to_internal_value(self, data) -> list[int]:
+        if not isinstance(data, list):
+            self.fail("list")
+        if len(data) > self.MOST:
+            self.fail("too_many", most=self.MOST)
+        wanted = []
+        for item in data:
+            number = None if isinstance(item, bool | list | dict) else to_decimal(item)
+            if number is None or number.adjusted() > 18 or number != number.to_integral_value():
+                self.fail("list")
+            wanted.append(int(number))
+        wanted = list(dict.fromkeys(wanted))
+        rows = getattr(self.context["account"], self.things).live().filter(id__in=wanted)
+        found = set(shared_lock(rows)) if wanted else set()
+        if missing := [number for number in wanted if number not in found]:
+            self.fail("missing", ids=", ".join(map(str, missing[:10])))
+        return wanted
+
+
+class Tags(WireField):
+    """Names of tags: a list, or one text with commas."""
+
+    MOST, LENGTH = 100, 64
+    default_error_messages = {
+        "list": "must be a list of names, or one text with commas",
+        "too_many": "are too many (maximum is {most})",
+        "too_long": "has a name that is too long (maximum is {length} characters)",
+        "characters": Text.default_error_messages["characters"],
+        "comma": "has a name with a comma",
+    }
+
+    def run_validation(self, data):
+        return super().run_validation([] if data is None else data)
+
+    def to_internal_value(self, data) -> list[str]:
+        names = data.split(",") if isinstance(data, str) else data
+        if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
+            self.fail("list")
+        names = [" ".join(str(name).split()) for name in names if str(name).strip()]
+        for name in names:
+            if not is_carriable(name):
+                self.fail("characters")
+            if len(name) > self.LENGTH:
+                self.fail("too_long", length=self.LENGTH)
+            if "," in name:
+                self.fail("comma")
+        if len({fold(name) for name in names}) > self.MOST:
+            self.fail("too_many", most=self.MOST)
+        return names

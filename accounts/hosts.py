@@ -1,0 +1,32 @@
+"""Names of hosts: from a Host header to the name that an account's address is stored under."""
+
+import re
+
+from django.conf import settings
+
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
+
+
+def normalize(host: str) -> str | None:
+    """The stored name of a host: one label for an address under BASE_DOMAIN, else the whole name; None if it is none.
+
+    Lower case, without port and final dot; at most 253 characters, labels of 1-63 (RFC 1035).
+    """
+    if len(host) > 260:
+        return None
+    name = host.lower()
+    if name.startswith("["):
+        return None
+    name, _, port = name.partition(":")
+    if port and not (port.isascii() and port.isdigit() and len(port) <= 5):
+        return None
+    name = name.removesuffix(".")
+    if len(name) > 253 or not all(_LABEL.match(label) for label in name.split(".")):
+        return None
+    if name == settings.BASE_DOMAIN:
+        return name
+    label = name.removesuffix("." + settings.BASE_DOMAIN)
+    if "." not in label:
+        # A bare label that BASE_DOMAIN does not follow is nobody's address.
+        return label if label != name else None
+    return name

@@ -1,0 +1,124 @@
+"""From the Host header to the tenant, once, before anything else."""
+
+import logging
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from time import monotonic
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse
+
+from accounts import errors
+from accounts.hosts import normalize
+from accounts.models import Account, Host
+
+logger = logging.getLogger("rostrum.hosts")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What a host stands for. Only ids and the forum's name: whatever decides anything is read fresh with the user."""
+
+    account_id: int | None
+    forum_id: int | None
+    forum_name: str
+    # At such a host the token alone says which account is meant.
+    token_decides: bool = False
+
+
+class AddressBook:
+    """The addresses asked for lately, in memory. Unknown ones are not kept: an account just made answers at once."""
+
+    def __init__(self, *, size: int = 10_000, seconds: float = 10):
+        self.size = size
+        self.seconds = seconds
+        self._entries: OrderedDict[str, tuple[float, Address]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, host: str) -> Address | None:
+        entry = self._entries.get(host)
+        if entry is not None and entry[0] > monotonic():
+            return entry[1]
+        address = self._look_up(host)
+        with self._lock:
+            if address is None:
+                self._entries.pop(host, None)
+            else:
+                self._entries[host] = (monotonic() + self.seconds, address)
+                self._entries.move_to_end(host)
+                if len(self._entries) > self.size:
+                    self._entries.popitem(last=False)
+        return address
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
+    def _look_up(self, host: str) -> Address | None:
+        service = host in (settings.BASE_DOMAIN, "api")
+        if settings.LOCAL_ACCOUNT and host in ("localhost", "127.0.0.1"):
+            host, service = settings.LOCAL_ACCOUNT, True
+        elif service:
+            return Address(None, None, "", token_decides=True)
+        row = Host.objects.filter(name=host).values_list("account_id", "id").first()
+        if row is None:
+            return None
+        account_id, host_id = row
+        forums = Account(id=account_id).forums
+        forum = forums.living_at(host_id).values_list("id", "name").first()
+        return Address(account_id, forum[0], forum[1], token_decides=service)
+
+
+address_book = AddressBook()
+
+
+class AccountMiddleware:
+    """Sets `request.address`; a request for an unknown host goes no further."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.answer(request)
+        if not response.streaming:
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
+
+    def answer(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info == "/healthz":
+            return HttpResponse("ok\n", content_type="text/plain")
+        if request.path_info == "/readyz":
+            return readiness()
+        try:
+            length = int(request.META.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            return errors.respond(request, 400, message="Content-Length is not a number")
+        if length > settings.MAX_BODY_BYTES:
+            return errors.respond(request, 413)
+
+        host = normalize(request.META.get("HTTP_HOST", ""))
+        try:
+            address = address_book.find(host) if host else None
+        except (OperationalError, InterfaceError) as error:
+            logger.error("the database is away: %s", type(error).__name__)
+            return errors.unavailable(request)
+        if address is None or (address.forum_id is None and not request.path_info.endswith(".json")):
+            return errors.respond(request, 404, message="No forum lives at this address")
+        request.address = address
+        return self.get_response(request)
+
+
+def readiness() -> HttpResponse:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return HttpResponse(
+            "the database is away\n",
+            status=503,
+            content_type="text/plain",
+            headers={"Retry-After": str(errors.RETRY_AFTER)},
+        )
+    return HttpResponse("ok\n", content_type="text/plain")

@@ -1,0 +1,14 @@
+from django.db import migrations
+
+from accounts.tenancy import CREATE_IDS, DROP_IDS, account_ids, composite_foreign_key
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0001_initial")]
+
+    operations = [
+        migrations.RunSQL(CREATE_IDS, DROP_IDS),
+        *account_ids("accounts_user", "accounts_apitoken", "accounts_status", "accounts_tag"),
+        composite_foreign_key("accounts_apitoken", "user_id", "accounts_user", on_delete="CASCADE"),
+        composite_foreign_key("accounts_tagcount", "tag_id", "accounts_tag", on_delete="CASCADE"),
+    ]

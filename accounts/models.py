@@ -1,0 +1,490 @@
+import hashlib
+import secrets
+import string
+from datetime import timedelta
+from typing import Self
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.hashers import make_password
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import RegexValidator
+from django.db import connection, models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.hosts import normalize
+from accounts.tenancy import FoldedField, TenantModel, fold
+
+RESERVED_PREFIXES = frozenset(
+    [
+        "abuse",
+        "account",
+        "accounts",
+        "admin",
+        "api",
+        "app",
+        "assets",
+        "auth",
+        "billing",
+        "blog",
+        "cdn",
+        "dashboard",
+        "dev",
+        "docs",
+        "email",
+        "ftp",
+        "healthz",
+        "help",
+        "host",
+        "hostmaster",
+        "imap",
+        "info",
+        "localhost",
+        "login",
+        "mail",
+        "mx",
+        "noc",
+        "ns",
+        "ns1",
+        "ns2",
+        "pop",
+        "pop3",
+        "postmaster",
+        "readyz",
+        "root",
+        "security",
+        "settings",
+        "signup",
+        "smtp",
+        "staging",
+        "static",
+        "status",
+        "support",
+        "test",
+        "webmaster",
+        "www",
+    ]
+)
+
+PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
+
+
+def random_account_id() -> int:
+    """Random, so that an account's id tells nothing of how many accounts there are; exact in a JSON number."""
+    return secrets.randbelow(2**48 - 1) + 1
+
+
+class AccountQuerySet(models.QuerySet):
+    @transaction.atomic
+    def create_with_owner(
+        self,
+        *,
+        prefix: str,
+        login: str,
+        email: str,
+        password: str,
+        host: str | None = None,
+        forum_name: str = "",
+        **fields,
+    ) -> tuple["Account", "User", str]:
+        """Make an account that works: its address, forum, category, statuses, and an owner with a token.
+
+        Returns the account, its owner and the token, which is nowhere to be read again. With `host` the default forum
+        lives there, and still answers at the account's own address as well.
+        """
+        account = self.create(prefix=prefix, **fields)
+        own = account.hosts.create(name=prefix)
+        forum = account.forums.create(
+            name=forum_name or account.name or prefix,
+            host_id=account.hosts.create(name=normalize(host)).id if host else own.id,
+            is_default=True,
+        )
+        account.categories.create(forum_id=forum.id, name="General", position=1)
+        account.statuses.bulk_create(Status.defaults(account))
+        owner = User.objects.create_for(
+            account,
+            login=login,
+            email=email,
+            password=password,
+            role=User.Role.OWNER,
+            notification=User.Notification.ALL,
+        )
+        _, token = APIToken.objects.issue(owner, label="First token")
+        return account, owner, token
+
+
+class Account(models.Model):
+    """A tenant."""
+
+    id = models.BigIntegerField(primary_key=True, default=random_account_id, editable=False)
+    prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
+    name = models.CharField(max_length=255, blank=True, default="")
+    initial_module = models.CharField(max_length=255, default="forum")
+    from_partner = models.CharField(max_length=255, null=True, blank=True)
+    # Set, it marks the account as a partner, and is what its new accounts name in `from_partner`.
+    partner_key = models.CharField(max_length=255, null=True, blank=True)
+    time_zone = models.CharField(max_length=255, default="UTC")
+    language = models.CharField(max_length=255, default="en")
+    currency = models.CharField(max_length=255, default="EUR")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = AccountQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["prefix"], name="account_prefix_unique"),
+            models.UniqueConstraint(fields=["partner_key"], name="account_partner_key_unique"),
+            models.CheckConstraint(
+                condition=Q(prefix__regex=PREFIX_PATTERN.replace(r"\Z", "$")), name="account_prefix_form"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.prefix
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.time_zone)
+
+    def default_status(self, kind: str) -> "Status":
+        return self.statuses.filter(kind=kind).order_by("position", "id").first()
+
+
+class Host(models.Model):
+    """An address of the service. `name` is one label for an address under BASE_DOMAIN, else a whole domain name.
+
+    Every account has the one that is its prefix; a forum has exactly one, which may be that.
+    """
+
+    account = models.ForeignKey(Account, models.CASCADE, related_name="hosts", db_index=False)
+    name = models.CharField(max_length=255)
+
+    class Meta:
+        constraints = [
+            # The one unique constraint without the account: it is what finds the account.
+            models.UniqueConstraint(fields=["name"], name="host_name_unique"),
+            models.UniqueConstraint(fields=["account", "id"], name="host_of_account"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class UserQuerySet(models.QuerySet):
+    def team(self) -> Self:
+        return self.filter(role__in=User.TEAM, is_active=True)
+
+    def known_as(self, name: str) -> Self:
+        """The users with that login or e-mail, the one with the login first."""
+        key = fold(name)
+        return self.filter(Q(login_key=key) | Q(email_key=key)).order_by(
+            models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
+        )
+
+    def create_for(self, account: Account, *, login: str, email: str, password: str, **fields) -> "User":
+        return self.create(
+            account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
+        )
+
+
+class User(TenantModel, AbstractBaseUser):
+    class Role(models.TextChoices):
+        OWNER = "owner"
+        ADMIN = "admin"
+        AGENT = "agent"
+        MEMBER = "member"
+
+    class Notification(models.TextChoices):
+        ALL = "all"
+        OWN = "own"
+        NONE = "none"
+
+    TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
+    ADMINS = (Role.OWNER, Role.ADMIN)
+
+    login = models.CharField(max_length=255)
+    login_key = FoldedField(source="login")
+    email = models.CharField(max_length=255)
+    email_key = FoldedField(source="email")
+    name = models.CharField(max_length=255, blank=True, default="")
+    role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
+    notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
+    description = models.CharField(max_length=65536, blank=True, null=True, default="")
+    www = models.CharField(max_length=255, blank=True, null=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = UserQuerySet.as_manager()
+
+    USERNAME_FIELD = "login"
+    EMAIL_FIELD = "email"
+
+    class Meta:
+        default_related_name = "users"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "login_key"], name="user_login_unique"),
+            models.UniqueConstraint(fields=["account", "email_key"], name="user_email_unique"),
+        ]
+        indexes = [
+            # The team of an account, by name.
+            models.Index(
+                fields=["account", "name", "id"], name="user_team", condition=Q(role__in=("owner", "admin", "agent"))
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.login
+
+    @property
+    def is_team(self) -> bool:
+        return self.role in self.TEAM
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role in self.ADMINS
+
+    def may_create(self, role: str) -> bool:
+        return self.is_admin or (self.is_team and role == self.Role.MEMBER)
+
+    def upgrade_password(self, password: str) -> None:
+        """Store the same password under the present parameters, unless it was changed meanwhile."""
+        before, self.password = self.password, make_password(password)
+        if not User.objects.filter(pk=self.pk, password=before).update(password=self.password):
+            self.refresh_from_db(fields=["password"])
+
+
+class APITokenQuerySet(models.QuerySet):
+    def issue(self, user: User, *, label: str, expires_at=None) -> tuple["APIToken", str]:
+        """Make a token of `user`. The second value is the token itself, which is not stored and cannot be read again."""
+        secret = "".join(secrets.choice(APIToken.ALPHABET) for _ in range(APIToken.SECRET_LENGTH))
+        prefix = Account.objects.values_list("prefix", flat=True).get(id=user.account_id)
+        return self.adopt(user, f"{secret}/{prefix}", label=label, expires_at=expires_at)
+
+    def adopt(self, user: User, token: str, *, label: str, expires_at=None) -> tuple["APIToken", str]:
+        """Store the digest of a token that was made elsewhere."""
+        row = self.create(
+            account_id=user.account_id,
+            user_id=user.id,
+            label=label,
+            digest=APIToken.digest_of(token),
+            hint=token[:3],
+            expires_at=expires_at,
+        )
+        return row, token
+
+    def holding(self, token: str) -> "APIToken | None":
+        """The row of `token`, with its user and account, if it may still be used."""
+        now = timezone.now()
+        return (
+            self.filter(digest=APIToken.digest_of(token), revoked_at=None)
+            .filter(Q(expires_at=None) | Q(expires_at__gt=now))
+            .filter(user__is_active=True)
+            .select_related("user", "account")
+            .first()
+        )
+
+
+class APIToken(TenantModel):
+    """A token of one user: what is done with it, that user did. Only its SHA-256 digest is stored."""
+
+    ALPHABET = string.ascii_letters + string.digits
+    SECRET_LENGTH = 32  # 190 random bits
+    MAX_LENGTH = 255
+    USED_EVERY = timedelta(minutes=1)
+
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User,
+        models.CASCADE,
+        from_fields=["account_id", "user_id"],
+        to_fields=["account_id", "id"],
+        related_name="tokens",
+    )
+    label = models.CharField(max_length=255, blank=True, default="")
+    digest = models.BinaryField()
+    hint = models.CharField(max_length=255)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = APITokenQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "tokens"
+        constraints = [
+            # Like a host, a digest is what finds the account.
+            models.UniqueConstraint(fields=["digest"], name="apitoken_digest_unique"),
+        ]
+        indexes = [models.Index(fields=["account", "user_id"], name="apitoken_of_user")]
+
+    def __str__(self) -> str:
+        return f"{self.hint}… ({self.label})"
+
+    @staticmethod
+    def digest_of(token: str) -> bytes:
+        return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+
+    def touch(self) -> None:
+        """Note that it was used, at most once a minute."""
+        now = timezone.now()
+        if self.last_used_at is None or now - self.last_used_at >= self.USED_EVERY:
+            APIToken.objects.filter(pk=self.pk).update(last_used_at=now)
+
+
+class Status(TenantModel):
+    class Kind(models.TextChoices):
+        POST = "post"
+        DEAL = "deal"
+        CLIENT = "client"
+
+    # (kind, code, name, color, closed)
+    DEFAULTS = (
+        (Kind.POST, "new", "New", "#6b7280", False),
+        (Kind.POST, "accepted", "Accepted", "#2563eb", False),
+        (Kind.POST, "planned", "Planned", "#7c3aed", False),
+        (Kind.POST, "started", "Started", "#d97706", False),
+        (Kind.POST, "completed", "Completed", "#16a34a", True),
+        (Kind.POST, "rejected", "Rejected", "#dc2626", True),
+        (Kind.POST, "duplicate", "Duplicate", "#4b5563", True),
+        (Kind.DEAL, "new", "New", "#6b7280", False),
+        (Kind.DEAL, "qualified", "Qualified", "#2563eb", False),
+        (Kind.DEAL, "proposal", "Proposal", "#7c3aed", False),
+        (Kind.DEAL, "won", "Won", "#16a34a", True),
+        (Kind.DEAL, "lost", "Lost", "#dc2626", True),
+    )
+
+    kind = models.CharField(max_length=255, choices=Kind.choices)
+    code = models.CharField(max_length=255)
+    name = models.CharField(max_length=255)
+    color = models.CharField(max_length=255, blank=True, null=True)
+    position = models.IntegerField(default=0)
+    closed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        default_related_name = "statuses"
+        verbose_name_plural = "statuses"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "kind", "code"], name="status_code_unique"),
+            models.UniqueConstraint(fields=["account", "kind", "name"], name="status_name_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+    @classmethod
+    def defaults(cls, account: Account) -> list["Status"]:
+        return [
+            cls(account=account, kind=kind, code=code, name=name, color=color, closed=closed, position=position)
+            for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
+        ]
+
+
+class TagQuerySet(models.QuerySet):
+    def named(self, account: Account, names: list[str]) -> list["Tag"]:
+        """The tags of these names, new ones made, without regard to case and each once, in the order given."""
+        wanted = {fold(name): name for name in reversed(names)}
+        if not wanted:
+            return []
+        found = {tag.name_key: tag for tag in self.filter(account=account, name_key__in=wanted)}
+        missing = sorted(wanted.keys() - found.keys())
+        if missing:
+            self.bulk_create([Tag(account=account, name=wanted[key]) for key in missing], ignore_conflicts=True)
+            found |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=missing)}
+        return [found[key] for key in dict.fromkeys(fold(name) for name in names)]
+
+    def in_use(self, kind: str) -> Self:
+        """Rows of id, name and count: the tags that resources of this kind have, most used first."""
+        return (
+            self.filter(counts__kind=kind)
+            .values("id", "name")
+            .annotate(count=models.Sum("counts__uses"))
+            .filter(count__gt=0)
+            .order_by("-count", "name_key", "id")
+        )
+
+
+class Tag(TenantModel):
+    MAX_LENGTH = 64
+
+    name = models.CharField(max_length=255)
+    name_key = FoldedField(source="name")
+
+    objects = TagQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "tags"
+        constraints = [models.UniqueConstraint(fields=["account", "name_key"], name="tag_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TagCount(models.Model):
+    """How many resources of a kind have a tag, as a sum over shards.
+
+    A shop gives every one of its customers the same tag. With one row to count in, all of its writes would wait for each
+    other until commit; a connection counts in the shard that its number falls into.
+    """
+
+    SHARDS = 16
+
+    pk = models.CompositePrimaryKey("account_id", "kind", "tag_id", "shard")
+    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=255)
+    tag_id = models.BigIntegerField()
+    tag = models.ForeignObject(
+        Tag, models.CASCADE, from_fields=["account_id", "tag_id"], to_fields=["account_id", "id"], related_name="counts"
+    )
+    shard = models.SmallIntegerField()
+    uses = models.BigIntegerField()
+
+    @classmethod
+    def change(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
+        """Add to the counts of the tags (id to difference), always in the order of the ids, so that no two deadlock."""
+        rows = [(tag_id, by) for tag_id, by in sorted(changes.items()) if by]
+        if not rows:
+            return
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                INSERT INTO {cls._meta.db_table} AS counts (account_id, kind, tag_id, shard, uses)
+                SELECT %s, %s, tag_id, pg_backend_pid() %% {cls.SHARDS}, uses
+                FROM unnest(%s::bigint[], %s::bigint[]) AS given (tag_id, uses) ORDER BY tag_id
+                ON CONFLICT (account_id, kind, tag_id, shard) DO UPDATE SET uses = counts.uses + excluded.uses
+                """,  # noqa: S608
+                [account_id, kind, [tag_id for tag_id, _ in rows], [by for _, by in rows]],
+            )
+
+
+class Tagged(models.Model):
+    """A resource with tags. The names stand in its own row, so that reading it needs no other; the tags are counted."""
+
+    tags = ArrayField(models.TextField(), default=list)
+
+    class Meta:
+        abstract = True
+
+    @transaction.atomic
+    def tag(self, names: list[str]) -> None:
+        """Replace the set of tags; the caller saves the row, which it has locked."""
+        before = self.tags
+        after = Tag.objects.named(self.account, names)
+        known = {tag.name: tag.id for tag in after}
+        gone = Tag.objects.filter(account_id=self.account_id, name__in=set(before) - known.keys())
+        TagCount.change(
+            self.account_id,
+            self._meta.model_name,
+            {known[name]: 1 for name in known.keys() - set(before)} | {tag.id: -1 for tag in gone},
+        )
+        self.tags = [tag.name for tag in after]
+
+    def count_tags(self, by: int) -> None:
+        """Count its tags once less (-1) as it goes to the trash, or once more as it comes back."""
+        ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
+        TagCount.change(self.account_id, self._meta.model_name, dict.fromkeys(ids, by))

@@ -1,0 +1,63 @@
+"""Pages of a list, counted from 1, without counting the list (decisions, sections 3 and 4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
+
+from rest_framework.exceptions import ValidationError
+
+SIZE = 25
+LARGEST = 100
+# The database skips that many rows at most; what lies further is past the end of any list.
+FURTHEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    number: int
+    size: int
+
+    @classmethod
+    def read(cls, parameters: Mapping[str, object]) -> "Page":
+        """`page` and `per_page` of a request. Raises ValidationError, naming both if both are wrong."""
+        faults = {}
+        number = _positive(parameters.get("page"), 1)
+        size = _positive(parameters.get("per_page"), SIZE)
+        if number is None:
+            faults["page"] = ["must be a whole number, 1 or more"]
+        if size is None or size > LARGEST:
+            faults["per_page"] = [f"must be a whole number from 1 to {LARGEST}"]
+        if faults:
+            raise ValidationError(faults)
+        return cls(number, size)
+
+    @property
+    def start(self) -> int:
+        return min((self.number - 1) * self.size, FURTHEST)
+
+    def link(self, url: str, query: str, *, more: bool) -> str:
+        """The Link header (RFC 8288). The token, if it came in the query, is not repeated."""
+        kept = [
+            (name, value)
+            for name, value in parse_qsl(query, keep_blank_values=True)
+            if name not in ("page", "api_token")
+        ]
+
+        def to(number: int, relation: str) -> str:
+            return f'<{url}?{urlencode([*kept, ("page", number)])}>; rel="{relation}"'
+
+        links = [to(1, "first")]
+        if self.number > 1:
+            links.append(to(self.number - 1, "prev"))
+        if more:
+            links.append(to(self.number + 1, "next"))
+        return ", ".join(links)
+
+
+def _positive(value: object, default: int) -> int | None:
+    if value is None:
+        return default
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > 100 or int(text) < 1:
+        return None
+    return int(text)

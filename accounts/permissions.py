@@ -1,0 +1,20 @@
+"""Who may do what, beyond what the row decides (decisions, section 2)."""
+
+from rest_framework.permissions import BasePermission
+
+
+class Authenticated(BasePermission):
+    def has_permission(self, request, view) -> bool:
+        return request.user is not None
+
+
+class Team(BasePermission):
+    """Agents, admins and owners: whoever may use the account interface."""
+
+    def has_permission(self, request, view) -> bool:
+        return request.user is not None and request.user.is_team
+
+
+class Admin(BasePermission):
+    def has_permission(self, request, view) -> bool:
+        return request.user is not None and request.user.is_admin

@@ -1,0 +1,42 @@
+"""Text that XML 1.0 can carry, which is the text that the service accepts."""
+
+import re
+from urllib.parse import unquote_plus
+
+# XML 1.0, section 2.2: everything but these is a Char. Lone surrogates are in the second range.
+UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def is_carriable(text: str) -> bool:
+    return UNCARRIABLE.search(text) is None
+
+
+def cleaned(text: str) -> str:
+    """`text` with what XML cannot carry replaced; for what is only repeated or noted, never for data."""
+    return UNCARRIABLE.sub("\ufffd", text)
+
+
+def escape(text: str) -> str:
+    """Text as XML character data. A carriage return is written as a reference: a parser would read it as a line feed."""
+    if "&" in text:
+        text = text.replace("&", "&amp;")
+    if "<" in text:
+        text = text.replace("<", "&lt;")
+    if ">" in text:
+        text = text.replace(">", "&gt;")
+    if "\r" in text:
+        text = text.replace("\r", "&#13;")
+    return text
+
+
+def redact_query(query: str) -> str:
+    """A query string without the values of its secrets, for logs."""
+    if not query:
+        return query
+    pairs = []
+    for pair in query.split("&"):
+        name, equals, value = pair.partition("=")
+        if value and any(word in unquote_plus(name).lower() for word in ("token", "password", "secret")):
+            value = "[redacted]"
+        pairs.append(name + equals + value)
+    return "&".join(pairs)

@@ -1,0 +1,67 @@
+"""What the viewsets of both generations share."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import IntegrityError, OperationalError, transaction
+from django.urls import register_converter
+from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
+from rest_framework import viewsets
+
+from accounts.errors import Outrun
+
+Result = TypeVar("Result")
+
+TRIES = 3
+CAME_SECOND = (DeadlockDetected, ForeignKeyViolation, UniqueViolation)
+
+
+class IdConverter:
+    """An id in a path: as many digits as a 64-bit number surely holds."""
+
+    regex = "[0-9]{1,18}"
+
+    def to_python(self, value: str) -> int:
+        return int(value)
+
+    def to_url(self, value: int) -> str:
+        return str(value)
+
+
+register_converter(IdConverter, "id")
+
+
+def in_transaction(act: Callable[[], Result]) -> Result:
+    """Do all of it or nothing; again, if another transaction came first.
+
+    The other one committed what this one had looked for in vain, or the two waited for each other. Validation is part of
+    the act, so the second try finds the other's row and says so.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            with transaction.atomic():
+                return act()
+        except Outrun:
+            continue
+        except (OperationalError, IntegrityError) as error:
+            if not isinstance(error.__cause__, CAME_SECOND):
+                raise
+    with transaction.atomic():
+        return act()
+
+
+class AccountViewSet(viewsets.ViewSet):
+    """A view of the request's account. `account` is what the authentication read with the user."""
+
+    # A path answers in one format, and the methods it takes are named where one is refused.
+    default_response_headers: dict[str, str] = {}
+
+    @property
+    def account(self):
+        return self.request._request.account
+
+    @property
+    def base_url(self) -> str:
+        """Where this request was sent: scheme, host and port, without a slash at the end."""
+        request = self.request._request
+        return f"{request.scheme}://{request.get_host()}"
