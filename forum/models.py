@@ -1,0 +1,361 @@
+from typing import Any, Self
+
+from django.db import models, transaction
+from django.db.models import Case, F, Q, Value, When
+from django.utils import timezone
+
+from accounts.models import Status, Tagged, User
+from accounts.tenancy import FoldedField, TenantModel, fold
+from accounts.trash import Trashable, TrashableQuerySet
+
+# What a forum answers itself in the place of a category's name.
+RESERVED_SEGMENTS = frozenset(
+    ["app", "static", "media", "healthz", "readyz", "favicon.ico", "robots.txt", "sitemap.xml", ".well-known"]
+)
+
+
+class ForumQuerySet(models.QuerySet):
+    def living_at(self, host_id: int) -> Self:
+        """The forum of that host; for the account's own address, failing that, the default forum."""
+        return self.filter(Q(host_id=host_id) | Q(is_default=True)).order_by(
+            Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
+        )
+
+
+class Forum(TenantModel):
+    """A forum, at exactly one host; the account's default forum answers at the account's own address too."""
+
+    host_id = models.BigIntegerField()
+    name = models.CharField(max_length=255)
+    is_default = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = ForumQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "forums"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "host_id"], name="forum_host_unique"),
+            models.UniqueConstraint(fields=["account"], condition=Q(is_default=True), name="forum_one_default"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class CategoryQuerySet(models.QuerySet):
+    def of_forum(self, forum_id: int) -> Self:
+        """A forum's categories; the first of them is the one that posts go to when none is named."""
+        return self.filter(forum_id=forum_id).order_by("position", "id")
+
+    def named(self, name: str) -> Self:
+        return self.filter(name_key=fold(name))
+
+
+class Category(TenantModel):
+    forum_id = models.BigIntegerField()
+    name = models.CharField(max_length=255)
+    name_key = FoldedField(source="name")
+    position = models.IntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = CategoryQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "categories"
+        verbose_name_plural = "categories"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "forum_id", "name_key"], name="category_name_unique"),
+            # The name is a path segment, beside those that the service answers itself.
+            models.CheckConstraint(
+                condition=~Q(name_key__in=sorted(RESERVED_SEGMENTS)) & ~Q(name_key__regex=r"^$|/|\.(xml|json)$"),
+                name="category_name_form",
+            ),
+        ]
+        indexes = [models.Index(fields=["account", "forum_id", "position", "id"], name="category_order")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Shelf(models.IntegerChoices):
+    """Where a post stands in the lists of its category: a function of its row, kept by the database."""
+
+    NONE = 0  # a task, a duplicate, or in the trash
+    OPEN = 1
+    CLOSED = 2  # for its author and the team: private, or not approved yet
+
+
+class PostQuerySet(TrashableQuerySet):
+    ORDERS = {
+        "new": ("-created_at", "-id"),
+        "old": ("created_at", "id"),
+        "top": ("-votes_cache", "-id"),
+        "commented": ("-comments_cache", "-id"),
+        "active": ("-updated_at", "-id"),
+    }
+
+    def with_names(self) -> Self:
+        """With what a post is shown with besides its own row: the code of its status, and its author's name."""
+        return self.annotate(status_code=F("status__code"), nick=F("user__name"))
+
+    def of_forum(self, forum_id: int) -> Self:
+        return self.filter(forum_id=forum_id)
+
+    def tasks(self) -> Self:
+        """The account's tasks, open ones first, newest first."""
+        return self.filter(category_id=None, trashed_at=None).order_by("closed", "-created_at", "-id")
+
+    def visible_to(self, user: User) -> Self:
+        """The posts and tasks that are not in the trash and that the user may see."""
+        posts = self.live()
+        if user.is_team:
+            return posts
+        return posts.exclude(category_id=None).filter(
+            Q(shelf=Shelf.OPEN) | Q(user_id=user.id) | Q(duplicate_from_id__isnull=False, private=False, approved=True)
+        )
+
+    def page(
+        self, category: Category, user: User, *, order: str = "new", status: Status | None = None, start: int, size: int
+    ) -> list[int]:
+        """The ids of `size` posts of a category from `start` on, as the user sees it, in order.
+
+        They come from one index for each order: the open shelf of the category merged with what the user may see of its
+        closed one. No row of the table is read for them, nor counted.
+        """
+        order_by = self.ORDERS[order]
+        shelf = self.filter(account_id=category.account_id, category_id=category.id)
+        if status is not None:
+            shelf = shelf.filter(status_id=status.id)
+        closed = shelf.filter(shelf=Shelf.CLOSED)
+        if not user.is_team:
+            closed = closed.filter(user_id=user.id)
+        columns = [name.removeprefix("-") for name in order_by]
+        ids = shelf.filter(shelf=Shelf.OPEN).values(*columns).union(closed.values(*columns), all=True)
+        return [row["id"] for row in ids.order_by(*order_by)[start : start + size]]
+
+
+class Post(TenantModel, Tagged, Trashable):
+    """A suggestion of a forum, or a task of the account: they share the table and the ids."""
+
+    class Kind(models.TextChoices):
+        SUGGESTION = "suggestion"
+        ERROR = "error"
+        QUESTION = "question"
+        PRAISE = "praise"
+        PRIVATE = "private"
+
+    class TaskKind(models.TextChoices):
+        FEEDBACK = "feedback"  # any forum post
+        TASK = "task"
+        EMAIL = "email"
+        HELP = "help"
+        CHAT = "chat"
+        PHONE = "phone"
+        LEAD = "lead"
+        ERROR = "error"
+        IDEA = "idea"
+
+    forum_id = models.BigIntegerField(null=True)
+    category_id = models.BigIntegerField(null=True)
+    task_kind = models.CharField(max_length=255, choices=TaskKind.choices, default=TaskKind.FEEDBACK)
+    kind = models.CharField(max_length=255, choices=Kind.choices, default=Kind.SUGGESTION)
+    title = models.CharField(max_length=255)
+    content = models.CharField(max_length=65536, blank=True, default="")
+    agent = models.CharField(max_length=255, blank=True, default="")
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
+    )
+    status_id = models.BigIntegerField()
+    status = models.ForeignObject(
+        Status,
+        models.DO_NOTHING,
+        from_fields=["account_id", "status_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+    )
+    responsible_id = models.BigIntegerField(null=True)
+    client_id = models.BigIntegerField(null=True)
+    # The client of it that is in the trash, to be linked again when that is restored.
+    trashed_client_id = models.BigIntegerField(null=True, editable=False)
+    duplicate_from_id = models.BigIntegerField(null=True)
+    private = models.BooleanField(default=False)
+    approved = models.BooleanField(default=True)
+    closed = models.BooleanField(default=False)
+    priority = models.IntegerField(default=0)
+    scheduled_at = models.DateTimeField(null=True)
+    response = models.CharField(max_length=65536, null=True)
+    response_user_id = models.BigIntegerField(null=True)
+    votes_cache = models.IntegerField(default=0)
+    comments_cache = models.IntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    shelf = models.GeneratedField(
+        expression=Case(
+            When(
+                Q(category_id=None) | Q(trashed_at__isnull=False) | Q(duplicate_from_id__isnull=False),
+                then=Value(Shelf.NONE),
+            ),
+            When(Q(private=True) | Q(approved=False) | Q(kind="private"), then=Value(Shelf.CLOSED)),
+            default=Value(Shelf.OPEN),
+        ),
+        output_field=models.SmallIntegerField(),
+        db_persist=True,
+    )
+
+    objects = PostQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "posts"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(forum_id__isnull=False, category_id__isnull=False, task_kind="feedback")
+                | (Q(forum_id=None, category_id=None) & ~Q(task_kind="feedback")),
+                name="post_of_forum_or_task",
+            ),
+        ]
+        indexes = [
+            # One for each order of a list, read in either direction.
+            models.Index(fields=["account", "category_id", "shelf", "created_at", "id"], name="post_by_age"),
+            models.Index(fields=["account", "category_id", "shelf", "votes_cache", "id"], name="post_by_votes"),
+            models.Index(fields=["account", "category_id", "shelf", "comments_cache", "id"], name="post_by_comments"),
+            models.Index(fields=["account", "category_id", "shelf", "updated_at", "id"], name="post_by_activity"),
+            models.Index(
+                fields=["account", "category_id", "shelf", "status_id", "created_at", "id"], name="post_by_status"
+            ),
+            # What a member sees of the closed shelf: his own.
+            models.Index(fields=["account", "user_id", "category_id"], name="post_closed_own", condition=Q(shelf=2)),
+            # The list of tasks: open ones first, newest first.
+            models.Index(
+                fields=["account", "closed", "-created_at", "-id"],
+                name="post_tasks",
+                condition=Q(category_id=None, trashed_at=None),
+            ),
+            # What a client, a user in charge, a trashed client and the trash itself hold.
+            models.Index(
+                fields=["account", "client_id", "id"], name="post_of_client", condition=Q(client_id__isnull=False)
+            ),
+            models.Index(
+                fields=["account", "trashed_client_id"],
+                name="post_of_trashed_client",
+                condition=Q(trashed_client_id__isnull=False),
+            ),
+            models.Index(
+                fields=["account", "trashed_at", "id"], name="post_trash", condition=Q(trashed_at__isnull=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    # Questions
+
+    def has_echo(self) -> bool:
+        """Whether anybody but its author commented or voted."""
+        return (
+            self.account.comments.filter(post_id=self.id).exclude(user_id=self.user_id).exists()
+            or self.account.votes.filter(post_id=self.id).exclude(user_id=self.user_id).exists()
+        )
+
+    def may_be_changed_by(self, user: User) -> bool:
+        """The team changes and deletes any post, its author while nobody else commented or voted."""
+        return user.is_team or (self.user_id == user.id and not self.has_echo())
+
+    # Acts
+
+    @transaction.atomic
+    def write(self, values: dict[str, Any], *, by: User) -> None:
+        """Insert it, or update what `values` names; the caller holds the row (`locked`).
+
+        A new one gets, where nothing else is said, the first category of its forum and the account's first status for
+        posts. Closing goes with the status: one that closes closes the post, unless `closed` is said too.
+        """
+        tags = values.pop("tags", None)
+        status = values.pop("status", None)
+        if status is None and self._state.adding:
+            status = self.account.default_status(Status.Kind.POST)
+        if status is not None:
+            values["status_id"] = status.id
+            values.setdefault("closed", status.closed)
+        if "client_id" in values:
+            values["trashed_client_id"] = None
+        if "response" in values:
+            values["response_user_id"] = by.id if values["response"] else None
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.updated_at = timezone.now()
+        if tags is not None:
+            self.tag(tags)
+        if self._state.adding:
+            self.user_id, self.created_at = by.id, self.updated_at
+            self.save(force_insert=True)
+            self.nick = by.name
+        else:
+            self.save(update_fields={*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+        if status is not None:
+            self.status_code = status.code
+
+    @transaction.atomic
+    def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
+        comment = self.account.comments.create(post_id=self.id, user_id=by.id, comment=text, agent=agent)
+        self._count("comments_cache", updated_at=comment.created_at)
+        return comment
+
+    @transaction.atomic
+    def vote(self, *, by: User) -> bool:
+        """Cast the user's vote; False where it was cast before."""
+        Post.objects.locked().get(pk=self.pk)
+        _, cast = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
+        if cast:
+            self._count("votes_cache")
+        return cast
+
+    @transaction.atomic
+    def withdraw_vote(self, *, by: User) -> bool:
+        """Take the user's vote back; False where there was none."""
+        withdrawn, _ = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
+        if withdrawn:
+            self._count("votes_cache", -1)
+        return bool(withdrawn)
+
+    def _count(self, counter: str, by: int = 1, **values) -> None:
+        Post.objects.filter(pk=self.pk).update(**{counter: F(counter) + by}, **values)
+        self.refresh_from_db(fields=[counter, *values])
+
+    def let_go(self) -> None:
+        self.count_tags(-1)
+
+    def take_back(self) -> None:
+        self.count_tags(+1)
+
+
+class Comment(TenantModel):
+    post_id = models.BigIntegerField()
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
+    )
+    agent = models.CharField(max_length=255, blank=True, default="")
+    comment = models.CharField(max_length=65536)
+    kind = models.CharField(max_length=255, null=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        default_related_name = "comments"
+        # The comments of a post, oldest first.
+        indexes = [models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post")]
+
+    def __str__(self) -> str:
+        return self.comment
+
+
+class Vote(models.Model):
+    pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
+    account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="votes", db_index=False)
+    post_id = models.BigIntegerField()
+    user_id = models.BigIntegerField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
