@@ -1,0 +1,93 @@
+"""`POST /app/account.json`: a partner makes an account with its first user (decisions, section 2)."""
+
+from typing import Any
+
+from django.conf import settings
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.response import Response
+
+from accounts.api.resources import JSONViewSet, ResourceSerializer
+from accounts.api.users import NewUserSerializer, UserSerializer
+from accounts.fields import Integer, Text
+from accounts.models import PREFIX_PATTERN, RESERVED_PREFIXES, Account, Host
+from accounts.permissions import Admin
+from accounts.views import in_transaction
+
+
+class Prefix(Text):
+    default_error_messages = {
+        "form": "must be 2-63 letters a-z, digits and hyphens, neither first nor last a hyphen",
+        "reserved": "is reserved",
+        "taken": "is already taken",
+    }
+
+    def to_internal_value(self, data) -> str:
+        prefix = super().to_internal_value(data.strip().lower() if isinstance(data, str) else data)
+        if len(prefix) < 2:
+            self.fail("form")
+        if prefix in RESERVED_PREFIXES or prefix == settings.BASE_DOMAIN:
+            self.fail("reserved")
+        if Account.objects.filter(prefix=prefix).exists() or Host.objects.filter(name=prefix).exists():
+            self.fail("taken")
+        return prefix
+
+
+class FromPartner(Text):
+    default_error_messages = {"other": "is not your partner identifier"}
+
+    def to_internal_value(self, data) -> str:
+        key = super().to_internal_value(data)
+        if key and key != self.context["account"].partner_key:
+            self.fail("other")
+        return key
+
+
+class AccountSerializer(ResourceSerializer):
+    id = Integer(read_only=True)
+    prefix = Prefix(required=True, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
+    initial_module = Text(pattern="[a-z][a-z0-9_]{0,31}")
+    from_partner = FromPartner()
+    name = Text()
+    time_zone = Text(read_only=True)
+    language = Text(read_only=True)
+    currency = Text(read_only=True)
+
+
+class AccountViewSet(JSONViewSet):
+    permission_classes = [Admin]
+    body_keys = ("account", "user")
+
+    def create(self, request) -> Response:
+        partner = self.account
+        if not partner.partner_key:
+            raise PermissionDenied("Only a partner's account may create accounts")
+
+        def act() -> tuple[Account, Any, str, list[str]]:
+            context = {"account": partner, "user": request.user}
+            account = AccountSerializer(data=self.body("account"), context=context)
+            user = NewUserSerializer(data=self.body("user"), context={**context, "account": None})
+            ignored = self.check(account=account, user=user)
+            values = {name: value for name, value in account.values.items() if value is not None}
+            owner = user.values
+            made = Account.objects.create_with_owner(
+                login=owner["login"],
+                email=owner["email"],
+                password=owner["password"],
+                **{**values, "from_partner": partner.partner_key},
+            )
+            return *made, ignored
+
+        account, owner, token, ignored = in_transaction(act)
+        url = self.url_of(account)
+        data = AccountSerializer.represent(account, account.zone)
+        times = {name: data.pop(name) for name in ("created_at", "updated_at")}
+        data |= {"url": url, "user": UserSerializer.represent(owner, account.zone), "api_token": token, **times}
+        return self.answer(data, status=201, ignored=ignored, headers={"Location": f"{url}/app/account.json"})
+
+    def url_of(self, account: Account) -> str:
+        """The account's own address, by the scheme and at the port that this request came to."""
+        host = self.request._request.get_host()
+        _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
+        return f"{self.request._request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (
+            f":{port}" if port else ""
+        )

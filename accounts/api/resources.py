@@ -1,0 +1,206 @@
+"""Generation B: the base of every JSON resource (decisions, section 4)."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+
+from accounts.api.formats import JSONParser, JSONRenderer
+from accounts.authentication import Token
+from accounts.fields import MISSING, Integer, Time
+from accounts.permissions import Team
+from accounts.views import AccountViewSet, in_transaction
+
+IGNORED_LISTED = 20
+
+
+def moment(value: datetime | None, zone: ZoneInfo) -> str | None:
+    """A time as both generations write it: in the account's zone, to the second, with a numeric offset."""
+    return None if value is None else value.astimezone(zone).isoformat(timespec="seconds")
+
+
+class ResourceSerializer(serializers.Serializer):
+    """The fields of a resource, once, in the order of the wire.
+
+    Reads only what was sent: a PUT names the fields that change. What is not one of its fields, or is read-only, is
+    gathered in `ignored`.
+    """
+
+    id = Integer(read_only=True)
+    created_at = Time(read_only=True)
+    updated_at = Time(read_only=True)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.ignored: list[str] = []
+        self.values: dict[str, Any] = {}
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        declared = cls._declared_fields
+        # Inherited fields come first in a subclass; the times belong at the end.
+        order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
+        cls.shape: ClassVar = tuple(
+            (name, isinstance(declared[name], Time)) for name in order if not declared[name].write_only
+        )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}
+        needed = (
+            {} if self.partial else {name: field for name, field in self._declared_fields.items() if field.required}
+        )
+        return {
+            name: type(field)(*field._args, **field._kwargs)
+            for name, field in self._declared_fields.items()
+            if (name in given or name in needed) and not field.read_only
+        }
+
+    def run_validation(self, data=serializers.empty):
+        if data is None or data is serializers.empty:
+            raise ValidationError([MISSING])
+        if not isinstance(data, dict):
+            raise ValidationError(["must be an object"])
+        writable = {name for name, field in self._declared_fields.items() if not field.read_only}
+        self.ignored = [name for name in data if name not in writable]
+        return super().run_validation(data)
+
+    def faults(self) -> dict | list:
+        """Read what was sent into `values`; what is wrong with it, else nothing."""
+        try:
+            self.values = self.run_validation(self.initial_data)
+        except ValidationError as error:
+            return error.detail
+        return {}
+
+    @classmethod
+    def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
+        return {
+            name: moment(getattr(row, name), zone) if is_time else getattr(row, name) for name, is_time in cls.shape
+        }
+
+
+class JSONViewSet(AccountViewSet):
+    authentication_classes = [Token]
+    permission_classes = [Team]
+    parser_classes = [JSONParser]
+    renderer_classes = [JSONRenderer]
+
+    # The top level of a body: the token, the resources, and what the endpoint names besides.
+    body_keys: tuple[str, ...] = ()
+
+    def body(self, key: str):
+        """What the body has under `key`. Other keys are noted as ignored."""
+        data = self.request.data
+        if not isinstance(data, dict):
+            raise ValidationError({"body": ["must be an object"]})
+        return data.get(key)
+
+    def answer(
+        self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None
+    ) -> Response:
+        headers = dict(headers or {})
+        if ignored:
+            headers["X-Ignored-Fields"] = ",".join(
+                quote(name, safe="", errors="replace") for name in ignored[:IGNORED_LISTED]
+            )
+        return Response(data, status=status, headers=headers)
+
+    @property
+    def strict(self) -> bool:
+        """Whether the client would rather have unknown fields refused (RFC 7240)."""
+        preferences = self.request.headers.get("Prefer", "").lower().replace('"', "").replace(" ", "")
+        return "handling=strict" in preferences.replace(";", ",").split(",")
+
+    def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
+        """Validate what the body has under each key; every fault of all of them at once.
+
+        Returns the names that were ignored. With `Prefer: handling=strict` they are faults.
+        """
+        faults: dict[str, Any] = {}
+        ignored = [
+            name for name in self.request.data if name not in {"api_token", *self.body_keys, *serializers_by_key}
+        ]
+        single = len(serializers_by_key) == 1
+        for key, serializer in serializers_by_key.items():
+            found = serializer.faults()
+            if isinstance(found, list):
+                faults[key] = found
+            elif found:
+                faults |= found if single else {key: found}
+            ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
+        if ignored and self.strict:
+            faults |= {name: ["is not a field that can be set"] for name in ignored if name not in faults}
+        if faults:
+            raise ValidationError(faults)
+        return ignored
+
+
+class ResourceViewSet(JSONViewSet):
+    """Create, read, update and delete one kind of resource of the account."""
+
+    key: str
+    serializer_class: type[ResourceSerializer]
+
+    def rows(self):
+        """The rows that a path may name; the account's, and none in the trash."""
+        raise NotImplementedError
+
+    def locate(self, row) -> str:
+        """Where a row is read."""
+        return f"{self.base_url}/app/{self.key}s/{row.id}.json"
+
+    def represent(self, row) -> dict[str, Any]:
+        return self.serializer_class.represent(row, self.account.zone)
+
+    def find(self, id: int, *, locked: bool = False):
+        rows = self.rows()
+        row = (rows.locked() if locked else rows).filter(id=id).first()
+        if row is None:
+            raise Http404
+        return row
+
+    def serializer(self, data, row=None) -> ResourceSerializer:
+        context = {"account": self.account, "user": self.request.user, "request": self.request, "row": row}
+        return self.serializer_class(row, data=data, partial=row is not None, context=context)
+
+    def create(self, request) -> Response:
+        def act():
+            serializer = self.serializer(self.body(self.key))
+            ignored = self.check(**{self.key: serializer})
+            return self.make(serializer.values), ignored
+
+        row, ignored = in_transaction(act)
+        return self.answer(self.represent(row), status=201, ignored=ignored, headers={"Location": self.locate(row)})
+
+    def retrieve(self, request, id: int) -> Response:
+        return self.answer(self.represent(self.find(id)))
+
+    def update(self, request, id: int) -> Response:
+        def act():
+            row = self.find(id, locked=True)
+            serializer = self.serializer(self.body(self.key), row)
+            ignored = self.check(**{self.key: serializer})
+            self.change(row, serializer.values)
+            return row, ignored
+
+        row, ignored = in_transaction(act)
+        return self.answer(self.represent(row), ignored=ignored)
+
+    def destroy(self, request, id: int) -> Response:
+        in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
+        return self.answer("ok")
+
+    def make(self, values: dict[str, Any]):
+        raise NotImplementedError
+
+    def change(self, row, values: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+RESOURCE = {"post": "create"}
+RESOURCE_ITEM = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}

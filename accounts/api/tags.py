@@ -1,0 +1,12 @@
+from rest_framework.response import Response
+
+from accounts.api.resources import JSONViewSet
+
+
+class TagViewSet(JSONViewSet):
+    """The tags that the resources of one kind have, most used first."""
+
+    kind = ""
+
+    def list(self, request) -> Response:
+        return self.answer(list(self.account.tags.in_use(self.kind)))

@@ -1,0 +1,72 @@
+"""Users as JSON, and the rules for a new one in both generations."""
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError as DjangoValidationError
+from rest_framework.exceptions import ValidationError
+
+from accounts.api.resources import ResourceSerializer
+from accounts.fields import Choice, Email, Integer, Text
+from accounts.models import User
+from accounts.tenancy import fold
+
+# Django's words are whole sentences about "this password"; ours go on from the field's name.
+PASSWORD_RULES = {
+    "password_too_short": "is too short (minimum is 8 characters)",
+    "password_too_common": "is too common",
+    "password_entirely_numeric": "can't be entirely numeric",
+    "password_too_similar": "is too similar to the login, the e-mail or the name",
+}
+
+
+class Unique(Text):
+    """A login or an e-mail: no other user of the account has it, in any case."""
+
+    default_error_messages = {"taken": "is already taken"}
+
+    def to_internal_value(self, data) -> str:
+        text = super().to_internal_value(data)
+        account = self.context["account"]
+        if account is not None and account.users.filter(**{f"{self.field_name}_key": fold(text)}).exists():
+            self.fail("taken")
+        return text
+
+
+class Login(Unique):
+    default_error_messages = {"form": "can't have a colon, nor a space at either end"}
+
+
+class UniqueEmail(Unique, Email):
+    pass
+
+
+class Password(Text):
+    def to_internal_value(self, data) -> str:
+        password = super().to_internal_value(data)
+        given = self.parent.initial_data
+        about = {name: given[name] for name in ("login", "email", "name") if isinstance(given.get(name), str)}
+        try:
+            validate_password(password, User(**about))
+        except DjangoValidationError as error:
+            raise ValidationError([PASSWORD_RULES[fault.code] for fault in error.error_list]) from None
+        return password
+
+
+class NewUserSerializer(ResourceSerializer):
+    """What a user is made of. Without an account in the context it is the first user of a new one."""
+
+    login = Login(required=True, pattern=r"[^\s:]([^:]*[^\s:])?")
+    email = UniqueEmail(required=True)
+    password = Password(required=True, write_only=True)
+    name = Text()
+    role = Choice(User.Role.values)
+
+
+class UserSerializer(ResourceSerializer):
+    id = Integer(read_only=True)
+    login = Text(read_only=True)
+    email = Text(read_only=True)
+    name = Text(read_only=True)
+    role = Text(read_only=True)
+    notification = Text(read_only=True)
+    description = Text(read_only=True)
+    www = Text(read_only=True)

@@ -1,0 +1,79 @@
+import re
+
+from rest_framework.fields import empty
+
+from accounts.fields import NAME_LENGTH, Text, WireField
+from accounts.text import is_carriable
+from crm.external_ids import MOST
+
+
+class BuiltName(Text):
+    """A name; when it is blank it is built from the first and the last name, failing these from the e-mail."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**{"required": True, **kwargs})
+
+    def run_validation(self, data=empty):
+        if data is empty or data is None or (isinstance(data, str) and not data.strip()):
+            data = self._built()
+        return super().run_validation(data)
+
+    def _built(self) -> str:
+        names = " ".join(filter(None, (self._part("first_name"), self._part("last_name"))))
+        return (names or self._part("email"))[:NAME_LENGTH]
+
+    def _part(self, name: str) -> str:
+        given = self.parent.initial_data
+        value = given[name] if name in given else getattr(self.parent.instance, name, None)
+        return "" if value is None or isinstance(value, bool | list | dict) else str(value).strip()
+
+
+class ExternalIds(WireField):
+    """An object of key to identifier; merged into what is there, a null value removes its key."""
+
+    KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+    default_error_messages = {
+        "object": "must be an object of key to identifier",
+        "key": "key {key} is not made of 1-64 letters, digits, _, . and -",
+        "value": "{key} must be a text of 1-255 characters",
+        "too_many": "are too many (maximum is {most})",
+    }
+
+    def __init__(self, model, **kwargs):
+        self.model = model
+        super().__init__(**kwargs)
+
+    def run_validation(self, data=empty):
+        return super().run_validation({} if data is None else data)
+
+    def to_internal_value(self, data) -> dict[str, str | None]:
+        if not isinstance(data, dict):
+            self.fail("object")
+        pairs, faults = {}, []
+        for key, value in data.items():
+            text = value if value is None or isinstance(value, str) else str(value)
+            if not self.KEY.fullmatch(key):
+                faults.append(self.error_messages["key"].format(key=key[:64]))
+            elif isinstance(value, bool | list | dict) or (text is not None and not self.fits(key, text)):
+                faults.append(self.error_messages["value"].format(key=key))
+            else:
+                pairs[key] = text
+        if faults:
+            self.refuse(faults)
+        row = self.parent.instance
+        merged = (row or self.model()).merged_external_ids(pairs)
+        if len(merged) > MOST:
+            self.fail("too_many", most=MOST)
+        self.check_holders(pairs, row)
+        return pairs
+
+    def check_holders(self, pairs: dict[str, str | None], row) -> None:
+        wanted = {key: value for key, value in pairs.items() if value is not None}
+        held = self.model.holders(self.context["account"].id, wanted)
+        others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
+        if others:
+            self.refuse([self.model.taken(pair, holder) for pair, holder in others.items()])
+
+    @classmethod
+    def fits(cls, key: str, value: str) -> bool:
+        return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= NAME_LENGTH and is_carriable(value))

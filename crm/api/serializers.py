@@ -1,0 +1,150 @@
+"""The CRM's resources, field by field, in the order of the wire (decisions, section 4)."""
+
+from accounts.api.resources import ResourceSerializer
+from accounts.fields import TEAM, Boolean, Day, Exact, Integer, Related, RelatedList, Tags, Text, WireField, long_text
+from crm.api.fields import BuiltName, ExternalIds
+from crm.models import Client, Deal
+
+
+class ClientSerializer(ResourceSerializer):
+    name = BuiltName()
+    email = Text()
+    note = long_text()
+    external_ids = ExternalIds(Client)
+    first_name = Text()
+    last_name = Text()
+    shortcut = Text()
+    kind = Text()
+    company = Boolean()
+    tax_no = Text()
+    register_number = Text()
+    phone = Text()
+    mobile_phone = Text()
+    fax = Text()
+    www = Text()
+    street = Text()
+    street_no = Text()
+    post_code = Text()
+    city = Text()
+    province = Text()
+    country = Text()
+    delivery_address = long_text()
+    use_delivery_address = Boolean()
+    bank = Text()
+    bank_account = Text()
+    discount = Exact()
+    description = long_text()
+    tags = Tags()
+    status_id = Related("statuses", kind="client")
+    responsible_id = Related("users", **TEAM)
+    contact_id = Related("contacts")
+    url = Text()
+    origin = Text()
+    creator_id = Integer(read_only=True)
+    updater_id = Integer(read_only=True)
+
+
+class ContactSerializer(ResourceSerializer):
+    name = BuiltName()
+    email = Text()
+    note = long_text()
+    client_id = Related("clients")
+    contact_list_ids = RelatedList("contact_lists")
+    first_name = Text()
+    last_name = Text()
+    phone = Text()
+    mobile_phone = Text()
+    position = Text()
+    description = long_text()
+    responsible_id = Related("users", **TEAM)
+    tags = Tags()
+    creator_id = Integer(read_only=True)
+    updater_id = Integer(read_only=True)
+
+
+class ContactListName(Text):
+    """Unique among the contact lists of the account that are not in the trash."""
+
+    default_error_messages = {"taken": "is already taken"}
+
+    def to_internal_value(self, data) -> str:
+        name = super().to_internal_value(data)
+        others = self.context["account"].contact_lists.live().filter(name=name)
+        if self.parent.instance:
+            others = others.exclude(id=self.parent.instance.id)
+        if others.exists():
+            self.fail("taken")
+        return name
+
+
+class ContactListSerializer(ResourceSerializer):
+    name = ContactListName(required=True)
+
+
+class NestedClientSerializer(ResourceSerializer):
+    """A client given inside a deal. One that already holds one of the external ids is meant, whatever else is said."""
+
+    name = BuiltName()
+    email = Text()
+    note = long_text()
+    external_ids = ExternalIds(Client)
+
+
+class NestedClient(WireField):
+    default_error_messages = {
+        "object": "must be an object",
+        "several": "has external ids of different clients ({ids})",
+        "both": "can't be given together with client_id",
+    }
+
+    def to_internal_value(self, data) -> tuple[Client, dict]:
+        """The client, found or new, and what is to be written to it."""
+        if not isinstance(data, dict):
+            self.fail("object")
+        if self.parent.initial_data.get("client_id") not in (None, ""):
+            self.fail("both")
+        account = self.context["account"]
+        client = Client(account=account)
+        serializer = NestedClientSerializer(data=data, context=self.context)
+        pairs = self._readable_pairs(data.get("external_ids"))
+        holders = sorted(set(Client.holders(account.id, pairs).values()))
+        if len(holders) > 1:
+            self.fail("several", ids=", ".join(map(str, holders)))
+        if holders:
+            client = account.clients.live().locked().get(id=holders[0])
+            # Its other fields are left alone, and so are not judged.
+            serializer = NestedClientSerializer(
+                client, data={"external_ids": data["external_ids"]}, partial=True, context=self.context
+            )
+        if faults := serializer.faults():
+            self.refuse(faults)
+        self.parent.ignored += [f"client.{name}" for name in serializer.ignored]
+        return client, serializer.values
+
+    @staticmethod
+    def _readable_pairs(external_ids) -> dict[str, str]:
+        if not isinstance(external_ids, dict):
+            return {}
+        return {
+            key: str(value)
+            for key, value in external_ids.items()
+            if isinstance(value, str | int) and not isinstance(value, bool) and ExternalIds.fits(key, str(value))
+        }
+
+
+class DealSerializer(ResourceSerializer):
+    name = Text(required=True)
+    description = long_text()
+    price = Exact()
+    client_id = Related("clients")
+    client = NestedClient(write_only=True)
+    external_ids = ExternalIds(Deal)
+    currency = Text(pattern="[A-Z]{3}")
+    status_id = Related("statuses", kind="deal")
+    responsible_id = Related("users", **TEAM)
+    url = Text()
+    origin = Text()
+    expected_close_date = Day()
+    tags = Tags()
+    creator_id = Integer(read_only=True)
+    updater_id = Integer(read_only=True)

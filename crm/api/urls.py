@@ -1,0 +1,22 @@
+from django.urls import path
+
+from accounts.api.resources import RESOURCE, RESOURCE_ITEM
+from accounts.api.tags import TagViewSet
+from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
+
+LIST = {"get": "list"}
+
+urlpatterns = [
+    path("app/clients.json", ClientViewSet.as_view(RESOURCE)),
+    path("app/clients/<id:id>.json", ClientViewSet.as_view(RESOURCE_ITEM)),
+    path("app/contacts.json", ContactViewSet.as_view(RESOURCE)),
+    path("app/contacts/<id:id>.json", ContactViewSet.as_view(RESOURCE_ITEM)),
+    path("app/contact_lists.json", ContactListViewSet.as_view(RESOURCE)),
+    path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(RESOURCE_ITEM)),
+    path("app/deals.json", DealViewSet.as_view(RESOURCE)),
+    path("app/deals/<id:id>.json", DealViewSet.as_view(RESOURCE_ITEM)),
+    *(
+        path(f"app/{kind}s/tags.json", TagViewSet.as_view(LIST, kind=kind), name=f"{kind}-tags")
+        for kind in ("client", "contact", "deal")
+    ),
+]

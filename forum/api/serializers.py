@@ -1,0 +1,144 @@
+"""Posts and tasks as JSON, in the order of the wire (decisions, section 4)."""
+
+from rest_framework.exceptions import ValidationError
+
+from accounts.api.resources import ResourceSerializer
+from accounts.fields import TEAM, Boolean, Choice, Integer, Related, Scalar, Tags, Text, Time, long_text
+from accounts.models import Status
+from forum.models import Post
+
+COMMENT = "comment"
+
+
+class StatusCode(Scalar):
+    """A status by its code."""
+
+    default_error_messages = {"unknown": "is not one of {codes}"}
+
+    def to_internal_value(self, data) -> Status:
+        statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
+        if str(data) not in statuses:
+            self.fail("unknown", codes=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
+        return statuses[str(data)]
+
+
+class PostSerializer(ResourceSerializer):
+    id = Integer(read_only=True)
+    title = Text(required=True)
+    content = long_text()
+    task_kind = Choice(Post.TaskKind.values)
+    client_id = Related("clients")
+    responsible_id = Related("users", **TEAM)
+    kind = Choice(Post.Kind.values)
+    status = StatusCode()
+    status_id = Related("statuses", kind=Status.Kind.POST)
+    category_id = Related("categories")
+    forum_id = Related("forums")
+    post_id = Integer(read_only=True)
+    private = Boolean()
+    closed = Boolean()
+    priority = Integer(low=-(2**31), high=2**31 - 1)
+    scheduled_at = Time()
+    tags = Tags()
+    response = long_text()
+    user_id = Integer(read_only=True)
+    nick = Text(read_only=True)
+    agent = Text(read_only=True)
+    votes_cache = Integer(read_only=True)
+    comments_cache = Integer(read_only=True)
+    points = Integer(read_only=True)
+    response_user_id = Integer(read_only=True)
+    duplicate_from_id = Integer(read_only=True)
+
+    def validate(self, values: dict) -> dict:
+        """The rules between fields. A null for what a post always has means that it was not said."""
+        for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
+            if name in values and values[name] is None:
+                del values[name]
+        if (status_id := values.pop("status_id", None)) and "status" not in values:
+            values["status"] = self.context["account"].statuses.get(id=status_id)
+        place = self.place_task(values) if self.is_task(values) else self.place_post(values)
+        return {**values, **place}
+
+    def is_task(self, values: dict) -> bool:
+        row = self.instance
+        kind = values.get("task_kind", row.task_kind if row else Post.TaskKind.FEEDBACK)
+        if row and (kind == Post.TaskKind.FEEDBACK) != (row.category_id is not None):
+            raise ValidationError({"task_kind": ["can't be changed between a forum post and a task"]})
+        return kind != Post.TaskKind.FEEDBACK
+
+    def place_task(self, values: dict) -> dict:
+        placed = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
+        if placed:
+            raise ValidationError({name: ["can't be given for a task"] for name in placed})
+        return {"category_id": None, "forum_id": None}
+
+    def place_post(self, values: dict) -> dict:
+        """The forum and category of a forum post; failing others, the first category of the default forum."""
+        if self.instance and values.get("category_id") is None and values.get("forum_id") is None:
+            return {"category_id": self.instance.category_id, "forum_id": self.instance.forum_id}
+        account = self.context["account"]
+        categories = account.categories.all()
+        if values.get("category_id") is not None:
+            category = categories.get(id=values["category_id"])
+            if values.get("forum_id") not in (None, category.forum_id):
+                raise ValidationError({"category_id": [f"is not in forum {values['forum_id']}"]})
+        else:
+            forum_id = values.get("forum_id") or account.forums.values_list("id", flat=True).get(is_default=True)
+            category = categories.of_forum(forum_id).first()
+            if category is None:
+                raise ValidationError({"forum_id": ["has no category"]})
+        return {"category_id": category.id, "forum_id": category.forum_id}
+
+    @classmethod
+    def represent(cls, row, zone) -> dict:
+        return super().represent(PostView(row), zone)
+
+
+class PostView:
+    """A post's row under the names of the wire."""
+
+    __slots__ = ("row",)
+
+    post_id = None
+
+    def __init__(self, row: Post):
+        self.row = row
+
+    def __getattr__(self, name: str):
+        return getattr(self.row, name)
+
+    @property
+    def status(self) -> str:
+        return self.row.status_code
+
+    @property
+    def points(self) -> int:
+        return self.row.votes_cache
+
+
+class CommentOnPostSerializer(ResourceSerializer):
+    """A comment that comes as a post with `task_kind: "comment"`: its text is the content, and the title is left alone."""
+
+    title = Text()
+    content = long_text(required=True)
+    task_kind = Choice([COMMENT])
+    post_id = Related("posts")
+
+    def get_fields(self):
+        # Required, though it may be sent as null; `Related` itself is optional everywhere else.
+        fields = super().get_fields()
+        if "post_id" not in fields:
+            fields["post_id"] = Related("posts")
+        fields["post_id"].required, fields["post_id"].allow_null = True, False
+        return fields
+
+
+class CommentSerializer(ResourceSerializer):
+    id = Integer(read_only=True)
+    comment = long_text(required=True)
+    kind = Text(read_only=True)
+    post_id = Integer(read_only=True)
+    user_id = Integer(read_only=True)
+    nick = Text(read_only=True)
+    agent = Text(read_only=True)

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from accounts.api.resources import RESOURCE, RESOURCE_ITEM
+from accounts.api.tags import TagViewSet
+from forum.api.views import PostViewSet, TaskViewSet
+
+LIST = {"get": "list"}
+
+urlpatterns = [
+    path("app/posts.json", PostViewSet.as_view(RESOURCE)),
+    path("app/posts/<id:id>.json", PostViewSet.as_view(RESOURCE_ITEM)),
+    path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post")),
+    path("app/tasks.json", TaskViewSet.as_view(LIST)),
+    path("app.json", TaskViewSet.as_view(LIST)),
+]

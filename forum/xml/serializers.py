@@ -1,0 +1,39 @@
+"""What generation A accepts: the same fields as JSON, fewer of them."""
+
+from accounts.api.resources import ResourceSerializer
+from accounts.api.users import NewUserSerializer
+from accounts.fields import TEAM, Choice, Related, Text, long_text
+from forum.api.serializers import StatusCode
+from forum.models import Post
+
+__all__ = ["NewUserSerializer", "PostSerializer"]
+
+
+class CategoryOfForum(Related):
+    """A category of the forum that the request was sent to."""
+
+    def __init__(self):
+        super().__init__("categories")
+
+    def to_internal_value(self, data) -> int:
+        self.only = {"forum_id": self.context["forum_id"]}
+        return super().to_internal_value(data)
+
+
+class PostSerializer(ResourceSerializer):
+    title = Text(required=True)
+    content = long_text()
+    kind = Choice(Post.Kind.values)
+    category_id = CategoryOfForum()
+
+    def validate(self, values: dict) -> dict:
+        """A null for what a post always has means that it was not said."""
+        nullable = ("responsible_id",)
+        return {name: value for name, value in values.items() if value is not None or name in nullable}
+
+
+class TeamPostSerializer(PostSerializer):
+    """What the team may set besides."""
+
+    status = StatusCode()
+    responsible_id = Related("users", **TEAM)

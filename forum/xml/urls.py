@@ -1,0 +1,38 @@
+from django.urls import path, register_converter
+
+from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
+
+
+class CategoryNameConverter:
+    """One segment of a path that has no suffix: what ends in one is no list."""
+
+    regex = r"[^/]+(?<!\.xml)(?<!\.json)"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(CategoryNameConverter, "category_name")
+
+# POST to a list is how old examples send its parameters (`curl -d`); it answers just as GET does.
+LIST = {"get": "list", "post": "list"}
+
+urlpatterns = [
+    path("app/users/me.xml", UserViewSet.as_view({"get": "me"})),
+    path("app/users/team.xml", UserViewSet.as_view({"get": "team"})),
+    path("app/users.xml", UserViewSet.as_view({"post": "create"})),
+    path("app/categories.xml", CategoryViewSet.as_view({"get": "list"})),
+    path("app/posts.xml", PostViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "app/posts/<id:id>.xml",
+        PostViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}),
+    ),
+]
+
+lists = [
+    path("", PostViewSet.as_view(LIST)),
+    path("<category_name:category_name>", PostViewSet.as_view(LIST)),
+]

@@ -1,0 +1,187 @@
+"""Generation A: the forum's XML behind HTTP Basic (contract; decisions, section 3)."""
+
+from django.http import Http404
+from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.response import Response
+
+from accounts.api.users import NewUserSerializer
+from accounts.authentication import Basic
+from accounts.fields import MISSING
+from accounts.models import Status, User
+from accounts.paging import Page
+from accounts.views import AccountViewSet, in_transaction
+from forum.api.views import agent_of
+from forum.models import Post, PostQuerySet
+from forum.xml import documents
+from forum.xml.formats import XMLParser, XMLRenderer
+from forum.xml.serializers import PostSerializer, TeamPostSerializer
+
+
+class XMLViewSet(AccountViewSet):
+    authentication_classes = [Basic]
+    parser_classes = [XMLParser]
+    renderer_classes = [XMLRenderer]
+
+    @property
+    def forum_id(self) -> int:
+        return self.request._request.address.forum_id
+
+    @property
+    def zone(self):
+        return self.account.zone
+
+    def parameters(self) -> dict:
+        """The parameters of a request: of its body, and where that says nothing, of its query."""
+        return {**self.request.query_params.dict(), **self.request.data}
+
+    def read(self, serializer) -> dict:
+        if faults := serializer.faults():
+            raise ValidationError(faults)
+        return serializer.values
+
+    def element(self, name: str) -> dict:
+        """The children of the body's root element `name`."""
+        given = self.request.data.get(name)
+        if given is None or (isinstance(given, str) and not given.strip()):
+            raise ValidationError({name: [MISSING]})
+        if not isinstance(given, dict):
+            raise ValidationError({name: ["must have its fields as elements"]})
+        return given
+
+
+class UserViewSet(XMLViewSet):
+    def me(self, request) -> Response:
+        return Response(documents.document(self.write(request.user)))
+
+    def team(self, request) -> Response:
+        rows = self.account.users.team().order_by("name", "id").values_list(*documents.USER.columns)
+        return Response(documents.document(documents.array("users", documents.USER, rows, self.zone)))
+
+    def create(self, request) -> Response:
+        if not request.user.is_team:
+            raise PermissionDenied("You may not create users")
+
+        def act() -> User:
+            given = {"role": User.Role.MEMBER, **self.element("user")}
+            serializer = NewUserSerializer(data=given, context={"account": self.account})
+            values = {name: value for name, value in self.read(serializer).items() if value not in (None, "")}
+            if not request.user.may_create(values.get("role", User.Role.MEMBER)):
+                raise PermissionDenied("An agent may create members only")
+            return User.objects.create_for(self.account, **values)
+
+        return Response(documents.document(self.write(in_transaction(act))), status=201)
+
+    def write(self, user: User) -> str:
+        return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
+
+
+class CategoryViewSet(XMLViewSet):
+    def list(self, request) -> Response:
+        rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
+        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
+
+
+class PostViewSet(XMLViewSet):
+    def rows(self):
+        return self.account.posts.visible_to(self.request.user).of_forum(self.forum_id).with_names()
+
+    def find(self, id: int, *, locked: bool = False) -> Post:
+        rows = self.rows()
+        post = (rows.locked() if locked else rows).filter(id=id).first()
+        if post is None:
+            raise Http404
+        return post
+
+    def list(self, request, category_name: str | None = None) -> Response:
+        categories = self.account.categories.of_forum(self.forum_id)
+        category = (categories.named(category_name) if category_name else categories).first()
+        parameters = self.parameters()
+        page, order, status = self.read_list(parameters)
+        if category is None:
+            if category_name:
+                raise Http404
+            ids = []
+        else:
+            # One more than the page holds, to know whether there is a next one.
+            ids = self.account.posts.page(
+                category, request.user, order=order, status=status, start=page.start, size=page.size + 1
+            )
+        wanted = ids[: page.size]
+        columns = documents.POST_ITEM.columns
+        rows = {row[-1]: row[:-1] for row in self.account.posts.filter(id__in=wanted).values_list(*columns, "id")}
+        items = [rows[id] for id in wanted if id in rows]  # noqa: A001
+        link = page.link(self.base_url + request.path, request.META["QUERY_STRING"], more=len(ids) > page.size)
+        body = documents.document(documents.array("posts", documents.POST_ITEM, items, self.zone))
+        return Response(body, headers={"Link": link})
+
+    def read_list(self, parameters: dict) -> tuple[Page, str, Status | None]:
+        """The page, the order, and the status that the list is narrowed to. Raises ValidationError for all that is wrong."""
+        faults, page = {}, None
+        try:
+            page = Page.read(parameters)
+        except ValidationError as error:
+            faults |= error.detail
+        order, status = parameters.get("order"), None
+        if order is None or order == "":
+            order = "new"
+        elif order not in PostQuerySet.ORDERS:
+            statuses = {status.code: status for status in self.account.statuses.filter(kind=Status.Kind.POST)}
+            status, order = statuses.get(str(order)), "new"
+            if status is None:
+                allowed = [*PostQuerySet.ORDERS, *sorted(statuses)]
+                faults["order"] = [f"is not one of {', '.join(allowed)}"]
+        if faults:
+            raise ValidationError(faults)
+        return page, order, status
+
+    def retrieve(self, request, id: int) -> Response:
+        post = self.find(id)
+        comments = self.account.comments.filter(post_id=id).order_by("created_at", "id")
+        rows = comments.values_list(*documents.COMMENT.columns)
+        body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1) + self.write(post, depth=1)
+        return Response(documents.document("<hash>\n", body, "</hash>\n"))
+
+    def create(self, request) -> Response:
+        def act() -> Post:
+            values = self.read(self.serializer())
+            if "category_id" not in values:
+                category = self.account.categories.of_forum(self.forum_id).first()
+                if category is None:
+                    raise ValidationError({"category_id": [MISSING]})
+                values["category_id"] = category.id
+            post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
+            post.write(values, by=request.user)
+            return post
+
+        post = in_transaction(act)
+        location = f"{self.base_url}/app/posts/{post.id}.xml"
+        return Response(documents.document(self.write(post)), status=201, headers={"Location": location})
+
+    def update(self, request, id: int) -> Response:
+        def act() -> Post:
+            post = self.find(id, locked=True)
+            if not post.may_be_changed_by(request.user):
+                raise PermissionDenied("Only the team may change this post")
+            post.write(self.read(self.serializer(post)), by=request.user)
+            return post
+
+        return Response(documents.document(self.write(in_transaction(act))))
+
+    def destroy(self, request, id: int) -> Response:
+        def act() -> Post:
+            post = self.find(id, locked=True)
+            if not post.may_be_changed_by(request.user):
+                raise PermissionDenied("Only the team may delete this post")
+            post.trash(by=request.user)
+            return post
+
+        return Response(documents.document(self.write(in_transaction(act))))
+
+    def serializer(self, post: Post | None = None) -> PostSerializer:
+        kind = TeamPostSerializer if post is not None and self.request.user.is_team else PostSerializer
+        context = {"account": self.account, "forum_id": self.forum_id}
+        return kind(post, data=self.element("post"), partial=post is not None, context=context)
+
+    def write(self, post: Post, *, depth: int = 0) -> str:
+        values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]
+        return documents.POST.write(values, self.zone, depth=depth)
