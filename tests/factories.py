@@ -1,0 +1,74 @@
+"""Plain functions that make rows; what a test does not say gets a sensible value."""
+
+from itertools import count
+
+from accounts.models import Account, APIToken, User
+from crm.models import Client, Contact, ContactList, Deal
+from forum.models import Category, Post
+
+numbers = count(1)
+
+PASSWORD = "correct horse battery"
+
+
+def make_account(prefix: str = "", *, login: str = "", **fields) -> tuple[Account, User, str]:
+    """An account with its owner, and the owner's token."""
+    prefix = prefix or f"account-{next(numbers)}"
+    login = login or f"owner-of-{prefix}"
+    return Account.objects.create_with_owner(
+        prefix=prefix, login=login, email=f"{login}@{prefix}.example", password=PASSWORD, **fields
+    )
+
+
+def make_user(account: Account, login: str = "", **fields) -> User:
+    login = login or f"user-{next(numbers)}"
+    values = {"email": f"{login}@{account.prefix}.example", "password": PASSWORD, **fields}
+    return User.objects.create_for(account, login=login, **values)
+
+
+def make_token(user: User, **fields) -> str:
+    return APIToken.objects.issue(user, **{"label": "test", **fields})[1]
+
+
+def make_category(account: Account, name: str = "", **fields) -> Category:
+    name = name or f"Category {next(numbers)}"
+    forum = account.forums.get(is_default=True)
+    return account.categories.create(**{"forum_id": forum.id, "name": name, "position": 99, **fields})
+
+
+def make_post(user: User, title: str = "", **fields) -> Post:
+    """A forum post in the first category of the default forum."""
+    account = user.account
+    forum = account.forums.get(is_default=True)
+    category = account.categories.of_forum(forum.id).first()
+    post = Post(account=account, forum_id=forum.id, category_id=category.id, agent="factory")
+    post.write({"title": title or f"Post {next(numbers)}", **fields}, by=user)
+    return post
+
+
+def make_task(user: User, title: str = "", **fields) -> Post:
+    post = Post(account=user.account, agent="factory")
+    post.write({"title": title or f"Task {next(numbers)}", "task_kind": "task", **fields}, by=user)
+    return post
+
+
+def _make(model, user: User, fields: dict):
+    row = model(account=user.account)
+    row.write(fields, by=user)
+    return row
+
+
+def make_client(user: User, name: str = "", **fields) -> Client:
+    return _make(Client, user, {"name": name or f"Client {next(numbers)}", **fields})
+
+
+def make_contact(user: User, name: str = "", **fields) -> Contact:
+    return _make(Contact, user, {"name": name or f"Contact {next(numbers)}", **fields})
+
+
+def make_contact_list(user: User, name: str = "", **fields) -> ContactList:
+    return _make(ContactList, user, {"name": name or f"List {next(numbers)}", **fields})
+
+
+def make_deal(user: User, name: str = "", **fields) -> Deal:
+    return _make(Deal, user, {"name": name or f"Deal {next(numbers)}", "currency": "EUR", **fields})
