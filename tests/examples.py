@@ -1,0 +1,143 @@
+"""The examples of the documents: `curl` lines in console blocks, run one after another against the demo account.
+
+    $ curl -u "demo:$PASSWORD" http://demo.localhost:8000/app/users/me.xml
+    HTTP/1.1 200 OK
+
+    <?xml …
+
+What changes from run to run (times, the id of an account, a new token) is shown as a fixed sample. With UPDATE_DOCS=1 in
+the environment the answers are written into the document instead of being compared.
+"""
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.client import Client
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
+SHOWN_HEADERS = ("Location", "Link", "Allow", "WWW-Authenticate", "X-Ignored-Fields")
+UPDATING = os.environ.get("UPDATE_DOCS") == "1"
+
+SAMPLES = (
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"), "2026-11-21T12:00:00+00:00"),
+    (re.compile(r'"id": \d{10,15}\b'), '"id": 271828182845904'),
+    (re.compile(r"[A-Za-z0-9]{32}/"), "x7Kq…/"),
+)
+
+
+@dataclass
+class Example:
+    command: str
+    shown: str
+    method: str = "GET"
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    auth: tuple[str, str] | None = None
+
+    def read(self, variables: dict[str, str]) -> None:
+        """Take the command apart. Raises AssertionError for what these examples do not use."""
+        for name, value in variables.items():
+            self.command = _expand(self.command, name, value)
+        words = shlex.split(self.command.replace("\\\n", " "))
+        assert words.pop(0) == "curl"
+        method = None
+        while words:
+            word = words.pop(0)
+            if word == "-X":
+                method = words.pop(0)
+            elif word == "-I":
+                method = "HEAD"
+            elif word == "-H":
+                name, _, value = words.pop(0).partition(": ")
+                self.headers[name] = value
+            elif word == "-d":
+                self.body = words.pop(0)
+            elif word == "-u":
+                login, _, password = words.pop(0).partition(":")
+                self.auth = (login, password)
+            else:
+                assert not word.startswith("-"), f"{word} is not understood in {self.command}"
+                self.url = word
+        self.method = method or ("POST" if self.body is not None else "GET")
+
+    def run(self) -> str:
+        """The answer, as the document shows it."""
+        address = urlsplit(self.url)
+        headers = dict(self.headers)
+        if self.body is not None:
+            headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        with Client(address.netloc, auth=self.auth) as client:
+            client.headers["User-Agent"] = "curl/8.5.0"
+            path = address.path + (f"?{address.query}" if address.query else "")
+            response = client.request(self.method, path, headers=headers, content=(self.body or "").encode())
+        lines = [f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}"]
+        lines += [f"{name}: {response.headers[name]}" for name in SHOWN_HEADERS if name in response.headers]
+        body = response.text
+        if self.method == "HEAD":
+            body = ""
+        elif response.headers["Content-Type"] == "application/json":
+            body = pretty(json.loads(body)) + "\n"
+        text = "\n".join(lines) + "\n" + (f"\n{body}" if body else "")
+        for pattern, sample in SAMPLES:
+            text = pattern.sub(sample, text)
+        return text
+
+
+def _expand(command: str, name: str, value: str) -> str:
+    """As a shell does: in double quotes or bare, not in single quotes."""
+    parts = command.split("'")
+    return "'".join(part.replace(f"${name}", value) if not index % 2 else part for index, part in enumerate(parts))
+
+
+def pretty(value, margin: str = "") -> str:
+    """JSON with short lists and objects on one line."""
+    short = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(margin) + len(short) <= 110:
+        return short
+    inner = margin + "  "
+    if isinstance(value, dict):
+        items = [f"{inner}{json.dumps(key)}: {pretty(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + f"\n{margin}}}"
+    return "[\n" + ",\n".join(inner + pretty(item, inner) for item in value) + f"\n{margin}]"
+
+
+def examples_of(block: str) -> Iterator[Example]:
+    """A block holds one example or more: a line that starts with `$ `, continued by backslashes and open quotes, and its answer."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        lines = part.split("\n")
+        last = 0
+        while lines[last].endswith("\\") or "\n".join(lines[: last + 1]).count("'") % 2:
+            last += 1
+        yield Example("\n".join(lines[: last + 1]), "\n".join(lines[last + 1 :]).rstrip("\n") + "\n")
+
+
+def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
+    """Run every example of a document in order; fails at the first answer that is not as shown."""
+    ran = []
+
+    def run_block(match: re.Match) -> str:
+        texts = []
+        for example in examples_of(match[0]):
+            command = example.command
+            example.read(variables)
+            answer = example.run()
+            if not UPDATING:
+                assert answer == example.shown, f"{path.name}: $ {command}"
+            ran.append(example)
+            texts.append(f"$ {command}\n{answer}")
+        return "\n".join(texts) if texts else match[0]
+
+    text = path.read_text()
+    updated = BLOCK.sub(run_block, text)
+    if UPDATING:
+        path.write_text(updated)
+    return ran
