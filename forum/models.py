@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from accounts.models import Status, Tagged, User
 from accounts.tenancy import FoldedField, TenantModel, fold
+from accounts.text import is_carriable
 from accounts.trash import Trashable, TrashableQuerySet
 
 # What a forum answers itself in the place of a category's name.
@@ -50,7 +51,7 @@ class CategoryQuerySet(models.QuerySet):
         return self.filter(forum_id=forum_id).order_by("position", "id")
 
     def named(self, name: str) -> Self:
-        return self.filter(name_key=fold(name))
+        return self.filter(name_key=fold(name)) if is_carriable(name) else self.none()
 
 
 class Category(TenantModel):
@@ -113,9 +114,8 @@ class PostQuerySet(TrashableQuerySet):
         posts = self.live()
         if user.is_team:
             return posts
-        return posts.exclude(category_id=None).filter(
-            Q(shelf=Shelf.OPEN) | Q(user_id=user.id) | Q(duplicate_from_id__isnull=False, private=False, approved=True)
-        )
+        merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind=Post.Kind.PRIVATE)
+        return posts.exclude(category_id=None).filter(Q(shelf=Shelf.OPEN) | Q(user_id=user.id) | merged)
 
     def page(
         self, category: Category, user: User, *, order: str = "new", status: Status | None = None, start: int, size: int
@@ -133,8 +133,13 @@ class PostQuerySet(TrashableQuerySet):
         if not user.is_team:
             closed = closed.filter(user_id=user.id)
         columns = [name.removeprefix("-") for name in order_by]
-        ids = shelf.filter(shelf=Shelf.OPEN).values(*columns).union(closed.values(*columns), all=True)
-        return [row["id"] for row in ids.order_by(*order_by)[start : start + size]]
+        # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
+        sides = [
+            side.values(*columns).order_by(*order_by)[: start + size]
+            for side in (shelf.filter(shelf=Shelf.OPEN), closed)
+        ]
+        page = sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
+        return [row["id"] for row in page]
 
 
 class Post(TenantModel, Tagged, Trashable):
