@@ -11,7 +11,7 @@ from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.errors import faults
 from accounts.hosts import normalize
-from accounts.models import Account, Host
+from accounts.models import RESERVED_PREFIXES, Account, Host
 
 
 class Command(BaseCommand):
@@ -71,8 +71,10 @@ class Command(BaseCommand):
     @staticmethod
     def problems_of_host(host: str, prefix: str) -> list[str]:
         name = normalize(host)
-        if name is None or name == settings.BASE_DOMAIN or name == prefix or ":" in host:
-            return ["Host is not a host of its own"]
+        if name is None or ":" in host:
+            return ["Host is not the name of a host (letters of other alphabets are written in Punycode: xn--…)"]
+        if name in {settings.BASE_DOMAIN, prefix.lower()} or name in RESERVED_PREFIXES:
+            return ["Host is reserved"]
         if Host.objects.filter(name=name).exists() or Account.objects.filter(prefix=name).exists():
             return ["Host is already taken"]
         return []

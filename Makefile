@@ -1,0 +1,86 @@
+# Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
+.SUFFIXES:
+.DEFAULT_GOAL = help
+.PHONY: help run test lint format lock bench clean
+
+VENV = .venv
+python = $(VENV)/bin/python
+# For pytest or uv, for example: make test ARGS="tests/config -k restart", make lock ARGS=--upgrade
+ARGS =
+# Settings that production would have, for the checks that look at them. The address is never connected to.
+production = SECRET_KEY=lint-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ BASE_DOMAIN=example.com \
+	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint
+compile = $(python) -m uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	--python-version 3.11 $(ARGS)
+
+# A .venv whose Python has gone, or that was left half made, is made again.
+broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/local $(VENV)/development)
+
+help:
+	@echo 'make run      start the service with a PostgreSQL of its own on http://localhost:8000 (PORT, DATA_DIR, ...)'
+	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
+	@echo 'make lint     check style, imports, migrations and production settings'
+	@echo 'make format   put the code in the style that lint asks for'
+	@echo 'make bench    measure beside a bare view of the same SQL (CASE=... for one; needs wrk)'
+	@echo 'make lock     compile pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)'
+	@echo 'make clean    remove .venv and caches; the data in .data stays'
+
+run: $(VENV)/local
+	@exec $(python) -m config.local
+
+test: $(VENV)/development
+	@exec $(python) -m pytest --numprocesses=logical $(ARGS)
+
+lint: $(VENV)/development
+	$(python) -m ruff check
+	$(python) -m ruff format --check
+	$(VENV)/bin/lint-imports
+	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	$(production) $(python) manage.py check --deploy --fail-level WARNING
+
+bench: $(VENV)/local
+	@exec $(python) -m bench.run $(if $(CASE),--case '$(CASE)') $(ARGS)
+
+format: $(VENV)/development
+	$(python) -m ruff check --fix
+	$(python) -m ruff format
+
+lock: $(VENV)/made
+	@$(python) -m pip install -qq --disable-pip-version-check uv
+	$(compile) pyproject.toml -o requirements/production.txt
+	$(compile) --extra local pyproject.toml -o requirements/local.txt
+	$(compile) --extra development pyproject.toml -o requirements/development.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +
+
+# The first Python that is new enough and can make an environment; PYTHON=... names another.
+$(VENV)/made:
+	@for candidate in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python}; do \
+	  "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  suitable=$$candidate; \
+	  "$$candidate" -c 'import ensurepip, venv' 2>/dev/null || continue; \
+	  echo "Creating $(VENV) with $$("$$candidate" --version)"; \
+	  "$$candidate" -m venv --clear $(VENV) && touch $@; exit; \
+	done; \
+	if [ -n "$$suitable" ]; then \
+	  echo "$$suitable cannot create virtual environments: install its venv module (on Debian and Ubuntu:" \
+	    "apt-get install python3-venv), or name another Python with PYTHON=..." >&2; \
+	else \
+	  echo "Python 3.11 or later is needed$${PYTHON:+, and $$PYTHON is not}: install it, or name it with" \
+	    "PYTHON=/path/to/python3" >&2; \
+	fi; exit 1
+
+install = $(python) -m pip install -qq --disable-pip-version-check --require-hashes
+
+$(VENV)/local: $(VENV)/made requirements/local.txt
+	@echo 'Installing the locked requirements (requirements/local.txt)'
+	@$(install) -r requirements/local.txt
+	@touch $@
+
+# These hold the local ones, so that `make run` after `make test` has nothing to install.
+$(VENV)/development: $(VENV)/made requirements/development.txt
+	@echo 'Installing the locked requirements (requirements/development.txt)'
+	@$(install) -r requirements/development.txt
+	@touch $@ $(VENV)/local

@@ -1,0 +1,118 @@
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from django.conf import settings
+
+from config.postgres import Cluster
+
+NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"
+
+
+@pytest.fixture
+def cluster():
+    # A short path, so that its address is known before it is started.
+    directory = tempfile.mkdtemp()
+    cluster = Cluster(Path(directory) / "p", durable=False)
+    yield cluster
+    cluster.stop()
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(*arguments, **environment):
+    """A management command as a process, with what it prints in one pipe."""
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=settings.BASE_DIR,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def outcome(*arguments, **environment):
+    with start(*arguments, **environment) as process:
+        output, _ = process.communicate(timeout=60)
+    return process.returncode, output
+
+
+def test_it_works_once_the_database_is_there_and_migrated(cluster, port):
+    arguments = ("serve", "--port", str(port), "--workers", "1", "--database-wait", "50")
+    with start(*arguments, DATABASE_URL=cluster.url) as server:
+        try:
+            assert re.fullmatch(r"Waiting, 0 of 50 s\. The database does not answer: .*\n", server.stdout.readline())
+            cluster.start()
+            said = next(line for line in server.stdout if "does not answer" not in line)
+            assert re.fullmatch(
+                r"Waiting, \d+ of 50 s\. \d+ migrations are missing \(the first is \w+\.\w+\): "
+                r"run python manage\.py migrate\n",
+                said,
+            )
+            assert outcome("migrate", "--verbosity=0", DATABASE_URL=cluster.url) == (0, "")
+            said = next(line for line in server.stdout if "Waiting" not in line)
+            assert said == f"Serving on 127.0.0.1 port {port} with 1 workers.\n"
+            deadline = time.monotonic() + 20
+            while True:
+                with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
+                    assert answer.status == 200
+                    break
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        finally:
+            server.terminate()
+            server.communicate(timeout=20)
+
+
+def test_it_gives_up_waiting_for_the_database(port):
+    status, output = outcome("serve", "--port", str(port), DATABASE_URL=NOWHERE, DATABASE_WAIT="1")
+    assert status == 1
+    assert "Waiting, 0 of 1 s. The database does not answer: " in output
+    assert "CommandError: Gave up after 1 s. The database does not answer: " in output
+
+
+def test_it_rejects_settings_that_are_missing_or_wrong(port):
+    status, output = outcome("serve", "--port", str(port), SECRET_KEY="", DATABASE_URL="mysql://x@y/z")
+    assert status == 1
+    assert "SystemCheckError: System check identified some issues:" in output
+    assert "SECRET_KEY is not set." in output
+    assert "DATABASE_URL is not valid" in output
+
+
+def test_it_rejects_a_port_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert outcome("serve", PORT=str(port), DATABASE_URL=NOWHERE) == (
+            1,
+            f"CommandError: Cannot listen on 127.0.0.1 port {port}: Address already in use.\n",
+        )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("PORT", "0", "argument --port: write a whole number from 1 to 65535, not '0'"),
+        ("WORKERS", "many", "argument --workers: write a whole number from 1 to 256, not 'many'"),
+        ("DATABASE_WAIT", "-1", "argument --database-wait: write a whole number from 0 to 3600, not '-1'"),
+    ],
+)
+def test_it_rejects_a_number_that_is_none(variable, value, sentence):
+    status, output = outcome("serve", **{variable: value})
+    assert status == 2
+    assert output.endswith(f"manage.py serve: error: {sentence}\n")

@@ -1,0 +1,124 @@
+import signal
+import socket
+import stat
+import sys
+
+from tests.service import READY, Service, free_port
+
+
+def password(service):
+    return next(line for line in service.output().splitlines() if line.strip().startswith("password"))
+
+
+def test_it_works(run):
+    service = run()
+    service.await_text("api_token")
+    assert READY in service.output()
+    assert (service.get("/healthz"), service.get("/readyz")) == (200, 200)
+    assert stat.S_IMODE((service.data / "secret_key").stat().st_mode) == 0o600
+
+    # A connection that a client keeps open holds nothing up.
+    with socket.create_connection(("127.0.0.1", service.port)) as idle:
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert idle.recv(12) == b"HTTP/1.1 200"
+        service.process.terminate()
+        service.await_end(seconds=5)
+    assert service.process.wait() == 0
+    first = password(service)
+
+    # What Ctrl-C does, and the closing of the terminal; the data are kept from run to run.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        service = run(service.port)
+        service.await_text("api_token")
+        assert "Creating the database" not in service.output()
+        assert password(service) == first
+        service.process.send_signal(number)
+        service.await_end(seconds=5)
+        assert service.process.wait() == 0
+
+
+def test_it_stops_while_it_is_starting(run):
+    service = run()
+    for text in ("Creating the database", "Migrating the database"):
+        service.await_text(text)
+        service.process.terminate()
+        service.await_end(seconds=5)
+        assert service.process.wait() == 0
+        service = run(service.port)
+    service.await_text(READY)
+
+
+def test_it_starts_again_after_a_kill(run):
+    service = run()
+    service.await_text(READY)
+    service.process.kill()
+    # At once, on the same port: what is left has to give way.
+    again = run(service.port)
+    again.await_text(READY)
+    assert again.get("/readyz") == 200
+    service.await_end()
+
+    # Killed together with the web server, whose workers then have nobody.
+    for process in (again.process, again.member("granian")):
+        process.kill()
+    last = run(service.port)
+    last.await_text(READY)
+    assert last.get("/readyz") == 200
+    again.await_end()
+
+
+def test_it_ends_with_the_make_that_started_it(run):
+    shell = ("/bin/sh", "-c", '"$1" -m config.local; true', "sh", sys.executable)
+    service = run(command=shell, MAKELEVEL="1")
+    service.await_text(READY)
+    service.process.kill()
+    service.await_end(seconds=5)
+
+
+def test_it_starts_postgresql_again(run):
+    service = run()
+    service.await_text(READY)
+    assert service.get("/readyz") == 200
+    service.member("cluster_name=").kill()
+    service.await_text("PostgreSQL is back")
+    assert service.get("/readyz") == 200
+    assert service.process.poll() is None
+
+
+def test_it_ends_when_the_web_server_is_killed(run):
+    service = run()
+    service.await_text(READY)
+    service.member("granian").kill()
+    service.await_end(seconds=6)
+    assert service.process.wait() == 1
+    assert service.output().endswith("The web server ended unexpectedly (killed by signal 9).\n")
+
+
+def test_it_rejects_data_and_a_port_in_use(run, tmp_path):
+    service = run()
+    service.await_text(READY)
+    second = Service(service.data, free_port())
+    assert second.process.wait(20) == 1
+    assert second.output() == (
+        f"{service.data} is in use by another make run: stop that one, or choose another DATA_DIR.\n"
+    )
+
+    third = Service(tmp_path / "elsewhere", service.port)
+    assert third.process.wait(20) == 1
+    assert third.output() == (
+        f"Cannot listen on 127.0.0.1 port {service.port}: Address already in use. Choose another: make run PORT=8001\n"
+    )
+    assert service.get("/healthz") == 200
+
+
+def test_it_rejects_a_port_that_is_none(run):
+    service = run("http")
+    assert service.process.wait(20) == 1
+    assert service.output() == "PORT is not valid: write a whole number from 1 to 65535, not 'http'.\n"
+
+
+def test_it_uses_the_database_that_it_is_given(run, tmp_path):
+    service = run(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    assert service.process.wait(30) == 1
+    assert "manage.py migrate failed (status 1)." in service.output()
+    assert not (service.data / "postgres").exists()

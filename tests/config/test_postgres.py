@@ -1,0 +1,250 @@
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import dj_database_url
+import psycopg
+import pytest
+
+from config.postgres import Cluster, ClusterError
+
+# What a supervisor that is about to be killed does.
+STARTS_AND_WAITS = """
+import sys, time
+from config.postgres import Cluster
+cluster = Cluster(sys.argv[1])
+cluster.start()
+print(cluster.process.pid, cluster.url, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with Cluster(tmp_path / "postgres", durable=False) as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def connect(cluster):
+    with contextlib.closing(psycopg.connect(cluster.url, autocommit=True)) as connection:
+        yield connection
+
+
+def query(cluster, statement):
+    with connect(cluster) as connection:
+        return connection.execute(statement).fetchone()[0]
+
+
+def wait_until(condition, *, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return True
+
+
+def test_it_works(cluster):
+    with connect(cluster) as connection:
+        row = connection.execute(
+            "SELECT current_user, current_database(), rolsuper, current_setting('server_encoding'), "
+            "current_setting('listen_addresses'), lower('ŻÓŁW'), 'Z' < 'a' "
+            "FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+    assert row == ("rostrum", "rostrum", False, "UTF8", "", "żółw", True)
+
+
+def test_it_stops_within_two_seconds_while_clients_are_connected(cluster):
+    pid = cluster.process.pid
+    with connect(cluster):
+        before = time.monotonic()
+        cluster.stop()
+        assert time.monotonic() - before < 2.5
+    assert not running(pid)
+    assert cluster._processes() == []
+
+
+def test_it_keeps_data_over_a_restart(cluster):
+    with connect(cluster) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 7 AS n")
+    cluster.stop()
+    cluster.start()
+    assert query(cluster, "SELECT n FROM t") == 7
+
+
+def test_it_has_the_extensions_that_the_service_may_use(cluster):
+    with connect(cluster) as connection:
+        for name in ("btree_gin", "citext", "pg_trgm", "unaccent"):
+            connection.execute(f"CREATE EXTENSION {name}")
+
+
+def test_it_lets_no_other_user_near_the_socket(cluster):
+    found = cluster.directory.stat()
+    assert stat.S_IMODE(found.st_mode) == 0o700
+    assert cluster.directory.joinpath(".s.PGSQL.5432").is_socket()
+    assert found.st_uid != 0
+
+
+def test_it_closes_a_directory_that_was_open(tmp_path):
+    directory = tmp_path / "postgres"
+    directory.mkdir()
+    directory.chmod(0o777)
+    with Cluster(directory, durable=False):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_it_keeps_values_out_of_its_log(cluster):
+    with connect(cluster) as connection:
+        connection.execute("CREATE TABLE t (secret text UNIQUE, n integer)")
+        for attempt in ("INSERT INTO t VALUES ('hunter2', 1)", "SELECT 'hunter2'::integer", "SELECT hunter2"):
+            with contextlib.suppress(psycopg.Error):
+                connection.execute(attempt)
+                connection.execute(attempt)
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO t VALUES (%s, %s)", ("hunter2", 1))
+        backend = connection.info.backend_pid
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute(f"SELECT pg_terminate_backend({backend}), 'hunter2'")
+    cluster.stop()
+    log = (cluster.directory / "log").read_text()
+    assert "database system is ready" in log
+    assert "hunter2" not in log
+
+
+def test_it_recovers_from_a_kill_of_the_server_with_a_backend_at_work(tmp_path):
+    with Cluster(tmp_path / "postgres") as cluster:
+        with connect(cluster) as connection:
+            connection.execute("CREATE TABLE t (n integer)")
+            connection.execute("INSERT INTO t VALUES (1)")
+
+        # A backend that computes does not notice that its server is gone.
+        def compute():
+            with contextlib.suppress(psycopg.Error):
+                query(cluster, "SELECT count(*) FROM generate_series(1, 100000000000) AS s(n) WHERE n % 7 = 8")
+
+        thread = threading.Thread(target=compute)
+        thread.start()
+        busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%% = 8'"
+        wait_until(lambda: query(cluster, busy) == 1)
+        os.kill(cluster.process.pid, signal.SIGKILL)
+        cluster.process.wait()
+        assert cluster._processes() != []
+        cluster.start()
+        thread.join()
+        assert query(cluster, "SELECT n FROM t") == 1
+
+
+def test_it_starts_again_after_a_kill_of_the_process_that_started_it(tmp_path):
+    supervisor = subprocess.Popen(
+        [sys.executable, "-c", STARTS_AND_WAITS, str(tmp_path / "postgres")], stdout=subprocess.PIPE, text=True
+    )
+    with supervisor:
+        pid, url = supervisor.stdout.readline().split()
+        with contextlib.closing(psycopg.connect(url, autocommit=True)) as connection:
+            connection.execute("CREATE TABLE t AS SELECT 7 AS n")
+            supervisor.kill()
+            supervisor.wait()
+            with Cluster(tmp_path / "postgres") as cluster:
+                assert not running(int(pid))
+                assert query(cluster, "SELECT n FROM t") == 7
+    assert cluster._processes() == []
+
+
+def test_it_is_not_misled_by_a_pid_file_that_names_another_process(cluster):
+    pidfile = cluster.directory / "data" / "postmaster.pid"
+    os.kill(cluster.process.pid, signal.SIGKILL)
+    cluster.process.wait()
+    lines = pidfile.read_text().splitlines()
+    pidfile.write_text("\n".join([str(os.getpid()), *lines[1:]]))
+    cluster.start()
+    assert query(cluster, "SELECT 1") == 1
+
+
+def test_it_bears_an_empty_pid_file(cluster):
+    cluster.stop()
+    (cluster.directory / "data" / "postmaster.pid").touch()
+    cluster.start()
+    assert query(cluster, "SELECT 1") == 1
+
+
+def test_it_begins_anew_where_its_creation_was_cut_short(tmp_path):
+    half = tmp_path / "postgres" / "new"
+    half.mkdir(parents=True)
+    (half / "PG_VERSION").write_text("18\n")
+    with Cluster(tmp_path / "postgres", durable=False) as cluster:
+        assert query(cluster, "SELECT 1") == 1
+    assert not half.exists()
+
+
+@pytest.mark.parametrize("name", ["long" * 30, "Żółw @ 50%: it's \"odd\", isn't it", "Mixed Case"])
+def test_it_takes_a_path_of_any_length_and_letters(tmp_path, name):
+    with Cluster(tmp_path / name / "postgres", durable=False) as cluster:
+        assert query(cluster, "SELECT 1") == 1
+        # The address as Django reads it: its parser lowers the case of host names.
+        parsed = dj_database_url.parse(cluster.url)
+        sockets = Path(parsed["HOST"])
+        psycopg.connect(host=str(sockets), port=parsed["PORT"], user=parsed["USER"], dbname=parsed["NAME"]).close()
+        # A server that is started again is where it was.
+        os.kill(cluster.process.pid, signal.SIGKILL)
+        cluster.process.wait()
+        cluster.start()
+        assert dj_database_url.parse(cluster.url) == parsed
+        assert query(cluster, "SELECT 1") == 1
+    assert sockets == cluster.directory or not sockets.exists()
+
+
+def test_it_ignores_pg_variables(tmp_path, monkeypatch):
+    monkeypatch.setenv("PGPORT", "5999")
+    monkeypatch.setenv("PGDATA", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("PGOPTIONS", "-c nonsense=1")
+    with Cluster(tmp_path / "postgres", durable=False) as cluster:
+        monkeypatch.delenv("PGOPTIONS")
+        assert query(cluster, "SELECT 1") == 1
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_it_rejects_a_directory_in_use(cluster):
+    with pytest.raises(ClusterError, match="is in use by another process"):
+        Cluster(cluster.directory).start()
+    assert query(cluster, "SELECT 1") == 1
+
+
+def test_it_rejects_a_directory_with_other_things(tmp_path):
+    (tmp_path / "thesis.odt").touch()
+    with pytest.raises(ClusterError, match=r"holds other things than a cluster, such as thesis\.odt"):
+        Cluster(tmp_path).start()
+
+
+def test_it_rejects_data_of_another_version(cluster):
+    cluster.stop()
+    (cluster.directory / "data" / "PG_VERSION").write_text("14\n")
+    with pytest.raises(ClusterError, match=r"are of PostgreSQL 14, the programs of PostgreSQL \d+: set PGBIN"):
+        cluster.start()
+
+
+def test_it_rejects_a_folder_without_programs(tmp_path, monkeypatch):
+    monkeypatch.setenv("PGBIN", str(tmp_path / "bin"))
+    with pytest.raises(ClusterError, match="does not exist; PGBIN must name the folder that holds initdb"):
+        Cluster(tmp_path / "postgres").start()
+
+
+def test_it_reports_why_the_server_does_not_start(cluster):
+    cluster.stop()
+    (cluster.directory / "data" / "postgresql.conf").write_text("nonsense = on\n")
+    with pytest.raises(ClusterError, match="unrecognized configuration parameter"):
+        cluster.start()

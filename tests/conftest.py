@@ -1,0 +1,45 @@
+"""One PostgreSQL for the whole run: pytest's first process starts it, and its workers find it in DATABASE_URL."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+import django
+
+from config.postgres import Cluster
+
+os.environ |= {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "BASE_DOMAIN": "example.test",
+    "HTTPS": "off",
+}
+
+
+@contextlib.contextmanager
+def _database() -> Iterator[None]:
+    if os.environ.get("DATABASE_URL"):
+        yield
+        return
+    directory = tempfile.mkdtemp(prefix="rostrum-tests-")
+    try:
+        with Cluster(directory, durable=False) as cluster:
+            os.environ["DATABASE_URL"] = cluster.url
+            yield
+    finally:
+        shutil.rmtree(directory)
+
+
+# Before any fixture or test is imported: the settings read the environment once, and models need them.
+_running = contextlib.ExitStack()
+_running.enter_context(_database())
+django.setup()
+
+
+def pytest_unconfigure() -> None:
+    _running.close()
+
+
+pytest_plugins = ["tests.fixtures", "tests.service"]

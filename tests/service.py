@@ -1,0 +1,96 @@
+"""The service as `make run` starts it, with a PostgreSQL of its own, for tests that stop and kill it."""
+
+import contextlib
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from django.conf import settings
+
+READY = "Ready; Ctrl-C stops it"
+
+
+class Service:
+    """`python -m config.local` on data and a port of its own, and what it prints."""
+
+    def __init__(self, data, port=None, *, command=(sys.executable, "-m", "config.local"), **environment):
+        self.data = data
+        self.port = port or free_port()
+        self.log = data.parent / f"{time.monotonic_ns()}.log"
+        unset = ("DATABASE_URL", "SECRET_KEY", "BASE_DOMAIN", "HTTPS", "WORKERS", "HOST", "MAKELEVEL")
+        kept = {name: value for name, value in os.environ.items() if name not in unset}
+        with self.log.open("w") as log:
+            self.process = psutil.Popen(
+                command,
+                cwd=settings.BASE_DIR,
+                env=kept | {"DATA_DIR": str(data), "PORT": str(self.port), **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self.family = []
+
+    def output(self):
+        return self.log.read_text()
+
+    def await_text(self, text, seconds=60):
+        deadline = time.monotonic() + seconds
+        while text not in self.output():
+            assert self.process.poll() is None or text in self.output(), self.output()
+            assert time.monotonic() < deadline, self.output()
+            time.sleep(0.02)
+        self.family = self.process.children(recursive=True)
+
+    def member(self, text):
+        """The oldest process of the service whose command line has this in it."""
+        found = []
+        for process in self.family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if text in " ".join(process.cmdline()):
+                    found.append(process)
+        return min(found, key=psutil.Process.create_time)
+
+    def get(self, path):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+            connection.request("GET", path)
+            return connection.getresponse().status
+
+    def await_end(self, seconds=5):
+        """Every process that there was has ended by then."""
+        deadline = time.monotonic() + seconds
+        while alive := [process for process in (self.process, *self.family) if is_running(process)]:
+            assert time.monotonic() < deadline, alive
+            time.sleep(0.02)
+
+
+def is_running(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def run(tmp_path):
+    started = []
+
+    def start(*arguments, **options):
+        started.append(Service(tmp_path / "data", *arguments, **options))
+        return started[-1]
+
+    yield start
+    for service in started:
+        if service.process.poll() is None:
+            service.process.terminate()
+        service.process.wait(20)

@@ -1,0 +1,81 @@
+"""What was acknowledged is there, whatever is killed."""
+
+import base64
+import contextlib
+import http.client
+import re
+import threading
+import time
+
+import psutil
+
+WRITERS = 8
+EACH_TIME = 40
+
+
+class Writers:
+    """Threads that create posts, and remember which were acknowledged. An error only means: not acknowledged."""
+
+    def __init__(self, port: int, credentials: str):
+        self.port = port
+        self.headers = {
+            "Authorization": "Basic " + base64.b64encode(credentials.encode()).decode(),
+            "Content-Type": "application/xml",
+        }
+        self.acknowledged: list[str] = []
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=self.write, args=(number,)) for number in range(WRITERS)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join(30)
+
+    def ask(self, method: str, path: str, body: str | None = None) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request(method, path, body, self.headers)
+            return connection.getresponse()
+
+    def write(self, number: int) -> None:
+        count = 0
+        while not self.stopped.is_set():
+            count += 1
+            body = f"<post><title>Writer {number}, post {count}</title></post>"
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                response = self.ask("POST", "/app/posts.xml", body)
+                if response.status == 201:
+                    self.acknowledged.append(re.search(r"/app/posts/(\d+)\.xml$", response.headers["Location"])[1])
+
+    def await_more(self) -> None:
+        deadline = time.monotonic() + 60
+        enough = len(self.acknowledged) + EACH_TIME
+        while len(self.acknowledged) < enough:
+            assert time.monotonic() < deadline, f"only {len(self.acknowledged)} writes were acknowledged"
+            time.sleep(0.01)
+
+
+def test_it_loses_no_acknowledged_write(run):
+    service = run()
+    service.await_text("api_token")
+    service.await_text("Ready")
+    login, password = (re.search(rf"^  {name} +(\S+)$", service.output(), re.MULTILINE)[1] for name in ("login", "password"))
+
+    granian, postgres = service.member("granian"), service.member("cluster_name=")
+
+    with Writers(service.port, f"{login}:{password}") as writers:
+        writers.await_more()
+        max(granian.children(), key=psutil.Process.create_time).kill()
+        writers.await_more()
+        postgres.kill()
+        service.await_text("PostgreSQL is back")
+        writers.await_more()
+
+    assert len(set(writers.acknowledged)) == len(writers.acknowledged) >= 3 * EACH_TIME
+    lost = [id for id in writers.acknowledged if writers.ask("HEAD", f"/app/posts/{id}.xml").status != 200]
+    assert lost == []
