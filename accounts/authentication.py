@@ -6,6 +6,7 @@ decided on what the database says now.
 
 import base64
 import binascii
+import re
 
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -49,7 +50,7 @@ class Basic(BaseAuthentication):
         return user, None
 
     def authenticate_header(self, request: Request) -> str:
-        realm = request._request.address.forum_name.encode("ascii", "replace").decode()
+        realm = re.sub(r"[^ -~]", "?", request._request.address.forum_name)
         realm = realm.replace("\\", "\\\\").replace('"', '\\"')
         return f'Basic realm="{realm}", charset="UTF-8"'
 

@@ -17,13 +17,13 @@ def normalize(host: str) -> str | None:
     name = host.lower()
     if name.startswith("["):
         return None
-    name, _, port = name.partition(":")
-    if port and not (port.isascii() and port.isdigit() and len(port) <= 5):
+    name, colon, port = name.partition(":")
+    if colon and not (port.isascii() and port.isdigit() and len(port) <= 5):
         return None
     name = name.removesuffix(".")
     if len(name) > 253 or not all(_LABEL.match(label) for label in name.split(".")):
         return None
-    if name == settings.BASE_DOMAIN:
+    if name in (settings.BASE_DOMAIN, "localhost"):
         return name
     label = name.removesuffix("." + settings.BASE_DOMAIN)
     if "." not in label:

@@ -56,7 +56,6 @@ class AccountViewSet(viewsets.ViewSet):
     # A path answers in one format, and the methods it takes are named where one is refused.
     default_response_headers: dict[str, str] = {}
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
 
     @property
     def account(self):

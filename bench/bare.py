@@ -95,7 +95,9 @@ def post(request, id: int) -> HttpResponse:
 """
             for comment in cursor.fetchall()
         )
-    return xml(f"<hash>\n{comments}  <post>\n    <id>{row[5]}</id>\n    <title>{escape(row[9])}</title>\n  </post>\n</hash>\n")
+    return xml(
+        f"<hash>\n{comments}  <post>\n    <id>{row[5]}</id>\n    <title>{escape(row[9])}</title>\n  </post>\n</hash>\n"
+    )
 
 
 @csrf_exempt

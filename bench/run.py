@@ -108,7 +108,9 @@ def main() -> None:
         newest = account.posts.order_by("-created_at").filter(comments_cache=20).first().id
         connection.close()
 
-        environment["BENCH_IDS"] = ",".join(str(known[name]) for name in ("account", "forum", "category", "status", "user"))
+        environment["BENCH_IDS"] = ",".join(
+            str(known[name]) for name in ("account", "forum", "category", "status", "user")
+        )
         basic = base64.b64encode(f"{data.LOGIN}:{data.PASSWORD}".encode()).decode()
         headers = {"Authorization": f"Basic {basic}", "Content-Type": "application/xml"}
         body = "<post><title>A post</title><content>Made by the benchmark.</content></post>"

@@ -285,9 +285,9 @@ class Post(TenantModel, Tagged, Trashable):
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
-        if "client_id" in values:
+        if values.get("client_id"):
             values["trashed_client_id"] = None
-        if "response" in values:
+        if values.get("response", self.response) != self.response:
             values["response_user_id"] = by.id if values["response"] else None
         for name, value in values.items():
             setattr(self, name, value)

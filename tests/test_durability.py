@@ -77,5 +77,5 @@ def test_it_loses_no_acknowledged_write(run):
         writers.await_more()
 
     assert len(set(writers.acknowledged)) == len(writers.acknowledged) >= 3 * EACH_TIME
-    lost = [id for id in writers.acknowledged if writers.ask("HEAD", f"/app/posts/{id}.xml").status != 200]
+    lost = [post for post in writers.acknowledged if writers.ask("HEAD", f"/app/posts/{post}.xml").status != 200]
     assert lost == []

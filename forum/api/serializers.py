@@ -117,19 +117,25 @@ class PostView:
         return self.row.votes_cache
 
 
+class CommentedPost(Related):
+    """The post of a new comment, which is counted there: two that raised a shared lock would wait for each other."""
+
+    lock = "NO KEY UPDATE"
+
+
 class CommentOnPostSerializer(ResourceSerializer):
     """A comment that comes as a post with `task_kind: "comment"`: its text is the content, and the title is left alone."""
 
     title = Text()
     content = long_text(required=True)
     task_kind = Choice([COMMENT])
-    post_id = Related("posts")
+    post_id = CommentedPost("posts")
 
     def get_fields(self):
         # Required, though it may be sent as null; `Related` itself is optional everywhere else.
         fields = super().get_fields()
         if "post_id" not in fields:
-            fields["post_id"] = Related("posts")
+            fields["post_id"] = CommentedPost("posts")
         fields["post_id"].required, fields["post_id"].allow_null = True, False
         return fields
 

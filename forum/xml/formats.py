@@ -1,16 +1,27 @@
 """XML as Rails conventions have it, read into plain values and written from finished documents."""
 
 import codecs
+import re
 from xml.etree.ElementTree import ParseError as MalformedXML
+from xml.parsers.expat import errors
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import XMLParser as DefusedXMLParser
 from django.conf import settings
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
+from accounts.fields import Text
+
 DEEPEST = 32
+
+_DECLARED = re.compile(rb"""<\?xml[^>]{,100}\sencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
+# Encodings that Python has for itself alone.
+_PYTHONS_OWN = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+# What XML 1.0 cannot carry, in UTF-8 and in the encodings that have ASCII in its place.
+_UNCARRIABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xed[\xa0-\xbf]|\xef\xbf[\xbe\xbf]")
+_BAD_REFERENCE = errors.codes[errors.XML_ERROR_BAD_CHAR_REF]
 
 
 class XMLParser(BaseXMLParser):
@@ -18,7 +29,8 @@ class XMLParser(BaseXMLParser):
 
     Names may have hyphens or underscores. Values stay texts but for integers and booleans that say so: the fields of the
     wire know what they want. Several parameters come in a `hash`, whose children are read as if each were the root.
-    Raises ParseError for what is malformed, has a DTD, is in an encoding that it is not, or is nested deeper than 32.
+    Raises ParseError for what is malformed, has a DTD, is in an encoding that it is not, or is nested deeper than 32, and
+    ValidationError for a text with a character that XML cannot carry.
     """
 
     media_types = ("application/xml", "text/xml", "")
@@ -28,31 +40,40 @@ class XMLParser(BaseXMLParser):
         if not body.strip():
             return {}
         charset = parser_context["request"].META.get("rostrum.charset") if parser_context else None
-        if charset and not _is_text_encoding(charset):
-            raise ParseError("The encoding that the Content-Type names is not known")
         builder = _Builder()
-        # A byte order mark says more than a header that was set by habit.
-        marked = body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        parser = DefusedXMLParser(target=builder, encoding=None if marked else charset, forbid_dtd=True)
+        parser = DefusedXMLParser(target=builder, encoding=_encoding(body, charset), forbid_dtd=True)
         try:
             parser.feed(body)
             name, value = parser.close()
         except DefusedXmlException:
             raise ParseError("The XML has a DTD or an entity declaration, which is not accepted") from None
         except MalformedXML as error:
+            at = parser.parser.ErrorByteIndex
+            if builder.innermost and (error.code == _BAD_REFERENCE or _UNCARRIABLE.match(body, at)):
+                raise ValidationError({builder.innermost: [Text.default_error_messages["characters"]]}) from None
             raise ParseError(f"The XML can't be read: {error}") from None
         except (ValueError, LookupError):
-            raise ParseError("The XML is not in the encoding that it names, or that is not known") from None
+            raise ParseError("The XML is in an encoding that is not supported") from None
         if name == "hash":
             return value if isinstance(value, dict) else {}
         return {name: value}
 
 
-def _is_text_encoding(name: str) -> bool:
+def _encoding(body: bytes, charset: str | None) -> str | None:
+    """The encoding that the Content-Type names, or None where the document says it. Raises ParseError."""
+    declared = _DECLARED.match(body)
+    name = charset or (declared[1].decode() if declared else "utf-8")
     try:
-        return codecs.lookup(name)._is_text_encoding
+        codec = codecs.lookup(name)
     except (LookupError, ValueError):
-        return False
+        codec = None
+    if codec is None or not codec._is_text_encoding or codec.name in _PYTHONS_OWN:
+        raise ParseError(f"The encoding that the {'Content-Type' if charset else 'XML'} names is not known")
+    # A byte order mark says more than a header that was set by habit.
+    if body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    # Python itself writes `utf8`, which expat does not know.
+    return "utf-8" if codec.name == "utf-8" else charset
 
 
 class _Builder:
@@ -61,6 +82,11 @@ class _Builder:
     def __init__(self):
         self._open: list[_Element] = []
         self._root: tuple[str, object] = ("", None)
+
+    @property
+    def innermost(self) -> str:
+        """The name of the element that is being read; empty outside of any."""
+        return self._open[-1].name if self._open else ""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self._open) >= DEEPEST:
@@ -100,7 +126,7 @@ class _Element:
         if self.children:
             return self._hash()
         text = "".join(self.texts)
-        if kind == "integer" and text.strip().removeprefix("-").isdigit() and len(text) < 100:
+        if kind == "integer" and text.strip().removeprefix("-").isdecimal() and len(text) < 100:
             return int(text)
         if kind == "boolean" and text.strip() in ("true", "1", "false", "0"):
             return text.strip() in ("true", "1")

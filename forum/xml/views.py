@@ -1,6 +1,9 @@
 """Generation A: the forum's XML behind HTTP Basic (contract; decisions, section 3)."""
 
+from urllib.parse import urlencode
+
 from django.http import Http404
+from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.response import Response
 
@@ -109,8 +112,10 @@ class PostViewSet(XMLViewSet):
         wanted = ids[: page.size]
         columns = documents.POST_ITEM.columns
         rows = {row[-1]: row[:-1] for row in self.account.posts.filter(id__in=wanted).values_list(*columns, "id")}
-        items = [rows[id] for id in wanted if id in rows]  # noqa: A001
-        link = page.link(self.base_url + request.path, request.META["QUERY_STRING"], more=len(ids) > page.size)
+        items = [rows[id] for id in wanted if id in rows]
+        # The links repeat what the list was asked for, wherever that was said.
+        query = urlencode({name: parameters[name] for name in ("order", "per_page") if parameters.get(name)})
+        link = page.link(self.base_url + escape_uri_path(request.path), query, more=len(ids) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, items, self.zone))
         return Response(body, headers={"Link": link})
 
@@ -122,13 +127,12 @@ class PostViewSet(XMLViewSet):
         except ValidationError as error:
             faults |= error.detail
         order, status = parameters.get("order"), None
-        if order is None or order == "":
-            order = "new"
-        elif order not in PostQuerySet.ORDERS:
+        order = "new" if order in (None, "") else str(order)
+        if order not in PostQuerySet.ORDERS:
             statuses = {status.code: status for status in self.account.statuses.filter(kind=Status.Kind.POST)}
-            status, order = statuses.get(str(order)), "new"
+            status, order = statuses.get(order), "new"
             if status is None:
-                allowed = [*PostQuerySet.ORDERS, *sorted(statuses)]
+                allowed = dict.fromkeys([*PostQuerySet.ORDERS, *sorted(statuses)])
                 faults["order"] = [f"is not one of {', '.join(allowed)}"]
         if faults:
             raise ValidationError(faults)

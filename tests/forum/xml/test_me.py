@@ -1,9 +1,11 @@
 from datetime import UTC, datetime
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
+from tests.forum.xml.wire import NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
 
 ME = """<?xml version="1.0" encoding="UTF-8"?>
 <user>
@@ -40,3 +42,70 @@ def test_it_asks_once_where_the_host_is_known(acme, django_assert_num_queries):
     client.get("/app/users/me.xml")
     with django_assert_num_queries(1):
         assert client.get("/app/users/me.xml").status_code == 200
+
+
+def test_it_rejects_anonymous(acme):
+    response = client_of(acme, "anonymous").get("/app/users/me.xml")
+    assert shown(response) == refusal(401, UNAUTHENTICATED)
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+def test_it_rejects_other_methods(acme, method):
+    response = acme.xml().request(method, "/app/users/me.xml")
+    assert shown(response) == refusal(405, NOT_ALLOWED)
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
+def test_every_user_sees_the_own_fields_and_no_role(acme, role):
+    response = client_of(acme, role).get("/app/users/me.xml")
+    login = {"owner": "alice", "admin": "dave", "agent": "bob", "member": "carol"}[role]
+    user = acme.account.users.get(login=login)
+    assert (
+        response.text
+        == f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<user>
+  <created-at type="datetime">{stamp(user.created_at)}</created-at>
+  <description></description>
+  <email>{login}@acme.example</email>
+  <login>{login}</login>
+  <name>{user.name}</name>
+  <notification>{"all" if role == "owner" else "own"}</notification>
+  <updated-at type="datetime">{stamp(user.updated_at)}</updated-at>
+  <www nil="true"/>
+</user>
+"""
+    )
+
+
+def test_what_is_in_it_is_escaped(acme):
+    User.objects.filter(pk=acme.bob.pk).update(
+        name='<Bob> & "co"', description="]]>\r\n\ttext", www="http://x/?a=1&b=2", notification="none"
+    )
+    response = acme.xml(acme.bob).get("/app/users/me.xml")
+    acme.bob.refresh_from_db()
+    assert (
+        response.text
+        == f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<user>
+  <created-at type="datetime">{stamp(acme.bob.created_at)}</created-at>
+  <description>]]&gt;&#13;
+\ttext</description>
+  <email>bob@acme.example</email>
+  <login>bob</login>
+  <name>&lt;Bob&gt; &amp; "co"</name>
+  <notification>none</notification>
+  <updated-at type="datetime">{stamp(acme.bob.updated_at)}</updated-at>
+  <www>http://x/?a=1&amp;b=2</www>
+</user>
+"""
+    )
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q="])
+def test_accept_decides_nothing(acme, accept):
+    client = acme.xml()
+    assert client.get("/app/users/me.xml", headers={"Accept": accept}).text == client.get("/app/users/me.xml").text

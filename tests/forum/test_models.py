@@ -1,0 +1,291 @@
+"""Rules that hold whoever asks; what the endpoints show of them is tested with the endpoints."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from accounts.models import Status
+from forum.models import Category, Forum, Post, Shelf
+from tests.factories import make_category, make_post, make_task, make_user
+
+
+def test_it_works(acme):
+    post = make_post(acme.carol, "A dark theme")
+    assert str(post) == "A dark theme"
+    assert (post.forum_id, post.category_id, post.kind) == (acme.forum.id, acme.category.id, "suggestion")
+    assert (post.status_code, post.nick, post.user_id) == ("new", "Carol Member", acme.carol.id)
+    assert (post.votes_cache, post.comments_cache, post.closed, post.tags) == (0, 0, False, [])
+
+
+# What the database refuses
+
+
+def refused(name: str):
+    return pytest.raises(IntegrityError, match=name)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"category_id": None},
+        {"forum_id": None},
+        {"task_kind": "task"},
+        {"forum_id": None, "category_id": None},
+    ],
+)
+def test_it_rejects_a_post_that_is_half_a_task(acme, values):
+    post = make_post(acme.alice)
+    with refused("post_of_forum_or_task"), transaction.atomic():
+        Post.objects.filter(pk=post.pk).update(**values)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "forum_id",
+        "category_id",
+        "user_id",
+        "status_id",
+        "responsible_id",
+        "client_id",
+        "duplicate_from_id",
+        "response_user_id",
+    ],
+)
+def test_it_rejects_a_link_to_nothing_of_the_account(acme, column):
+    post = make_post(acme.alice)
+    with pytest.raises(IntegrityError, match=f"forum_post_{column}_fk"), transaction.atomic():
+        Post.objects.filter(pk=post.pk).update(**{column: 999_999})
+
+
+def test_it_rejects_a_link_to_another_account(acme, other):
+    ours, theirs = make_post(acme.alice), make_post(other.mallory)
+    while theirs.id <= ours.id:
+        theirs = make_post(other.mallory)
+    for act in (
+        lambda: Post.objects.filter(pk=ours.pk).update(duplicate_from_id=theirs.id),
+        lambda: acme.account.comments.create(post_id=theirs.id, user_id=acme.bob.id, comment="x"),
+        lambda: acme.account.votes.create(post_id=theirs.id, user_id=acme.bob.id),
+    ):
+        with pytest.raises(IntegrityError, match="_fk"), transaction.atomic():
+            act()
+
+
+def test_it_rejects_a_second_vote(acme):
+    post = make_post(acme.alice)
+    acme.account.votes.create(post_id=post.id, user_id=acme.bob.id)
+    with refused("forum_vote_pkey"), transaction.atomic():
+        acme.account.votes.create(post_id=post.id, user_id=acme.bob.id)
+
+
+def test_it_rejects_a_second_default_forum_and_a_second_forum_at_a_host(acme, other):
+    host = acme.account.hosts.create(name="ideas.example.org")
+    with refused("forum_one_default"), transaction.atomic():
+        acme.account.forums.create(name="x", host_id=host.id, is_default=True)
+    acme.account.forums.create(name="x", host_id=host.id)
+    with refused("forum_host_unique"), transaction.atomic():
+        acme.account.forums.create(name="y", host_id=host.id)
+    with refused("forum_forum_host_id_fk"), transaction.atomic():
+        other.account.forums.create(name="y", host_id=host.id)
+
+
+# Statuses
+
+
+def test_closing_goes_with_the_status(acme):
+    statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
+    post = make_post(acme.alice, status=statuses["rejected"])
+    assert (post.closed, post.status_code) == (True, "rejected")
+    post.write({"status": statuses["planned"]}, by=acme.alice)
+    assert (post.closed, post.status_code) == (False, "planned")
+    post.write({"status": statuses["rejected"], "closed": False}, by=acme.alice)
+    assert (post.closed, post.status_code) == (False, "rejected")
+    post.write({"title": "other"}, by=acme.alice)
+    assert (post.closed, post.status_code) == (False, "rejected")
+
+
+# Echo and permission
+
+
+def test_only_what_others_did_is_an_echo(acme):
+    post = make_post(acme.carol)
+    post.comment(by=acme.carol, text="mine")
+    post.vote(by=acme.carol)
+    assert not post.has_echo()
+    assert post.may_be_changed_by(acme.carol)
+    post.vote(by=acme.bob)
+    assert post.has_echo()
+    assert not post.may_be_changed_by(acme.carol)
+    assert post.may_be_changed_by(acme.bob)
+    post.withdraw_vote(by=acme.bob)
+    assert post.may_be_changed_by(acme.carol)
+    assert not post.may_be_changed_by(make_user(acme.account))
+
+
+def test_an_echo_in_another_account_is_none(acme, other):
+    ours, theirs = make_post(acme.alice), make_post(other.mallory)
+    while theirs.id < ours.id:
+        theirs = make_post(other.mallory)
+    while ours.id < theirs.id:
+        ours = make_post(acme.alice)
+    theirs.comment(by=other.mallory, text="x")
+    assert not ours.has_echo()
+
+
+# Votes and comments
+
+
+def test_a_comment_is_activity_and_a_vote_is_none(acme):
+    post = make_post(acme.alice)
+    Post.objects.filter(pk=post.pk).update(updated_at=timezone.now() - timedelta(days=1))
+    post.refresh_from_db()
+    before = post.updated_at
+    post.vote(by=acme.bob)
+    assert post.updated_at == before
+    comment = post.comment(by=acme.bob, text="yes", agent="x")
+    assert post.updated_at == comment.created_at > before
+    assert (comment.comment, comment.agent, comment.kind) == ("yes", "x", None)
+
+
+def test_a_failed_vote_counts_nothing(acme, monkeypatch):
+    post = make_post(acme.alice)
+
+    def fail(*args, **values):
+        raise RuntimeError("in between")
+
+    monkeypatch.setattr(Post, "_count", fail)
+    for act in (lambda: post.vote(by=acme.bob), lambda: post.comment(by=acme.bob, text="x")):
+        with pytest.raises(RuntimeError), transaction.atomic():
+            act()
+    assert not acme.account.votes.exists()
+    assert not acme.account.comments.exists()
+
+
+# Shelves
+
+
+@pytest.mark.parametrize(
+    ("values", "shelf"),
+    [
+        ({}, Shelf.OPEN),
+        ({"closed": True}, Shelf.OPEN),
+        ({"private": True}, Shelf.CLOSED),
+        ({"kind": "private"}, Shelf.CLOSED),
+        ({"approved": False}, Shelf.CLOSED),
+        ({"trashed_at": timezone.now()}, Shelf.NONE),
+        ({"trashed_at": timezone.now(), "private": True}, Shelf.NONE),
+    ],
+)
+def test_the_database_keeps_the_shelf(acme, values, shelf):
+    post = make_post(acme.alice)
+    Post.objects.filter(pk=post.pk).update(**values)
+    post.refresh_from_db()
+    assert post.shelf == shelf
+
+
+def test_duplicates_and_tasks_stand_on_no_shelf(acme):
+    post = make_post(acme.alice)
+    Post.objects.filter(pk=post.pk).update(duplicate_from_id=make_post(acme.alice).id)
+    post.refresh_from_db()
+    task = make_task(acme.alice)
+    task.refresh_from_db()
+    assert (post.shelf, task.shelf) == (Shelf.NONE, Shelf.NONE)
+
+
+def test_a_page_is_read_from_the_index_alone(acme):
+    """Whatever the order, no row of the table is sorted for the open shelf of a large category."""
+    template = make_post(acme.alice)
+    columns = ("account_id", "forum_id", "category_id", "user_id", "status_id")
+    Post.objects.bulk_create(
+        [Post(title="x", **{name: getattr(template, name) for name in columns}) for _ in range(2000)], batch_size=500
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE forum_post")
+    for order, index in {
+        "new": "post_by_age",
+        "old": "post_by_age",
+        "top": "post_by_votes",
+        "commented": "post_by_comments",
+        "active": "post_by_activity",
+    }.items():
+        explained = _Explained()
+        with connection.execute_wrapper(explained):
+            assert len(acme.account.posts.page(acme.category, acme.alice, order=order, start=0, size=26)) == 26
+        assert index in explained.plan, explained.plan
+        assert "Seq Scan" not in explained.plan, explained.plan
+
+
+class _Explained:
+    """Notes the plan of each SELECT besides running it."""
+
+    def __init__(self):
+        self.plan = ""
+
+    def __call__(self, execute, sql, params, many, context):
+        if sql.startswith("EXPLAIN"):
+            return execute(sql, params, many, context)
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {sql}", params)
+            self.plan += "\n".join(row[0] for row in cursor.fetchall())
+        return execute(sql, params, many, context)
+
+
+# Categories and forums
+
+
+def test_a_category_is_named_in_any_case_and_form(acme):
+    category = make_category(acme.account, "Żółw")
+    for name in ("Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"):
+        assert acme.account.categories.named(name).get() == category
+    for name in ("", "zolw", "Żółw ", "\0", "Żółw\0"):
+        assert not acme.account.categories.named(name).exists()
+
+
+def test_the_forum_of_a_host(acme):
+    host = acme.account.hosts.create(name="ideas.example.org")
+    default = acme.forum
+    assert acme.account.forums.living_at(host.id).first() == default
+    forum = acme.account.forums.create(name="Ideas", host_id=host.id)
+    assert acme.account.forums.living_at(host.id).first() == forum
+    assert acme.account.forums.living_at(default.host_id).first() == default
+    assert str(forum) == "Ideas"
+
+
+def test_names(acme):
+    post = make_post(acme.alice)
+    assert str(post.comment(by=acme.bob, text="yes")) == "yes"
+    assert str(Category(name="Ideas")) == "Ideas"
+    assert str(Forum(name="Forum")) == "Forum"
+
+
+# Trash
+
+
+def test_a_post_comes_back_as_it_was(acme):
+    post = make_post(acme.carol, "A dark theme", tags=["ui"])
+    post.vote(by=acme.bob)
+    post.comment(by=acme.bob, text="yes")
+    post.trash(by=acme.bob)
+    assert list(acme.account.tags.in_use("post")) == []
+    assert not acme.account.posts.live().exists()
+    assert acme.account.posts.trashed().get() == post
+    post.restore()
+    post.refresh_from_db()
+    assert (post.title, post.trashed_at, post.trashed_by_id, post.shelf) == ("A dark theme", None, None, Shelf.OPEN)
+    assert (post.votes_cache, post.comments_cache, post.tags) == (1, 1, ["ui"])
+    assert [row["count"] for row in acme.account.tags.in_use("post")] == [1]
+
+
+def test_what_is_long_in_the_trash_is_erased(acme):
+    old, new, live = make_post(acme.alice), make_post(acme.alice), make_post(acme.alice)
+    for post in (old, new):
+        post.comment(by=acme.bob, text="x")
+        post.vote(by=acme.bob)
+        post.trash(by=acme.alice)
+    Post.objects.filter(pk=old.pk).update(trashed_at=timezone.now() - timedelta(days=31))
+    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), most=100) == 1
+    assert set(Post.objects.values_list("id", flat=True)) == {new.id, live.id}
+    assert acme.account.comments.get().post_id == new.id
+    assert acme.account.votes.get().post_id == new.id

@@ -1,0 +1,393 @@
+"""HTTP Basic: who is let in, and how often a password is hashed for it."""
+
+import base64
+
+import pytest
+
+from accounts import passwords
+from accounts.models import Account, User
+from forum.models import Forum
+from tests.client import XMLClient
+from tests.factories import PASSWORD, make_user
+from tests.fixtures import REAL_PARAMETERS
+from tests.forum.xml.wire import CONTENT_TYPE, UNAUTHENTICATED, basic, call, refusal, shown
+
+ME = "/app/users/me.xml"
+REFUSED = refusal(401, UNAUTHENTICATED)
+
+
+@pytest.fixture
+def hashes(monkeypatch) -> list[str]:
+    """The passwords that were hashed, in order; what is made once in a process has been made."""
+    passwords.is_right(None, "")
+    hashed = []
+    verify, encode = passwords.Argon2idPasswordHasher.verify, passwords.Argon2idPasswordHasher.encode
+
+    def noted(method):
+        def hash_it(self, password, *rest):
+            hashed.append(password)
+            return method(self, password, *rest)
+
+        return hash_it
+
+    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "verify", noted(verify))
+    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "encode", noted(encode))
+    return hashed
+
+
+def client(cast, login: str, password: str = PASSWORD) -> XMLClient:
+    return XMLClient(cast.host, auth=(login, password))
+
+
+def enter(cast, login: str, password: str = PASSWORD) -> str:
+    """The login that one is let in as, or the refusal."""
+    response = client(cast, login, password).get(ME)
+    if response.status_code == 200:
+        return response.text.partition("<login>")[2].partition("</login>")[0]
+    assert shown(response) == REFUSED
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+    return "refused"
+
+
+def test_it_works(acme, django_assert_num_queries, hashes):
+    assert enter(acme, "alice") == "alice"
+    assert hashes == [PASSWORD]
+    with django_assert_num_queries(1):
+        assert enter(acme, "alice") == "alice"
+    assert hashes == [PASSWORD]
+
+
+def test_it_rejects_no_credentials(acme, django_assert_num_queries, hashes):
+    XMLClient(acme.host).get(ME)
+    with django_assert_num_queries(0):
+        response = XMLClient(acme.host).get(ME)
+    assert shown(response) == REFUSED
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+    assert hashes == []
+
+
+def test_it_rejects_an_unknown_login_as_a_wrong_password(acme, django_assert_num_queries, hashes):
+    XMLClient(acme.host).get(ME)
+    answers = []
+    for login, password in (("alice", "wrong"), ("nobody", "wrong"), ("nobody", PASSWORD)):
+        del hashes[:]
+        with django_assert_num_queries(1):
+            answers.append(client(acme, login, password).get(ME))
+        # One hash for each, so that the time says nothing either.
+        assert hashes == [password]
+    for answer in answers:
+        assert shown(answer) == REFUSED
+    assert len({str([item for item in answer.headers.items() if item[0] != "x-request-id"]) for answer in answers}) == 1
+
+
+@pytest.mark.parametrize(
+    ("login", "password"),
+    [
+        *(
+            ("alice", ""),
+            ("", ""),
+            ("", PASSWORD),
+            ("alice", PASSWORD.upper()),
+            ("alice", PASSWORD + " "),
+            ("alice ", PASSWORD),
+        ),
+        *(
+            ("alice", PASSWORD + "\0"),
+            ("alice\0", PASSWORD),
+            ("al\0ice", PASSWORD),
+            ("*", PASSWORD),
+            ("alice@acme.exampl", PASSWORD),
+        ),
+        *(
+            ("x" * 256, PASSWORD),
+            ("x" * 100_000, PASSWORD),
+            ("alice", "x" * 100_000),
+            ("ł" * 256, "ł"),
+            ("%", "%"),
+            ("bob", ""),
+        ),
+    ],
+)
+def test_it_rejects_wrong_credentials(acme, login, password):
+    assert enter(acme, login, password) == "refused"
+
+
+def encoded(raw: bytes) -> str:
+    return "Basic " + base64.b64encode(raw).decode()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *(
+            "",
+            " ",
+            "Basic",
+            "Basic ",
+            "Basic  ",
+            "Basic !!!",
+            "Basic YWxpY2U",
+            "Basic \xff\xfe",
+            "Basic \0",
+            "Basic " + "A" * 10_000,
+        ),
+        *(
+            "Digest YWxpY2U6eA==",
+            "Bearer abc/acme",
+            "Token abc/acme",
+            "YWxpY2U6eA==",
+            "Basic,YWxpY2U6eA==",
+            "Basic\tYWxpY2U6eA==",
+        ),
+        *(encoded(b""), encoded(b":"), encoded(b"alice"), encoded(b"alice\0"), encoded(b"\0:\0"), encoded(b"alice:\0")),
+        *(
+            encoded(b"\xff:\xfe"),
+            encoded(b"\xed\xa0\x80:x"),
+            encoded(b"al\xb1ce:x"),
+            encoded(b"x" * 10_000 + b":"),
+            encoded(b":x"),
+        ),
+        *(
+            basic("alice", PASSWORD)[:-1],
+            basic("alice", PASSWORD)[:-4],
+            "Basic " + basic("alice", PASSWORD),
+            basic("bob", "\x7f"),
+        ),
+        *("basic " * 2000, "Negotiate", "=", "Basic =", "Basic ====", "Basic YWxpY2U6eA== trailing"),
+    ],
+)
+def test_it_rejects_hostile_headers(acme, header):
+    answer = call(acme.host, HTTP_AUTHORIZATION=header)
+    assert shown(answer) == REFUSED
+    assert answer.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+
+
+@pytest.mark.parametrize(("scheme", "space"), [("Basic", " "), ("basic", " "), ("BASIC", "   ")])
+def test_the_scheme_in_any_case(acme, scheme, space):
+    value = basic("alice", PASSWORD).partition(" ")[2]
+    assert call(acme.host, HTTP_AUTHORIZATION=f"{scheme}{space}{value} ").status_code == 200
+
+
+# Names
+
+
+@pytest.mark.parametrize("name", ["alice", "ALICE", "Alice", "alice@acme.example", "ALICE@Acme.Example"])
+def test_the_login_or_the_email_in_any_case(acme, name):
+    assert enter(acme, name) == "alice"
+
+
+@pytest.mark.parametrize("name", ["Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"])
+def test_a_login_in_any_script(acme, name):
+    make_user(acme.account, "Żółw")
+    assert enter(acme, name) == "Żółw"
+
+
+def test_a_login_goes_before_the_same_email(acme):
+    make_user(acme.account, "bob@acme.example", email="other@acme.example", password="another secret")
+    assert enter(acme, "bob@acme.example", "another secret") == "bob@acme.example"
+    assert enter(acme, "bob@acme.example") == "refused"
+    assert enter(acme, "bob") == "bob"
+
+
+@pytest.mark.parametrize(
+    "password", ["with:colons:in:it", " spaces at the ends ", "zażółć 🦉 gęślą", "\x01\x7f", "x" * 4000]
+)
+def test_any_password(acme, password):
+    make_user(acme.account, "dora", password=password)
+    assert enter(acme, "dora", password) == "dora"
+    assert enter(acme, "dora", password[:-1]) == "refused"
+
+
+def test_credentials_in_latin_1(acme):
+    """What browsers and older libraries send."""
+    make_user(acme.account, "hervé", password="très secret")
+    answer = call(acme.host, HTTP_AUTHORIZATION=encoded("hervé:très secret".encode("latin-1")))
+    assert answer.status_code == 200
+
+
+def test_a_users_name_means_nothing_in_another_account(acme, other):
+    make_user(other.account, "alice", password="mallory's choice")
+    assert enter(acme, "alice", "mallory's choice") == "refused"
+    assert enter(acme, "mallory") == "refused"
+    assert enter(other, "alice", "mallory's choice") == "alice"
+    assert enter(acme, "alice") == "alice"
+    assert client(other, "alice").get(ME).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("name", "realm"),
+    [
+        ("Acme", "Acme"),
+        ('A "good" \\ one', 'A \\"good\\" \\\\ one'),
+        ("Żółw", "???w"),
+        ("two\r\nSet-Cookie: lines", "two??Set-Cookie: lines"),
+        ("", ""),
+    ],
+)
+def test_the_realm_is_the_forums_name(acme, name, realm):
+    Forum.objects.update(name=name)
+    response = XMLClient(acme.host).get(ME)
+    assert shown(response) == REFUSED
+    assert response.headers["WWW-Authenticate"] == f'Basic realm="{realm}", charset="UTF-8"'
+
+
+# What changes takes effect on the very next request
+
+
+def test_a_deactivated_user_is_refused_at_once(acme, hashes):
+    assert enter(acme, "carol") == "carol"
+    User.objects.filter(pk=acme.carol.pk).update(is_active=False)
+    del hashes[:]
+    assert enter(acme, "carol") == "refused"
+    assert hashes == [PASSWORD]
+    User.objects.filter(pk=acme.carol.pk).update(is_active=True)
+    assert enter(acme, "carol") == "carol"
+
+
+def test_a_changed_password_works_at_once_and_the_old_one_no_more(acme, hashes):
+    assert enter(acme, "carol") == "carol"
+    acme.carol.set_password("a new secret")
+    acme.carol.save(update_fields=["password"])
+    del hashes[:]
+    assert enter(acme, "carol") == "refused"
+    assert enter(acme, "carol", "a new secret") == "carol"
+    assert enter(acme, "carol", "a new secret") == "carol"
+    assert hashes == [PASSWORD, "a new secret"]
+
+
+def test_the_same_password_set_again_is_hashed_again(acme, hashes):
+    assert enter(acme, "carol") == "carol"
+    acme.carol.set_password(PASSWORD)
+    acme.carol.save(update_fields=["password"])
+    del hashes[:]
+    assert enter(acme, "carol") == "carol"
+    assert hashes == [PASSWORD]
+
+
+def test_a_renamed_login_works_at_once_and_the_old_one_no_more(acme):
+    assert enter(acme, "carol") == "carol"
+    acme.carol.login, acme.carol.email = "caroline", "caroline@acme.example"
+    acme.carol.save(update_fields=["login", "login_key", "email", "email_key"])
+    assert enter(acme, "carol") == "refused"
+    assert enter(acme, "carol@acme.example") == "refused"
+    assert enter(acme, "caroline") == "caroline"
+    assert enter(acme, "caroline@acme.example") == "caroline"
+
+
+def test_a_deleted_user_is_refused_at_once(acme):
+    assert enter(acme, "carol") == "carol"
+    acme.carol.delete()
+    assert enter(acme, "carol") == "refused"
+
+
+def test_a_login_taken_over_needs_its_new_users_password(acme):
+    assert enter(acme, "carol") == "carol"
+    acme.carol.delete()
+    make_user(acme.account, "carol", password="another secret")
+    assert enter(acme, "carol") == "refused"
+    assert enter(acme, "carol", "another secret") == "carol"
+
+
+# What is remembered
+
+
+def test_a_wrong_password_is_never_remembered(acme, hashes):
+    for _ in range(2):
+        assert enter(acme, "alice", "wrong") == "refused"
+    assert hashes == ["wrong", "wrong"]
+    assert enter(acme, "alice") == "alice"
+    assert enter(acme, "alice", "wrong") == "refused"
+    assert hashes == ["wrong", "wrong", PASSWORD, "wrong"]
+
+
+def test_what_is_remembered_ends(acme, hashes, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(passwords, "monotonic", lambda: now)
+    assert enter(acme, "alice") == "alice"
+    now += passwords.verified.seconds - 1
+    assert enter(acme, "alice") == "alice"
+    assert hashes == [PASSWORD]
+    now += 2
+    assert enter(acme, "alice") == "alice"
+    assert hashes == [PASSWORD, PASSWORD]
+
+
+def test_what_is_remembered_is_bounded(acme, hashes, monkeypatch):
+    monkeypatch.setattr(passwords.verified, "size", 2)
+    for login in ("alice", "bob", "carol", "bob", "carol"):
+        assert enter(acme, login) == login
+    assert len(hashes) == 3
+    assert enter(acme, "alice") == "alice"
+    assert len(hashes) == 4
+    assert len(passwords.verified._until) == 2
+
+
+def test_nothing_that_is_remembered_reads_as_a_password(acme):
+    assert enter(acme, "alice") == "alice"
+    [key] = passwords.verified._until
+    assert isinstance(key, bytes)
+    assert len(key) == 32
+
+
+def test_login_and_email_are_remembered_as_one(acme, hashes):
+    assert enter(acme, "alice") == "alice"
+    assert enter(acme, "alice@acme.example") == "alice"
+    assert hashes == [PASSWORD]
+
+
+# Argon2id
+
+
+def test_the_parameters():
+    assert REAL_PARAMETERS == {"time_cost": 2, "memory_cost": 19456, "parallelism": 1}
+
+
+def test_a_hash_is_argon2id_with_the_parameters(acme, monkeypatch):
+    for name, value in REAL_PARAMETERS.items():
+        monkeypatch.setattr(passwords.Argon2idPasswordHasher, name, value)
+    user = make_user(acme.account, "dora")
+    assert user.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
+    assert enter(acme, "dora") == "dora"
+
+
+def test_a_hash_is_upgraded_when_the_parameters_change(acme, hashes, monkeypatch):
+    before = acme.alice.password
+    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "time_cost", 2)
+    assert enter(acme, "alice", "wrong") == "refused"
+    acme.alice.refresh_from_db()
+    assert acme.alice.password == before
+    del hashes[:]
+
+    assert enter(acme, "alice") == "alice"
+    acme.alice.refresh_from_db()
+    assert acme.alice.password.startswith("argon2$argon2id$v=19$m=8,t=2,p=1$")
+    # Verified once, and hashed once more; the upgraded one is remembered.
+    assert hashes == [PASSWORD, PASSWORD]
+    assert enter(acme, "alice") == "alice"
+    assert hashes == [PASSWORD, PASSWORD]
+    passwords.verified.clear()
+    assert enter(acme, "alice") == "alice"
+    assert hashes == [PASSWORD] * 3
+
+
+def test_an_upgrade_does_not_undo_a_change_of_password(acme, monkeypatch):
+    stale = User.objects.get(pk=acme.alice.pk)
+    acme.alice.set_password("a new secret")
+    acme.alice.save(update_fields=["password"])
+    stale.upgrade_password(PASSWORD)
+    assert enter(acme, "alice") == "refused"
+    assert enter(acme, "alice", "a new secret") == "alice"
+    assert stale.password == acme.alice.password
+
+
+def test_an_unusable_password_lets_nobody_in(acme):
+    for stored in ("!unusable", "", "plain"):
+        Account.objects.get(pk=acme.account.pk).users.filter(login="carol").update(password=stored)
+        for given in ("", "unusable", stored, PASSWORD):
+            assert enter(acme, "carol", given) == "refused"
+
+
+def test_me_is_never_cached_between_users(acme):
+    texts = {client(acme, login).get(ME).text for login in ("alice", "bob", "carol")}
+    assert len(texts) == 3
+    assert client(acme, "alice").get(ME).headers["Content-Type"] == CONTENT_TYPE

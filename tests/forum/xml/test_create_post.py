@@ -1,0 +1,364 @@
+import pytest
+
+from forum.models import Post
+from tests.client import XMLClient
+from tests.factories import PASSWORD, make_category
+from tests.forum.xml.wire import (
+    CONTENT_TYPE,
+    DECLARATION,
+    TOO_LARGE,
+    UNAUTHENTICATED,
+    UNSUPPORTED,
+    call,
+    client_of,
+    document,
+    refusal,
+    shown,
+    single,
+    stamp,
+)
+
+CREATED = """<?xml version="1.0" encoding="UTF-8"?>
+<post>
+  <agent>tests/1.0</agent>
+  <category-id type="integer">{category}</category-id>
+  <comments-cache type="integer">0</comments-cache>
+  <content>So that one can read at night.</content>
+  <created-at type="datetime">{time}</created-at>
+  <id type="integer">{id}</id>
+  <kind>suggestion</kind>
+  <responsible-id type="integer" nil="true"/>
+  <status>new</status>
+  <title>A dark theme</title>
+  <updated-at type="datetime">{time}</updated-at>
+  <votes-cache type="integer">0</votes-cache>
+</post>
+"""
+
+POST = "<post><title>A dark theme</title><content>So that one can read at night.</content></post>"
+BLANK = "Title can't be blank"
+KINDS = "Kind is not one of suggestion, error, question, praise, private"
+
+
+def create(client: XMLClient, fields: str):
+    return client.send_xml("POST", "/app/posts.xml", f"<post>{fields}</post>")
+
+
+def test_it_works(acme, django_assert_num_queries):
+    client = acme.xml(acme.carol)
+    client.get("/app/users/me.xml")
+    # The user with the account, the first category, the status, and the post; two savepoints with their releases.
+    with django_assert_num_queries(8):
+        response = client.send_xml("POST", "/app/posts.xml", POST)
+    post = acme.account.posts.get()
+    expected = CREATED.format(category=acme.category.id, id=post.id, time=stamp(post.created_at))
+    assert shown(response) == (201, CONTENT_TYPE, expected)
+    assert response.headers["Location"] == f"http://acme.example.test/app/posts/{post.id}.xml"
+    assert (post.user_id, post.forum_id, post.task_kind) == (acme.carol.id, acme.forum.id, "feedback")
+    # The very document is what is read back.
+    read = client.get(f"/app/posts/{post.id}.xml")
+    inner = expected.removeprefix(DECLARATION)
+    indented = "".join(f"  {line}\n" for line in inner.splitlines())
+    assert shown(read) == document(200, '<hash>\n  <comments type="array"/>\n', indented, "</hash>\n")
+
+
+@pytest.mark.parametrize(("role", "status"), [("owner", 201), ("admin", 201), ("agent", 201), ("member", 201)])
+def test_every_user_may(acme, role, status):
+    assert client_of(acme, role).send_xml("POST", "/app/posts.xml", POST).status_code == status
+    assert acme.account.posts.count() == 1
+
+
+def test_it_rejects_anonymous(acme):
+    response = client_of(acme, "anonymous").send_xml("POST", "/app/posts.xml", POST)
+    assert shown(response) == refusal(401, UNAUTHENTICATED)
+    assert not acme.account.posts.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("", "Post can't be blank"),
+        (" \n ", "Post can't be blank"),
+        ("<post/>", "Post can't be blank"),
+        ("<post> \n </post>", "Post can't be blank"),
+        ('<post nil="true"/>', "Post can't be blank"),
+        ("<title>A dark theme</title>", "Post can't be blank"),
+        ("<hash><title>A dark theme</title></hash>", "Post can't be blank"),
+        ('<hash type="array"><post><title>x</title></post></hash>', "Post can't be blank"),
+        ("<post>A dark theme</post>", "Post must have its fields as elements"),
+        ('<post type="array"><title>x</title></post>', "Post must have its fields as elements"),
+        ("<hash><post><title>x</title></post><post/></hash>", "Post must have its fields as elements"),
+    ],
+)
+def test_it_rejects_a_body_without_a_post(acme, body, sentence):
+    assert shown(acme.xml().send_xml("POST", "/app/posts.xml", body)) == refusal(422, sentence)
+    assert not acme.account.posts.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentences"),
+    [
+        ("<content>text</content>", [BLANK]),
+        ("<title/>", [BLANK]),
+        ("<title></title>", [BLANK]),
+        ("<title> \t\n&#160;</title>", [BLANK]),
+        ('<title nil="true"/>', [BLANK]),
+        (f"<title>{'x' * 256}</title>", ["Title is too long (maximum is 255 characters)"]),
+        (f"<title>{'ż' * 256}</title>", ["Title is too long (maximum is 255 characters)"]),
+        ("<title><b>bold</b></title>", ["Title must be a single value"]),
+        ('<title type="array"/>', ["Title must be a single value"]),
+        ("<title>a</title><title>b</title>", ["Title must be a single value"]),
+        ('<title type="boolean">true</title>', ["Title must be a text"]),
+        (
+            f"<title>t</title><content>{'x' * 65_537}</content>",
+            ["Content is too long (maximum is 65536 characters)"],
+        ),
+        ("<title>t</title><content><p>x</p></content>", ["Content must be a single value"]),
+        ("<title>t</title><kind>idea</kind>", [KINDS]),
+        ("<title>t</title><kind>Suggestion</kind>", [KINDS]),
+        ("<title>t</title><kind><x/></kind>", ["Kind must be a single value"]),
+        ("<title>t</title><category-id>999999</category-id>", ["Category can't be found"]),
+        ("<title>t</title><category-id>0</category-id>", ["Category can't be found"]),
+        ("<title>t</title><category-id>-1</category-id>", ["Category can't be found"]),
+        (f"<title>t</title><category-id>{'9' * 19}</category-id>", ["Category can't be found"]),
+        (f"<title>t</title><category-id>{'9' * 400}</category-id>", ["Category is not an id"]),
+        ("<title>t</title><category-id>1e999999999</category-id>", ["Category is not an id"]),
+        ("<title>t</title><category-id>NaN</category-id>", ["Category is not an id"]),
+        ("<title>t</title><category-id>1.5</category-id>", ["Category is not an id"]),
+        ("<title>t</title><category-id>General</category-id>", ["Category is not an id"]),
+        ('<title>t</title><category-id type="boolean">true</category-id>', ["Category is not an id"]),
+        ("<title>t</title><category-id><id>1</id></category-id>", ["Category must be a single value"]),
+        (
+            f"<category-id>999999</category-id><kind>idea</kind><content>{'x' * 65_537}</content><title> </title><x>1</x>",
+            [BLANK, "Content is too long (maximum is 65536 characters)", KINDS, "Category can't be found"],
+        ),
+    ],
+)
+def test_it_rejects_invalid_fields(acme, fields, sentences):
+    response = create(acme.xml(), fields)
+    assert shown(response) == refusal(422, *sentences)
+    assert not acme.account.posts.exists()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *("&#0;", "&#8;", "&#x1F;", "&#xFFFE;", "&#xFFFF;", "&#xD800;", "&#xDFFF;", "&#x110000;", "&#99999999999;"),
+        *("\0", "\b", "\x1b", "\ufffe", "\uffff", "<![CDATA[\b]]>"),
+    ],
+)
+@pytest.mark.parametrize("field", ["title", "content"])
+def test_it_rejects_text_that_xml_cannot_carry(acme, field, bad):
+    response = create(acme.xml(), f"<title>t</title><{field}>before {bad} after</{field}>")
+    sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
+    assert shown(response) == refusal(422, f"{field.capitalize()} {sentence}")
+    assert not acme.account.posts.exists()
+
+
+def test_it_rejects_half_of_a_surrogate_pair(acme):
+    body = b"<post><title>half \xed\xa0\x80</title></post>"
+    response = acme.xml().send_xml("POST", "/app/posts.xml", body)
+    sentence = "Title has a character that can't be used (a control character or half of a surrogate pair)"
+    assert shown(response) == refusal(422, sentence)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        *("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "multipart/form-data"),
+        *("application/json", "text/plain", "text/html", "application/xhtml+xml", "*/*", "xml", "/", '"', "x" * 9000),
+    ],
+)
+def test_it_rejects_other_types_of_body(acme, content_type):
+    response = acme.xml().post("/app/posts.xml", content=POST, headers={"Content-Type": content_type})
+    assert shown(response) == refusal(415, UNSUPPORTED)
+    assert not acme.account.posts.exists()
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        *(None, "application/xml", "text/xml", "Application/XML", "text/xml ;charset=UTF-8", "application/xml;"),
+        *('application/xml; charset="utf-8"', "application/xml; charset=utf8", "application/xml; version=1; x"),
+    ],
+)
+def test_the_types_of_body_that_it_takes(acme, content_type):
+    headers = {} if content_type is None else {"Content-Type": content_type}
+    response = acme.xml().post("/app/posts.xml", content="<post><title>Żółw</title></post>".encode(), headers=headers)
+    assert response.status_code == 201
+    assert acme.account.posts.get().title == "Żółw"
+
+
+# The size of a body
+
+LIMIT = 1024 * 1024
+
+
+def padded(size: int) -> bytes:
+    body = POST.encode()
+    return body + b" " * (size - len(body))
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_it_rejects_a_body_of_more_than_1_mib(acme, chunked):
+    def send(size: int):
+        content = iter([padded(size)]) if chunked else padded(size)
+        return acme.xml().post("/app/posts.xml", content=content, headers={"Content-Type": "application/xml"})
+
+    assert shown(send(LIMIT + 1)) == refusal(413, TOO_LARGE)
+    assert not acme.account.posts.exists()
+    assert send(LIMIT).status_code == 201
+
+
+class Endless:
+    """A body in chunks that never ends; only so much of it is asked for."""
+
+    def __init__(self):
+        self.sent = 0
+
+    def read(self, size: int) -> bytes:
+        assert 0 < size <= LIMIT + 1
+        self.sent += size
+        return b"x" * size
+
+
+def test_it_rejects_an_endless_body_before_it_ends(acme):
+    body = Endless()
+    environ = {"wsgi.input": body, "HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_TYPE": "application/xml"}
+    answer = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), **environ)
+    assert shown(answer) == refusal(413, TOO_LARGE)
+    assert body.sent == LIMIT + 1
+
+
+def test_a_body_in_chunks_is_read(acme):
+    chunks = iter([POST[:10].encode(), POST[10:].encode()])
+    response = acme.xml().post("/app/posts.xml", content=chunks, headers={"Content-Type": "application/xml"})
+    assert response.status_code == 201
+    assert acme.account.posts.get().title == "A dark theme"
+
+
+# What a post gets
+
+
+def test_the_agent_is_cut_at_255_characters(acme):
+    for given, kept in {"a" * 256: "a" * 255, "a" * 255: "a" * 255, "": ""}.items():
+        client = acme.xml()
+        client.headers["User-Agent"] = given
+        response = client.send_xml("POST", "/app/posts.xml", POST)
+        post = acme.account.posts.latest("id")
+        assert post.agent == kept
+        assert shown(response) == document(201, single(post))
+
+
+def test_a_client_that_does_not_name_itself(acme):
+    client = acme.xml()
+    del client.headers["User-Agent"]
+    assert client.send_xml("POST", "/app/posts.xml", POST).status_code == 201
+    assert acme.account.posts.get().agent == ""
+
+
+def test_the_longest_texts(acme):
+    response = create(acme.xml(), f"<title>{'ż' * 255}</title><content>{'🦉' * 65_536}</content>")
+    post = acme.account.posts.get()
+    assert shown(response) == document(201, single(post))
+    assert (post.title, post.content) == ("ż" * 255, "🦉" * 65_536)
+
+
+@pytest.mark.parametrize("kind", ["suggestion", "error", "question", "praise", "private"])
+def test_the_kind_may_be_sent(acme, kind):
+    response = create(acme.xml(acme.carol), f"<title>t</title><kind>{kind}</kind>")
+    post = acme.account.posts.get()
+    assert post.kind == kind
+    assert shown(response) == document(201, single(post))
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "<category-id>{}</category-id>",
+        '<category_id type="integer">{}</category_id>',
+        "<category-id> {} </category-id>",
+    ],
+)
+def test_the_category_may_be_sent(acme, element):
+    category = make_category(acme.account)
+    response = create(acme.xml(acme.carol), "<title>t</title>" + element.format(category.id))
+    post = acme.account.posts.get()
+    assert post.category_id == category.id
+    assert shown(response) == document(201, single(post))
+
+
+def test_the_first_category_is_the_one_by_position(acme):
+    earlier = make_category(acme.account, position=0)
+    create(acme.xml(), "<title>t</title>")
+    assert acme.account.posts.get().category_id == earlier.id
+
+
+def test_what_is_null_or_missing_gets_its_default(acme):
+    for fields in (
+        "",
+        '<category-id type="integer" nil="true"/><kind nil="true"/><content nil="true"/>',
+        '<category-id type="integer"></category-id><kind/><content/>',
+    ):
+        response = create(acme.xml(), "<title>t</title>" + fields)
+        post = acme.account.posts.latest("id")
+        assert (post.category_id, post.kind, post.content) == (acme.category.id, "suggestion", "")
+        assert shown(response) == document(201, single(post))
+
+
+def test_what_is_read_only_or_unknown_is_ignored(acme):
+    fields = f"""
+        <id type="integer">1</id> <votes-cache type="integer">99</votes-cache> <comments_cache>99</comments_cache>
+        <created-at type="dateTime">2009-02-02T00:34:02+01:00</created-at> <updated-at type="datetime">never</updated-at>
+        <agent>forged</agent> <status>rejected</status> <responsible-id>{acme.bob.id}</responsible-id>
+        <user-id>{acme.bob.id}</user-id> <forum-id>1</forum-id> <private type="boolean">true</private>
+        <account-id>1</account-id> <unknown><deep type="array"><er/></deep></unknown> <title>A dark theme</title>
+    """
+    response = create(acme.xml(), fields)
+    post = acme.account.posts.get()
+    assert shown(response) == document(201, single(post))
+    assert (post.agent, post.status.code, post.votes_cache, post.responsible_id) == ("tests/1.0", "new", 0, None)
+    assert (post.user_id, post.private) == (acme.alice.id, False)
+    assert post.id != 1
+
+
+def test_it_rejects_another_forums_or_tenants_category(acme, other):
+    theirs = other.account.categories.get()
+    while acme.account.categories.filter(id=theirs.id).exists():
+        theirs = other.account.categories.create(forum_id=theirs.forum_id, name=f"Next to {theirs.id}")
+    forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
+    elsewhere = acme.account.categories.create(forum_id=forum.id, name="Elsewhere")
+    for category in (theirs, elsewhere):
+        response = create(acme.xml(), f"<title>t</title><category-id>{category.id}</category-id>")
+        assert shown(response) == refusal(422, "Category can't be found")
+    assert not Post.objects.exists()
+
+
+def test_it_lands_in_the_forum_of_the_host(acme):
+    forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
+    category = acme.account.categories.create(forum_id=forum.id, name="Ideas")
+    response = acme.xml().send_xml("POST", "http://ideas.example.org/app/posts.xml", POST)
+    post = acme.account.posts.get()
+    assert (post.forum_id, post.category_id) == (forum.id, category.id)
+    assert shown(response) == document(201, single(post))
+    assert response.headers["Location"] == f"http://ideas.example.org/app/posts/{post.id}.xml"
+
+
+def test_it_rejects_a_post_where_there_is_no_category(acme):
+    acme.account.categories.all().delete()
+    assert shown(acme.xml().send_xml("POST", "/app/posts.xml", POST)) == refusal(422, "Category can't be blank")
+
+
+def test_the_status_is_the_accounts_first(acme):
+    acme.account.statuses.filter(kind="post", code="planned").update(position=0)
+    response = acme.xml().send_xml("POST", "/app/posts.xml", POST)
+    post = acme.account.posts.get()
+    assert post.status.code == "planned"
+    assert shown(response) == document(201, single(post))
+
+
+def test_the_location_is_at_the_address_that_was_asked(acme):
+    client = XMLClient("acme.example.test:8000", auth=("alice", PASSWORD))
+    response = client.send_xml("POST", "/app/posts.xml", POST)
+    post = acme.account.posts.get()
+    assert response.headers["Location"] == f"http://acme.example.test:8000/app/posts/{post.id}.xml"

@@ -1,0 +1,203 @@
+import pytest
+
+from accounts.models import User
+from tests.client import XMLClient
+from tests.factories import PASSWORD, make_user
+from tests.forum.xml.wire import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
+
+CREATED = """<?xml version="1.0" encoding="UTF-8"?>
+<user>
+  <created-at type="datetime">{created}</created-at>
+  <description></description>
+  <email>dora@acme.example</email>
+  <login>dora</login>
+  <name>dora</name>
+  <notification>own</notification>
+  <updated-at type="datetime">{updated}</updated-at>
+  <www nil="true"/>
+</user>
+"""
+
+DORA = "<login>dora</login><email>dora@acme.example</email><password>a very good secret</password>"
+
+
+def create(client: XMLClient, fields: str):
+    return client.send_xml("POST", "/app/users.xml", f"<user>{fields}</user>")
+
+
+def test_it_works(acme, django_assert_num_queries):
+    client = acme.xml(acme.bob)
+    client.get("/app/users/me.xml")
+    # The asking user with the account, whether the login and the e-mail are free, the user; a savepoint and its release.
+    with django_assert_num_queries(6):
+        response = create(client, DORA)
+    user = acme.account.users.get(login="dora")
+    expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))
+    assert shown(response) == (201, CONTENT_TYPE, expected)
+    assert user.role == "member"
+    assert user.password.startswith("argon2$argon2id$")
+    # The new user sees the same.
+    mine = XMLClient(acme.host, auth=("dora", "a very good secret")).get("/app/users/me.xml")
+    assert shown(mine) == (200, CONTENT_TYPE, expected)
+
+
+def test_it_rejects_anonymous(acme):
+    assert shown(create(client_of(acme, "anonymous"), DORA)) == refusal(401, UNAUTHENTICATED)
+    assert acme.account.users.count() == 3
+
+
+@pytest.mark.parametrize("body", ["", "<user/>", f"<user>{DORA}</user>"])
+def test_it_rejects_a_member_whatever_is_sent(acme, body):
+    response = acme.xml(acme.carol).send_xml("POST", "/app/users.xml", body)
+    assert shown(response) == refusal(403, "You may not create users")
+    assert acme.account.users.count() == 3
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+def test_it_rejects_other_methods(acme, method):
+    response = acme.xml().request(method, "/app/users.xml")
+    assert shown(response) == refusal(405, NOT_ALLOWED)
+    assert response.headers["Allow"] == "POST"
+
+
+@pytest.mark.parametrize("role", [None, "owner", "admin", "agent", "member"])
+@pytest.mark.parametrize("by", ["owner", "admin", "agent"])
+def test_who_may_create_whom(acme, by, role):
+    client = client_of(acme, by)
+    response = create(client, DORA + (f"<role>{role}</role>" if role else ""))
+    user = acme.account.users.filter(login="dora").first()
+    if by == "agent" and role not in (None, "member"):
+        assert shown(response) == refusal(403, "An agent may create members only")
+        assert user is None
+    else:
+        expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))
+        assert shown(response) == (201, CONTENT_TYPE, expected)
+        assert user.role == (role or "member")
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("", "User can't be blank"),
+        ("<user/>", "User can't be blank"),
+        (DORA.partition("<email>")[0], "User can't be blank"),
+        (f"<hash>{DORA}</hash>", "User can't be blank"),
+        ("<user>dora</user>", "User must have its fields as elements"),
+        (f'<user type="array">{DORA}</user>', "User must have its fields as elements"),
+    ],
+)
+def test_it_rejects_a_body_without_a_user(acme, body, sentence):
+    assert shown(acme.xml().send_xml("POST", "/app/users.xml", body)) == refusal(422, sentence)
+
+
+LOGIN_FORM = "Login can't have a colon, nor a space at either end"
+NO_EMAIL = "Email is not an e-mail address"
+SIMILAR = "Password is too similar to the login, the e-mail or the name"
+
+
+def user(login="dora", email="dora@acme.example", password="a very good secret", more="") -> str:
+    return f"<login>{login}</login><email>{email}</email><password>{password}</password>{more}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentences"),
+    [
+        ("<x/>", ["Login can't be blank", "Email can't be blank", "Password can't be blank"]),
+        (user("", "", ""), ["Login can't be blank", "Email can't be blank", "Password can't be blank"]),
+        (user(" "), ["Login can't be blank"]),
+        (user("a:b"), [LOGIN_FORM]),
+        (user(" dora"), [LOGIN_FORM]),
+        (user("dora "), [LOGIN_FORM]),
+        (user("x" * 256), ["Login is too long (maximum is 255 characters)"]),
+        (user("alice"), ["Login is already taken"]),
+        (user("ALICE"), ["Login is already taken"]),
+        (user("<x/>"), ["Login must be a single value"]),
+        (user(email="dora"), [NO_EMAIL]),
+        (user(email="dora@"), [NO_EMAIL]),
+        (user(email="@acme.example"), [NO_EMAIL]),
+        (user(email="do ra@acme.example"), [NO_EMAIL]),
+        (user(email="dora@acme..example"), [NO_EMAIL]),
+        (user(email="a@b@c"), [NO_EMAIL]),
+        (user(email="x" * 255 + "@acme.example"), ["Email is too long (maximum is 255 characters)"]),
+        (user(email="alice@acme.example"), ["Email is already taken"]),
+        (user(email="Alice@ACME.example"), ["Email is already taken"]),
+        (user(password="f4&amp;g"), ["Password is too short (minimum is 8 characters)"]),
+        (user(password="password1"), ["Password is too common"]),
+        (user(password="8135813581"), ["Password can't be entirely numeric"]),
+        (
+            user(password="123456"),
+            [
+                "Password is too short (minimum is 8 characters)",
+                "Password is too common",
+                "Password can't be entirely numeric",
+            ],
+        ),
+        (user("dorothea.k", password="dorothea.k"), [SIMILAR]),
+        (user(email="dorothea@acme.example", password="dorothea@acme"), [SIMILAR]),
+        (user(password="Dora Kowalska", more="<name>Dora Kowalska</name>"), [SIMILAR]),
+        (user(password="x" * 256), ["Password is too long (maximum is 255 characters)"]),
+        (user(more=f"<name>{'x' * 256}</name>"), ["Name is too long (maximum is 255 characters)"]),
+        (user(more="<role>root</role>"), ["Role is not one of owner, admin, agent, member"]),
+        (user(more="<role><x/></role>"), ["Role must be a single value"]),
+        (
+            user("alice", "dora", "short", more="<role>root</role>"),
+            [
+                "Login is already taken",
+                NO_EMAIL,
+                "Password is too short (minimum is 8 characters)",
+                "Role is not one of owner, admin, agent, member",
+            ],
+        ),
+    ],
+)
+def test_it_rejects_invalid_fields(acme, fields, sentences):
+    response = create(acme.xml(), fields)
+    assert shown(response) == refusal(422, *sentences)
+    assert acme.account.users.count() == 3
+
+
+@pytest.mark.parametrize("field", ["login", "email", "password", "name"])
+def test_it_rejects_text_that_xml_cannot_carry(acme, field):
+    given = {"login": "dora", "email": "dora@acme.example", "password": "a very good secret", "name": "Dora"}
+    given[field] += "\x07"
+    response = create(acme.xml(), "".join(f"<{name}>{value}</{name}>" for name, value in given.items()))
+    sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
+    assert shown(response) == refusal(422, f"{field.capitalize()} {sentence}")
+    assert acme.account.users.count() == 3
+
+
+def test_a_login_and_an_email_are_taken_in_one_account_alone(acme, other):
+    make_user(other.account, "dora", email="dora@acme.example")
+    assert create(acme.xml(), DORA).status_code == 201
+
+
+def test_a_name_may_be_sent(acme):
+    create(acme.xml(), DORA + "<name>Dora &lt;3</name>")
+    created = acme.account.users.get(login="dora")
+    assert created.name == "Dora <3"
+
+
+def test_what_is_read_only_or_unknown_is_ignored(acme):
+    fields = (
+        "<id>1</id><is-active>false</is-active><notification>all</notification><account-id>1</account-id><x><y/></x>"
+    )
+    response = create(acme.xml(), fields + DORA + '<role nil="true"/><name nil="true"/>')
+    created = acme.account.users.get(login="dora")
+    expected = CREATED.format(created=stamp(created.created_at), updated=stamp(created.updated_at))
+    assert shown(response) == (201, CONTENT_TYPE, expected)
+    assert (created.role, created.is_active, created.account_id) == ("member", True, acme.account.id)
+
+
+def test_no_answer_and_no_log_line_has_the_password(acme, caplog):
+    secret = "hunter2-and-more"
+    answers = [
+        create(acme.xml(), user(password=secret)),
+        create(acme.xml(), user(password=secret)),
+        acme.xml().send_xml("POST", "/app/users.xml", f"<user><password>{secret}</password"),
+        acme.xml(acme.carol).send_xml("POST", "/app/users.xml", f"<user>{user(password=secret)}</user>"),
+    ]
+    assert [answer.status_code for answer in answers] == [201, 422, 400, 403]
+    assert not any(secret in answer.text or secret in str(answer.headers) for answer in answers)
+    assert secret not in caplog.text
+    assert PASSWORD not in caplog.text
+    assert not User.objects.filter(password__contains=secret).exists()

@@ -1,0 +1,110 @@
+import pytest
+from django.utils import timezone
+
+from forum.models import Post
+from tests.factories import make_post, make_task, make_user
+from tests.forum.xml.wire import NOT_FOUND, UNAUTHENTICATED, client_of, document, posts, refusal, shown, single
+
+MAY_NOT = "Only the team may delete this post"
+
+
+def test_it_works(acme, django_assert_num_queries):
+    post = make_post(acme.carol, "A dark theme", content="So that one can read at night.")
+    client = acme.xml()
+    client.get("/app/users/me.xml")
+    # The user with the account, the locked post with its status, and the post; two savepoints with their releases.
+    with django_assert_num_queries(7):
+        response = client.delete(f"/app/posts/{post.id}.xml")
+    assert shown(response) == document(200, single(post))
+    # It is in the trash, and nothing of it is lost.
+    post.refresh_from_db()
+    assert (post.title, post.trashed_by_id) == ("A dark theme", acme.alice.id)
+    assert post.trashed_at <= timezone.now()
+    for path in (f"/app/posts/{post.id}.xml", f"/app/posts/{post.id}.xml"):
+        assert shown(client.get(path)) == refusal(404, NOT_FOUND)
+        assert shown(client.delete(path)) == refusal(404, NOT_FOUND)
+    assert shown(client.get("/")) == posts()
+
+
+def test_it_rejects_anonymous(acme):
+    post = make_post(acme.carol)
+    response = client_of(acme, "anonymous").delete(f"/app/posts/{post.id}.xml")
+    assert shown(response) == refusal(401, UNAUTHENTICATED)
+    post.refresh_from_db()
+    assert post.trashed_at is None
+
+
+ECHOES = {
+    "none": lambda post, acme, erin: None,
+    "own comment": lambda post, acme, erin: post.comment(by=acme.carol, text="mine"),
+    "own vote": lambda post, acme, erin: post.vote(by=acme.carol),
+    "comment": lambda post, acme, erin: post.comment(by=erin, text="hers"),
+    "vote": lambda post, acme, erin: post.vote(by=erin),
+    "vote of the team": lambda post, acme, erin: post.vote(by=acme.bob),
+}
+OF_OTHERS = ("comment", "vote", "vote of the team")
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
+def test_who_may(acme, role, echo):
+    erin = make_user(acme.account, "erin")
+    post = make_post(acme.carol)
+    ECHOES[echo](post, acme, erin)
+    clients = {"author": lambda: acme.xml(acme.carol), "another member": lambda: acme.xml(erin)}
+    client = clients.get(role, lambda: client_of(acme, role))()
+    response = client.delete(f"/app/posts/{post.id}.xml")
+    post.refresh_from_db()
+    if role == "another member" or (role == "author" and echo in OF_OTHERS):
+        assert shown(response) == refusal(403, MAY_NOT)
+        assert post.trashed_at is None
+    else:
+        assert shown(response) == document(200, single(post))
+        assert post.trashed_at is not None
+
+
+def test_its_comments_and_votes_stay_with_it(acme):
+    post = make_post(acme.carol)
+    post.comment(by=acme.bob, text="kept")
+    post.vote(by=acme.bob)
+    response = acme.xml(acme.bob).delete(f"/app/posts/{post.id}.xml")
+    post.refresh_from_db()
+    assert shown(response) == document(200, single(post))
+    assert (post.comments_cache, post.votes_cache) == (1, 1)
+    assert acme.account.comments.get().comment == "kept"
+    assert acme.account.votes.count() == 1
+
+
+@pytest.mark.parametrize("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
+def test_it_rejects_what_its_user_may_not_see(acme, state):
+    post = make_post(acme.alice, **state)
+    assert shown(acme.xml(acme.carol).delete(f"/app/posts/{post.id}.xml")) == refusal(404, NOT_FOUND)
+    assert shown(acme.xml(acme.bob).delete(f"/app/posts/{post.id}.xml")) == document(200, single(post))
+
+
+def test_the_author_deletes_a_private_post(acme):
+    post = make_post(acme.carol, private=True)
+    assert shown(acme.xml(acme.carol).delete(f"/app/posts/{post.id}.xml")) == document(200, single(post))
+
+
+def test_it_rejects_what_is_another_tenants(acme, other):
+    ours, theirs = make_post(acme.alice), make_post(other.mallory)
+    while theirs.id <= ours.id:
+        theirs = make_post(other.mallory)
+    assert shown(acme.xml().delete(f"/app/posts/{theirs.id}.xml")) == refusal(404, NOT_FOUND)
+    assert not Post.objects.trashed().exists()
+
+
+def test_it_rejects_what_is_another_forums_or_a_task(acme):
+    forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
+    category = acme.account.categories.create(forum_id=forum.id, name="General")
+    second = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
+    for unknown in (second.id, make_task(acme.alice).id, 999_999):
+        assert shown(acme.xml().delete(f"/app/posts/{unknown}.xml")) == refusal(404, NOT_FOUND)
+    assert not Post.objects.trashed().exists()
+
+
+def test_a_body_is_not_read(acme):
+    post = make_post(acme.carol)
+    response = acme.xml().send_xml("DELETE", f"/app/posts/{post.id}.xml", "<broken")
+    assert shown(response) == document(200, single(post))

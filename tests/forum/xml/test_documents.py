@@ -1,0 +1,191 @@
+"""What the renderer writes, the parser reads back, and so does anybody else's."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from io import BytesIO
+from zoneinfo import ZoneInfo
+
+import pytest
+from defusedxml import ElementTree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accounts.text import is_carriable
+from forum.xml.documents import (
+    CATEGORY,
+    COMMENT,
+    DATETIME,
+    INTEGER,
+    POST,
+    POST_ITEM,
+    STRING,
+    USER,
+    Shape,
+    array,
+    document,
+    local,
+)
+from forum.xml.formats import XMLParser
+from tests.factories import make_category
+from tests.forum.xml.wire import CONTENT_TYPE
+
+WARSAW = ZoneInfo("Europe/Warsaw")
+THING = Shape("thing", a_number=INTEGER, a_text=STRING, a_time=DATETIME)
+
+# XML 1.0, section 2.2: Char.
+CHARACTERS = st.characters(blacklist_categories=["Cs"], blacklist_characters="\ufffe\uffff").filter(
+    lambda character: character >= " " or character in "\t\n\r"
+)
+TEXTS = st.text(CHARACTERS)
+TIMES = st.integers(0, 2**33).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
+
+
+def read(body: bytes):
+    return XMLParser().parse(BytesIO(body))
+
+
+def test_it_works():
+    rows = [
+        (1, "<&>\"'", datetime(2009, 1, 26, 17, 6, 53, 999_999, tzinfo=UTC)),
+        (-1, "", datetime(2009, 7, 26, 17, 6, 53, tzinfo=UTC)),
+        (None, None, None),
+    ]
+    assert (
+        document(array("things", THING, rows, WARSAW)).decode()
+        == """\
+<?xml version="1.0" encoding="UTF-8"?>
+<things type="array">
+  <thing>
+    <a-number type="integer">1</a-number>
+    <a-text>&lt;&amp;&gt;"'</a-text>
+    <a-time type="datetime">2009-01-26T18:06:53+01:00</a-time>
+  </thing>
+  <thing>
+    <a-number type="integer">-1</a-number>
+    <a-text></a-text>
+    <a-time type="datetime">2009-07-26T19:06:53+02:00</a-time>
+  </thing>
+  <thing>
+    <a-number type="integer" nil="true"/>
+    <a-text nil="true"/>
+    <a-time type="datetime" nil="true"/>
+  </thing>
+</things>
+"""
+    )
+
+
+def test_it_rejects_a_shape_that_is_not_alphabetical():
+    with pytest.raises(ValueError, match="alphabetically"):
+        Shape("thing", b=STRING, a=STRING)
+
+
+def test_it_rejects_a_row_of_another_length():
+    with pytest.raises(ValueError, match="zip"):
+        THING.write((1, "text"), WARSAW)
+
+
+# The contract's tables, field by field.
+TABLES = {
+    USER: "created-at:datetime description email login name notification updated-at:datetime www",
+    POST_ITEM: (
+        "agent comments-cache:integer content created-at:datetime id:integer title updated-at:datetime"
+        " votes-cache:integer"
+    ),
+    POST: (
+        "agent category-id:integer comments-cache:integer content created-at:datetime id:integer kind"
+        " responsible-id:integer status title updated-at:datetime votes-cache:integer"
+    ),
+    COMMENT: "agent comment created-at:datetime id:integer kind updated-at:datetime",
+    CATEGORY: "id:integer name",
+}
+
+
+@pytest.mark.parametrize("shape", TABLES, ids=lambda shape: shape.name)
+def test_the_shapes_are_the_contracts(shape):
+    fields = dict(field.partition(":")[::2] for field in TABLES[shape].split())
+    assert shape.fields == {name: kind or STRING for name, kind in fields.items()}
+
+
+def test_an_empty_list():
+    assert array("things", THING, [], WARSAW) == '<things type="array"/>\n'
+    assert array("things", THING, iter([]), WARSAW, depth=2) == '    <things type="array"/>\n'
+
+
+@pytest.mark.parametrize(
+    ("moment", "zone", "expected"),
+    [
+        (datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC), "UTC", "2009-01-26T17:06:53+00:00"),
+        (datetime(2009, 1, 26, 17, 6, 53, 999_999, tzinfo=UTC), "UTC", "2009-01-26T17:06:53+00:00"),
+        (datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC), "Europe/Warsaw", "2009-01-26T18:06:53+01:00"),
+        (datetime(2009, 7, 26, 17, 6, 53, tzinfo=UTC), "Europe/Warsaw", "2009-07-26T19:06:53+02:00"),
+        (datetime(2009, 7, 26, 17, 6, 53, tzinfo=UTC), "America/St_Johns", "2009-07-26T14:36:53-02:30"),
+        (datetime(2009, 7, 26, 17, 6, 53, tzinfo=UTC), "Asia/Kathmandu", "2009-07-26T22:51:53+05:45"),
+        (datetime(2009, 7, 26, 17, tzinfo=timezone(timedelta(hours=-7))), "UTC", "2009-07-27T00:00:00+00:00"),
+    ],
+)
+def test_times_are_in_the_accounts_zone(moment, zone, expected):
+    assert local(moment, ZoneInfo(zone)) == expected
+
+
+@settings(deadline=None)
+@given(TEXTS, st.integers(), TIMES)
+def test_what_one_writes_the_other_reads(text, number, time):
+    body = document(THING.write((number, text, time), ZoneInfo("UTC")))
+    assert read(body) == {
+        "thing": {
+            "a_number": number if len(str(number)) < 100 else str(number),
+            "a_text": text,
+            "a_time": time.strftime("%Y-%m-%dT%H:%M:%S+00:00"),
+        }
+    }
+
+
+@settings(deadline=None)
+@given(st.lists(st.none() | TEXTS, max_size=5))
+def test_what_it_writes_every_parser_reads(texts):
+    shape = Shape("thing", text=STRING)
+    body = document(array("things", shape, [[text] for text in texts], WARSAW))
+    found = [
+        None if element.get("nil") == "true" else element.text or ""
+        for element in ElementTree.fromstring(body).iter("text")
+    ]
+    assert found == texts
+    assert read(body) == {"things": [{"text": text} for text in texts]}
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(codec=None)))
+def test_what_is_carriable_is_what_a_parser_accepts(text):
+    body = document(Shape("thing", text=STRING).write([text], WARSAW)) if is_carriable(text) else None
+    if body is None:
+        assert re.search("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text)
+    else:
+        assert ElementTree.fromstring(body).findtext("text") == text
+
+
+# Through the whole application. The database is emptied of nothing between examples: each makes a post of its own.
+
+
+def test_any_text_survives_a_round_trip_through_the_application(acme):
+    client = acme.xml()
+
+    @settings(deadline=None)
+    @given(TEXTS.filter(str.strip).map(lambda text: text[:255]).filter(str.strip), TEXTS)
+    def survives(title, content):
+        body = Shape("post", content=STRING, title=STRING).write([content, title], WARSAW)
+        created = client.send_xml("POST", "/app/posts.xml", body)
+        assert created.status_code == 201, created.text
+        shown = client.get(created.headers["Location"])
+        assert shown.headers["Content-Type"] == CONTENT_TYPE
+        post = ElementTree.fromstring(shown.content).find("post")
+        assert (post.findtext("title"), post.findtext("content")) == (title, content)
+        assert ElementTree.fromstring(created.content).findtext("title") == title
+
+    survives()
+
+
+def test_a_category_of_any_name_is_listed(acme):
+    category = make_category(acme.account, "<b>\r\n&amp;]]>\t\u0085\u2028🦉")
+    listed = ElementTree.fromstring(acme.xml().get("/app/categories.xml").content)
+    assert listed.findall("category")[1].findtext("name") == category.name

@@ -1,0 +1,420 @@
+"""Whatever is sent, the answer is a refusal in XML and never a failure of the service."""
+
+import logging
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.factories import PASSWORD, make_post
+from tests.forum.xml.wire import (
+    NOT_ALLOWED,
+    NOT_FOUND,
+    TOO_LARGE,
+    UNAUTHENTICATED,
+    UNAVAILABLE,
+    UNREADABLE,
+    call,
+    posts,
+    refusal,
+    shown,
+)
+
+ALICE = ("alice", PASSWORD)
+ROUTES = [
+    ("GET", b"/app/users/me.xml"),
+    ("GET", b"/app/users/team.xml"),
+    ("GET", b"/app/categories.xml"),
+    ("GET", b"/app/posts.xml"),
+    ("GET", b"/"),
+    ("POST", b"/"),
+    ("GET", b"/General"),
+    ("POST", b"/General"),
+    ("GET", b"/app/posts/{id}.xml"),
+    ("HEAD", b"/app/posts/{id}.xml"),
+    ("PUT", b"/app/posts/{id}.xml"),
+    ("PATCH", b"/app/posts/{id}.xml"),
+    ("DELETE", b"/app/posts/{id}.xml"),
+    ("POST", b"/app/posts.xml"),
+    ("POST", b"/app/users.xml"),
+]
+
+
+@pytest.fixture(autouse=True)
+def no_failure(caplog):
+    """An exception that nobody expected is logged by Django, even where the answer looks like a refusal."""
+    yield
+    failures = [record for record in caplog.get_records("call") if record.levelno >= logging.ERROR]
+    assert [record for record in failures if record.exc_info] == []
+
+
+def test_it_works(acme):
+    assert call(acme.host, user=ALICE).status_code == 200
+
+
+# Paths
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            b"/\0",
+            b"/a\0b",
+            b"/\xff",
+            b"/\xc3\x28",
+            b"/\xed\xa0\x80",
+            b"/\xef\xbf\xbe",
+            b"/a\nb",
+            b"/a\r\nSet-Cookie: x",
+            b"/%00",
+            b"/%",
+        ),
+        *(
+            b"/%FF",
+            b"/\x01\x7f",
+            b"//",
+            b"///",
+            b"/..",
+            b"/../..",
+            b"/./",
+            b"/app/../app/users/me.xml",
+            b"/;",
+            b"/" + b"x" * 100_000,
+        ),
+        *(
+            b"/app/posts/\0.xml",
+            b"/app/posts/\xff.xml",
+            b"/app/posts/\xd9\xa1.xml",
+            b"/app/posts/1\n.xml",
+            b"/app/posts/1.xml\0",
+        ),
+        *(
+            b"/app/posts/1.xml/",
+            b"/app/posts/" + b"1" * 100_000 + b".xml",
+            b"/APP/users/me.xml",
+            b"/app/users/me.XML",
+            b"/app//posts.xml",
+        ),
+        *(
+            b"/app/users/me",
+            b"/app/users/me.html",
+            b"/app/users/me.xml.xml",
+            b"/app/users/1.xml",
+            b"/\xe2\x80\xae",
+            b"/" + "ł".encode() * 9000,
+        ),
+    ],
+)
+def test_it_rejects_hostile_paths(acme, path):
+    answer = call(acme.host, path, user=ALICE)
+    assert shown(answer) == refusal(404, NOT_FOUND)
+    for header in answer.headers.values():
+        assert "\n" not in header
+
+
+def test_it_rejects_an_empty_path_as_the_list(acme):
+    assert shown(call(acme.host, b"", user=ALICE)) == posts()
+
+
+# Queries
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("&&&=&==", 200),
+        ("x=%00&y=%FF&%ED%A0%80=z", 200),
+        ("x=\xff\xfe&\x01", 200),
+        ("%", 200),
+        ("x=" + "a" * 100_000, 200),
+        ("order=new\0", 422),
+        ("order=%ED%A0%80", 422),
+        ("page=%00", 422),
+        ("page=%D9%A1", 422),
+        ("page=1%00", 422),
+        ("per_page=%FF", 422),
+        ("order[]=new", 200),
+        ("page=1;order=old", 422),
+    ],
+)
+@pytest.mark.parametrize("path", [b"/", b"/General", b"/app/posts.xml"])
+def test_hostile_queries(acme, path, query, expected):
+    answer = call(acme.host, path, query=query, user=ALICE)
+    assert answer.status_code == expected
+    if expected == 200:
+        assert shown(answer) == posts()
+        assert answer.headers["Link"] == f'<http://acme.example.test{path.decode()}?page=1>; rel="first"'
+
+
+def test_it_rejects_too_many_parameters(acme, caplog):
+    answer = call(acme.host, b"/", query="x=1&" * 2000, user=ALICE)
+    assert shown(answer) == refusal(400, UNREADABLE)
+
+
+# Headers
+
+
+@pytest.mark.parametrize(
+    "value", ["\0", "\xff", "x" * 70_000, "=?utf-8?q?x?=", "\r\nX: y", '"', ";;;;", ", , ,", "%00", "a/b;q=\0"]
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "HTTP_ACCEPT",
+            "HTTP_USER_AGENT",
+            "HTTP_COOKIE",
+            "HTTP_ORIGIN",
+            "HTTP_REFERER",
+            "HTTP_X_FORWARDED_FOR",
+            "HTTP_CONTENT_ENCODING",
+        ),
+        *(
+            "HTTP_X_FORWARDED_PROTO",
+            "HTTP_ACCEPT_LANGUAGE",
+            "HTTP_IF_NONE_MATCH",
+            "HTTP_IF_MODIFIED_SINCE",
+            "HTTP_RANGE",
+            "HTTP_EXPECT",
+        ),
+        *(
+            "HTTP_X_HTTP_METHOD_OVERRIDE",
+            "HTTP_IDEMPOTENCY_KEY",
+            "HTTP_PREFER",
+            "HTTP_X_REQUEST_ID",
+            "HTTP_X_CSRFTOKEN",
+        ),
+    ],
+)
+def test_hostile_headers_change_nothing(acme, name, value):
+    body = b"<post><title>t</title></post>"
+    answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **{name: value})
+    assert answer.status_code == 201
+    [post] = acme.account.posts.all()
+    assert call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **{name: value}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        *(
+            ";;;",
+            ";charset",
+            "; charset=",
+            "charset=utf-8",
+            "application/xml; charset",
+            "application/xml; charset=;charset=;",
+        ),
+        *(
+            'application/xml; charset="',
+            "application/xml; charset='",
+            "application/xml; charset=\0",
+            "application/xml; charset=\xff",
+        ),
+        *(
+            "application/xml; charset=rot13",
+            "application/xml; charset=" + "x" * 70_000,
+            "application/xml" + "; a=b" * 20_000,
+        ),
+        *(
+            "x" * 70_000,
+            "/" * 1000,
+            "\xff/\xfe",
+            "\0",
+            "application/xml\0",
+            "application/xml, text/xml",
+            "application/xml charset=utf-8",
+        ),
+        *(
+            "multipart/form-data; boundary=\0",
+            "multipart/form-data; boundary=" + "x" * 70_000,
+            "application/x-www-form-urlencoded; charset=rot13",
+        ),
+        *(
+            'text/xml; charset="utf-8"; charset=rot13',
+            "text/xml; charset*=utf-8''rot13",
+            "text/xml; charset*0=ut; charset*1=f-8",
+            "=?x?=",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", b"/app/posts.xml"), ("GET", b"/"), ("GET", b"/app/users/me.xml")]
+)
+def test_hostile_content_types(acme, method, path, content_type):
+    body = b"<post><title>t</title></post>"
+    answer = call(acme.host, path, method=method, user=ALICE, body=body, query="order=old", CONTENT_TYPE=content_type)
+    assert answer.status_code in ((200,) if b"users" in path else (200, 201, 400, 415))
+    assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
+
+
+@pytest.mark.parametrize("length", ["abc", "1e3", "\xb2", "0x10", "12 13", "12,12", "1.0", "\0", "--1"])
+def test_it_rejects_a_length_that_is_no_number(acme, length):
+    answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=b"<post/>", CONTENT_LENGTH=length)
+    assert shown(answer) == refusal(400, "Content-Length is not a number")
+
+
+@pytest.mark.parametrize("length", [str(1024 * 1024 + 1), "9" * 20, "9" * 1000])
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_it_rejects_a_length_of_more_than_1_mib_unread(acme, method, path, length):
+    answer = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
+    assert shown(answer) == refusal(413, TOO_LARGE)
+
+
+def test_a_body_shorter_than_its_length(acme):
+    answer = call(
+        acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=b"<post><title>t", CONTENT_LENGTH="1000"
+    )
+    assert shown(answer) == refusal(400, "The XML can't be read: no element found: line 1, column 14")
+
+
+def test_a_body_longer_than_its_length_is_cut(acme):
+    body = b"<post><title>t</title></post>"
+    answer = call(
+        acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body + b"x", CONTENT_LENGTH=str(len(body))
+    )
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("method", ["FOO", "TRACE", "CONNECT", "PROPFIND", "OPTIONS", "X" * 1000, "get", "\xff"])
+def test_unusual_methods(acme, method):
+    answer = call(acme.host, method=method, user=ALICE)
+    if method == "get":
+        assert answer.status_code == 200
+    else:
+        assert shown(answer) == refusal(405, NOT_ALLOWED)
+        assert answer.headers["Allow"] == "GET, HEAD"
+
+
+# Every route
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_it_rejects_anonymous_everywhere(acme, method, path):
+    post = make_post(acme.alice)
+    path = path.replace(b"{id}", str(post.id).encode())
+    for environ in (
+        {},
+        {"HTTP_AUTHORIZATION": f"Bearer {acme.alice_token}"},
+        {"QUERY_STRING": f"api_token={acme.alice_token}"},
+    ):
+        answer = call(acme.host, path, method=method, **environ)
+        assert shown(answer) == refusal(401, UNAUTHENTICATED)
+        assert answer.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+    post.refresh_from_db()
+    assert post.trashed_at is None
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError("server closed the connection"), InterfaceError("connection is closed")]
+)
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_it_answers_503_where_the_database_goes_away(acme, method, path, error):
+    post = make_post(acme.alice)
+    path = path.replace(b"{id}", str(post.id).encode())
+    call(acme.host, user=ALICE)
+    body = b"<hash><post><title>t</title></post><user><login>x</login></user></hash>"
+
+    def answer_after(queries: int):
+        """The answer where the database answers so many statements and then no more."""
+        done = 0
+
+        def execute(run, sql, params, many, context):
+            nonlocal done
+            if done >= queries and "SAVEPOINT" not in sql:
+                raise error
+            done += 1
+            return run(sql, params, many, context)
+
+        with connection.execute_wrapper(execute):
+            return call(
+                acme.host, path, method=method, user=ALICE, body=body if method in ("POST", "PUT", "PATCH") else b""
+            )
+
+    for queries in (0, 1):
+        answer = answer_after(queries)
+        if queries and path == b"/app/users/me.xml":
+            assert answer.status_code == 200
+            continue
+        assert shown(answer) == refusal(503, UNAVAILABLE)
+        assert answer.headers["Retry-After"] == "5"
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    body=st.binary(max_size=200)
+    | st.text(max_size=100).map(lambda text: f"<post><title>{text}</title></post>".encode(errors="replace"))
+)
+@example(body=b'<hash><order><a/></order><page type="array"/><post type="array"/><user type="array"/></hash>')
+@example(
+    body=b"<hash><post><title><a/></title></post><user><login><a/></login><email/><password><a/></password></user></hash>"
+)
+@example(body=b'<hash><post nil="true"/><user nil="true"/><order nil="true"/><page nil="true"/></hash>')
+@example(
+    body=b"<hash><user><login>\xc2\xad</login><email>x@y</email><password type='integer'>12345678</password></user></hash>"
+)
+def test_any_body_is_answered(acme, method, path, body):
+    post = make_post(acme.alice)
+    answer = call(acme.host, path.replace(b"{id}", str(post.id).encode()), method=method, user=ALICE, body=body)
+    assert answer.status_code in (200, 201, 400, 422)
+    assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    path=st.binary(max_size=30),
+    query=st.binary(max_size=30),
+    host=st.just(b"acme.example.test") | st.binary(max_size=30),
+)
+def test_any_path_query_and_host_are_answered(acme, path, query, host):
+    answer = call(host.decode("latin-1"), b"/" + path, query=query.decode("latin-1"), user=ALICE)
+    assert answer.status_code in (200, 404, 422)
+
+
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(header=st.binary(max_size=60) | st.binary(max_size=40).map(lambda raw: b"Basic " + raw))
+def test_any_authorization_is_refused(acme, header):
+    assert shown(call(acme.host, HTTP_AUTHORIZATION=header.decode("latin-1"))) == refusal(401, UNAUTHENTICATED)
+
+
+# Numbers and texts in every field
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        " ",
+        "\x85",
+        "0",
+        "-0",
+        "1" * 5000,
+        "1e400",
+        "-1e400",
+        "NaN",
+        "Infinity",
+        "sNaN",
+        "0x1",
+        "1_000",
+        "\u0661",
+        "½",
+        "true",
+        "null",
+    ],
+)
+@pytest.mark.parametrize(
+    "kind",
+    ["", ' type="integer"', ' type="boolean"', ' type="datetime"', ' type="array"', ' type="float"', ' nil="true"'],
+)
+def test_hostile_values(acme, value, kind):
+    post = make_post(acme.alice)
+    for field in ("title", "content", "kind", "category-id", "status", "responsible-id"):
+        body = f"<post><{field}{kind}>{value}</{field}></post>".encode()
+        answer = call(acme.host, f"/app/posts/{post.id}.xml".encode(), method="PUT", user=ALICE, body=body)
+        assert answer.status_code in (200, 422)
+    for field in ("order", "page", "per-page"):
+        body = f"<{field}{kind}>{value}</{field}>".encode()
+        assert call(acme.host, b"/", method="POST", user=ALICE, body=body).status_code in (200, 422)

@@ -1,0 +1,86 @@
+import pytest
+from django.db import IntegrityError, transaction
+
+from forum.models import RESERVED_SEGMENTS
+from tests.factories import make_category
+from tests.forum.xml.wire import NOT_ALLOWED, UNAUTHENTICATED, client_of, document, refusal, shown
+
+
+def category(id: int, name: str) -> str:
+    return f"""\
+  <category>
+    <id type="integer">{id}</id>
+    <name>{name}</name>
+  </category>
+"""
+
+
+def categories(*items: str) -> tuple[int, str, str]:
+    return document(200, '<categories type="array">\n', *items, "</categories>\n")
+
+
+def test_it_works(acme, django_assert_num_queries):
+    bugs = make_category(acme.account, "Bugs & <errors>", position=2)
+    client = acme.xml()
+    client.get("/app/categories.xml")
+    with django_assert_num_queries(2):
+        response = client.get("/app/categories.xml")
+    assert shown(response) == categories(
+        category(acme.category.id, "General"), category(bugs.id, "Bugs &amp; &lt;errors&gt;")
+    )
+
+
+def test_it_rejects_anonymous(acme):
+    response = client_of(acme, "anonymous").get("/app/categories.xml")
+    assert shown(response) == refusal(401, UNAUTHENTICATED)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+def test_it_rejects_other_methods(acme, method):
+    response = acme.xml().request(method, "/app/categories.xml")
+    assert shown(response) == refusal(405, NOT_ALLOWED)
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
+def test_every_user_sees_it(acme, role):
+    response = client_of(acme, role).get("/app/categories.xml")
+    assert shown(response) == categories(category(acme.category.id, "General"))
+
+
+def test_they_are_by_position_and_then_by_age(acme):
+    last = make_category(acme.account, "A last one", position=9)
+    second = make_category(acme.account, "Z", position=5)
+    third = make_category(acme.account, "B", position=5)
+    assert shown(acme.xml().get("/app/categories.xml")) == categories(
+        category(acme.category.id, "General"),
+        category(second.id, "Z"),
+        category(third.id, "B"),
+        category(last.id, "A last one"),
+    )
+
+
+def test_a_forum_without_categories_has_an_empty_list(acme):
+    acme.account.categories.all().delete()
+    assert shown(acme.xml().get("/app/categories.xml")) == document(200, '<categories type="array"/>\n')
+
+
+def test_each_forum_has_its_own(acme, other):
+    forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
+    ideas = acme.account.categories.create(forum_id=forum.id, name="Ideas", position=1)
+    client = acme.xml()
+    assert shown(client.get("/app/categories.xml")) == categories(category(acme.category.id, "General"))
+    assert shown(client.get("http://ideas.example.org/app/categories.xml")) == categories(category(ideas.id, "Ideas"))
+    assert other.account.categories.count() == 1
+
+
+@pytest.mark.parametrize("name", [*sorted(RESERVED_SEGMENTS), "APP", "Static", "a/b", "news.xml", "news.JSON", ""])
+def test_the_database_refuses_names_that_a_path_cannot_carry(acme, name):
+    with pytest.raises(IntegrityError, match="category_name_form"), transaction.atomic():
+        acme.account.categories.create(forum_id=acme.forum.id, name=name)
+    assert shown(acme.xml().get("/app/categories.xml")) == categories(category(acme.category.id, "General"))
+
+
+def test_the_database_refuses_a_name_that_only_differs_by_case(acme):
+    with pytest.raises(IntegrityError, match="category_name_unique"), transaction.atomic():
+        make_category(acme.account, "GENERAL")

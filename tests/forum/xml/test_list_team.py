@@ -1,0 +1,94 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from accounts.models import User
+from tests.factories import make_user
+from tests.forum.xml.wire import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown
+
+TEAM = """<?xml version="1.0" encoding="UTF-8"?>
+<users type="array">
+  <user>
+    <created-at type="datetime">2009-01-26T17:06:53+00:00</created-at>
+    <description>Answers &amp; asks</description>
+    <email>bob@acme.example</email>
+    <login>bob</login>
+    <name>Bob Nowak</name>
+    <notification>own</notification>
+    <updated-at type="datetime">2009-02-01T23:34:02+00:00</updated-at>
+    <www>https://bob.example/?a=1&amp;b=2</www>
+  </user>
+  <user>
+    <created-at type="datetime">2009-01-26T17:06:53+00:00</created-at>
+    <description nil="true"/>
+    <email>alice@acme.example</email>
+    <login>alice</login>
+    <name>alice</name>
+    <notification>all</notification>
+    <updated-at type="datetime">2009-02-01T23:34:02+00:00</updated-at>
+    <www nil="true"/>
+  </user>
+</users>
+"""
+
+
+def logins(response) -> list[str]:
+    lines = (line.strip() for line in response.text.splitlines())
+    return [line.removeprefix("<login>").removesuffix("</login>") for line in lines if line.startswith("<login>")]
+
+
+def test_it_works(acme, django_assert_num_queries):
+    acme.account.users.update(
+        created_at=datetime(2009, 1, 26, 17, 6, 53, 999_999, tzinfo=UTC),
+        updated_at=datetime(2009, 2, 1, 23, 34, 2, tzinfo=UTC),
+    )
+    User.objects.filter(pk=acme.alice.pk).update(description=None)
+    User.objects.filter(pk=acme.bob.pk).update(description="Answers & asks", www="https://bob.example/?a=1&b=2")
+    client = acme.xml()
+    client.get("/app/users/team.xml")
+    with django_assert_num_queries(2):
+        response = client.get("/app/users/team.xml")
+    assert shown(response) == (200, CONTENT_TYPE, TEAM)
+
+
+def test_it_rejects_anonymous(acme):
+    response = client_of(acme, "anonymous").get("/app/users/team.xml")
+    assert shown(response) == refusal(401, UNAUTHENTICATED)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FOO"])
+def test_it_rejects_other_methods(acme, method):
+    response = acme.xml().request(method, "/app/users/team.xml")
+    assert shown(response) == refusal(405, NOT_ALLOWED)
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
+def test_every_user_sees_it(acme, role):
+    expected = ["bob", "alice", "dave"] if role == "admin" else ["bob", "alice"]
+    assert logins(client_of(acme, role).get("/app/users/team.xml")) == expected
+
+
+def test_it_is_by_name_and_then_by_age(acme):
+    make_user(acme.account, "zoe", role="admin", name="Adam")
+    make_user(acme.account, "adam", role="agent", name="Adam")
+    assert logins(acme.xml().get("/app/users/team.xml")) == ["zoe", "adam", "bob", "alice"]
+
+
+def test_members_and_deactivated_users_are_not_in_it(acme):
+    User.objects.filter(pk=acme.bob.pk).update(is_active=False)
+    assert logins(acme.xml().get("/app/users/team.xml")) == ["alice"]
+
+
+def test_each_account_has_its_own(acme, other):
+    assert logins(acme.xml().get("/app/users/team.xml")) == ["bob", "alice"]
+    assert logins(other.xml().get("/app/users/team.xml")) == ["mallory"]
+
+
+def test_it_does_not_ask_more_of_a_larger_team(acme, django_assert_num_queries):
+    for number in range(5):
+        make_user(acme.account, f"agent-{number}", role="agent")
+    client = acme.xml()
+    client.get("/app/users/team.xml")
+    with django_assert_num_queries(2):
+        assert len(logins(client.get("/app/users/team.xml"))) == 7

@@ -1,0 +1,393 @@
+"""What a body may look like, and what it is read as."""
+
+import codecs
+from encodings.aliases import aliases
+from io import BytesIO
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from rest_framework.exceptions import ParseError, ValidationError
+
+from forum.xml.formats import DEEPEST, XMLParser
+from tests.forum.xml.wire import posts, refusal, shown
+
+NAMES = "Zażółć gęślą jaźń"
+UNSUPPORTED = "The XML is in an encoding that is not supported"
+UNKNOWN_CHARSET = "The encoding that the Content-Type names is not known"
+UNKNOWN_ENCODING = "The encoding that the XML names is not known"
+DTD = "The XML has a DTD or an entity declaration, which is not accepted"
+
+
+def read(body: str | bytes, charset: str | None = None):
+    content = body.encode() if isinstance(body, str) else body
+    request = SimpleNamespace(META={"rostrum.charset": charset} if charset else {})
+    return XMLParser().parse(BytesIO(content), "application/xml", {"request": request})
+
+
+def test_it_works():
+    body = """<?xml version="1.0" encoding="UTF-8"?>
+        <post>
+          <title>A dark theme</title>
+          <category-id type="integer">7</category-id>
+          <private type="boolean">true</private>
+          <created-at type="dateTime">2009-02-02T00:34:02+01:00</created-at>
+          <kind nil="true"/>
+          <content></content>
+          <tags type="array"><tag>ui</tag><tag>night</tag></tags>
+        </post>
+    """
+    assert read(body) == {
+        "post": {
+            "title": "A dark theme",
+            "category_id": 7,
+            "private": True,
+            "created_at": "2009-02-02T00:34:02+01:00",
+            "kind": None,
+            "content": "",
+            "tags": ["ui", "night"],
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(
+            "x",
+            "<",
+            "<post",
+            "<post>",
+            "</post>",
+            "<post></pots>",
+            "<post/><post/>",
+            "<post/>x",
+            "<a b></a>",
+            "<a b=c/>",
+        ),
+        *("<a>&nbsp;</a>", "<a>&</a>", "<a>&;</a>", "<a><</a>", '<a b="1" b="2"/>', "<a>]]></a>", "<1/>", "<a-/ >"),
+        *("<?xml?><a/>", ' <?xml version="1.0"?><a/>', "<a><![CDATA[</a>", "<!-- -- --><a/>"),
+        *("{}", '{"post": {"title": "x"}}', "title=x", "\0", "\ufeff", "<a>\0", "<post>\x01"),
+    ],
+)
+def test_it_rejects_what_is_malformed(body):
+    with pytest.raises((ParseError, ValidationError)) as caught:
+        read(body)
+    if isinstance(caught.value, ParseError):
+        assert str(caught.value).startswith("The XML can't be read: ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<!DOCTYPE post><post/>",
+        '<!DOCTYPE post SYSTEM "http://example.org/post.dtd"><post/>',
+        '<!DOCTYPE post PUBLIC "-//x//y" "file:///etc/passwd"><post/>',
+        '<!DOCTYPE post [<!ENTITY e "x">]><post>&e;</post>',
+        '<!DOCTYPE post [<!ENTITY e SYSTEM "file:///etc/passwd">]><post>&e;</post>',
+        '<!DOCTYPE post [<!ENTITY % e SYSTEM "http://example.org/">%e;]><post/>',
+        '<!DOCTYPE post [<!ELEMENT post ANY><!ATTLIST post type CDATA "array">]><post/>',
+        '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;"><!ENTITY d "&c;&c;&c;&c;">]><a>&d;</a>',
+    ],
+)
+def test_it_rejects_a_dtd(acme, body):
+    for content in (body, f'<?xml version="1.0"?>\n<!-- x -->{body}', body.encode("utf-16")):
+        assert shown(acme.xml().send_xml("POST", "/", content)) == refusal(400, DTD)
+
+
+@pytest.mark.parametrize(
+    ("body", "charset"),
+    [
+        (b'<?xml version="1.0" encoding="UTF-16"?><a/>', None),
+        (b'<?xml version="1.0" encoding="rot13"?><a/>', None),
+        (b'<?xml version="1.0" encoding="base64"?><a/>', None),
+        (b'<?xml version="1.0" encoding="nonsense"?><a/>', None),
+        (b'<?xml version="1.0" encoding="shift_jis"?><a/>', None),
+        (b'<?xml version="1.0" encoding="utf-7"?><a/>', None),
+        (b'<?xml version="1.0" encoding="idna"?><a/>', None),
+        (b'<?xml version="1.0" encoding="undefined"?><a/>', None),
+        (b'<?xml version="1.0" encoding="unicode_escape"?><a/>', None),
+        (f"<a>{NAMES}</a>".encode("iso-8859-2"), None),
+        (f'<?xml version="1.0" encoding="UTF-8"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
+        (f'<?xml version="1.0" encoding="US-ASCII"?><a>{NAMES}</a>'.encode(), None),
+        (f"<a>{NAMES}</a>".encode("iso-8859-2"), "utf-8"),
+        (f"<a>{NAMES}</a>".encode("iso-8859-2"), "utf8"),
+        (f"<a>{NAMES}</a>".encode(), "us-ascii"),
+        (f"<a>{NAMES}</a>".encode("utf-16"), "nonsense"),
+        (b"<a/>", "rot13"),
+        (b"<a/>", "hex"),
+        (b"<a/>", "nonsense"),
+        (b"<a/>", "shift_jis"),
+        (b"<a/>", "utf-7"),
+        (b"<a/>", "utf-16"),
+        (b"<a/>", "undefined"),
+        (b"<a/>", "unicode_escape"),
+        (b"<a/>", "\xff"),
+        (b"<a/>", "x\0y"),
+        (b"<a/>", "x" * 10_000),
+        (b"<a>\xc3</a>", None),
+        (b"<a>\xff</a>", None),
+        (b"<a>\xc0\xaf</a>", None),
+    ],
+)
+def test_it_rejects_wrong_encodings(body, charset):
+    with pytest.raises(ParseError):
+        read(body, charset)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "sentence"),
+    [
+        ("application/xml; charset=rot13", b"<a/>", UNKNOWN_CHARSET),
+        ("application/xml; charset=nonsense", b"<a/>", UNKNOWN_CHARSET),
+        ("application/xml", b'<?xml version="1.0" encoding="nonsense"?><a/>', UNKNOWN_ENCODING),
+        ("text/xml", b'<?xml version="1.0" encoding="shift_jis"?><a/>', UNSUPPORTED),
+        ("application/xml; charset=shift_jis", b"<a/>", UNSUPPORTED),
+        (
+            "application/xml",
+            f"<a>{NAMES}</a>".encode("iso-8859-2"),
+            "The XML can't be read: not well-formed (invalid token): line 1, column 5",
+        ),
+        ("application/xml", b"<a", "The XML can't be read: unclosed token: line 1, column 0"),
+        ("text/xml", b"<a></b>", "The XML can't be read: mismatched tag: line 1, column 5"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/app/posts.xml", "/app/users.xml"])
+def test_it_rejects_with_400(acme, path, content_type, body, sentence):
+    response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
+    assert shown(response) == refusal(400, sentence)
+
+
+def nested(depth: int) -> str:
+    return "<a>" * depth + "</a>" * depth
+
+
+def test_it_rejects_what_is_nested_too_deeply(acme):
+    read(nested(DEEPEST))
+    sentence = f"The XML is nested too deeply (maximum is {DEEPEST})"
+    for depth in (DEEPEST + 1, 1000, 140_000):
+        assert shown(acme.xml().send_xml("POST", "/", nested(depth))) == refusal(400, sentence)
+
+
+def test_very_many_elements_and_attributes():
+    assert read(f"<a>{'<b/>' * 200_000}</a>") == {"a": {"b": [""] * 200_000}}
+    assert read("<a " + " ".join(f'b{number}="{number}"' for number in range(50_000)) + "/>") == {"a": ""}
+    assert read(f"<{'a' * 500_000}/>") == {"a" * 500_000: ""}
+
+
+@pytest.mark.parametrize("body", ["", " ", "\n\t\r\n"])
+def test_an_empty_body_has_no_parameters(body):
+    assert read(body) == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<order>rejected</order>", {"order": "rejected"}),
+        ("<order/>", {"order": ""}),
+        ('<order nil="true"/>', {"order": None}),
+        ('<order nil="1">old</order>', {"order": None}),
+        ('<order nil="false">old</order>', {"order": "old"}),
+        ("<hash><order>old</order><page>2</page></hash>", {"order": "old", "page": "2"}),
+        ("<hash><per-page>2</per-page></hash>", {"per_page": "2"}),
+        ("<hash><per_page>2</per_page></hash>", {"per_page": "2"}),
+        ("<hash/>", {}),
+        ("<hash>text</hash>", {}),
+        ('<hash nil="true"/>', {}),
+        ('<hash type="array"><order>old</order></hash>', {}),
+        ("<hash><hash><order>old</order></hash></hash>", {"hash": {"order": "old"}}),
+        ('<a type="integer">-7</a>', {"a": -7}),
+        ('<a type="integer"> 7 </a>', {"a": 7}),
+        ('<a type="INTEGER">7</a>', {"a": 7}),
+        ('<a type="integer"/>', {"a": ""}),
+        ('<a type="integer">seven</a>', {"a": "seven"}),
+        ('<a type="integer">-</a>', {"a": "-"}),
+        ('<a type="integer">--7</a>', {"a": "--7"}),
+        ('<a type="integer">7.0</a>', {"a": "7.0"}),
+        ('<a type="integer">²</a>', {"a": "²"}),
+        (f'<a type="integer">{"9" * 5000}</a>', {"a": "9" * 5000}),
+        ('<a type="boolean">true</a>', {"a": True}),
+        ('<a type="boolean"> 0 </a>', {"a": False}),
+        ('<a type="boolean">maybe</a>', {"a": "maybe"}),
+        ('<a type="string">7</a>', {"a": "7"}),
+        ('<a type="datetime">2009-02-02T00:34:02+01:00</a>', {"a": "2009-02-02T00:34:02+01:00"}),
+        ('<a type="unknown">7</a>', {"a": "7"}),
+        ('<a type="array"/>', {"a": []}),
+        ('<a type="array"><b>1</b><c>2</c></a>', {"a": ["1", "2"]}),
+        ('<a type="array"><b><c>1</c></b></a>', {"a": [{"c": "1"}]}),
+        ("<a><b>1</b><b>2</b></a>", {"a": {"b": ["1", "2"]}}),
+        ("<a>\n  <b/>\n  text\n</a>", {"a": {"b": ""}}),
+        ("<a-b-c><d-e/></a-b-c>", {"a_b_c": {"d_e": ""}}),
+        ('<x:post xmlns:x="http://example.org/"><x:title>t</x:title></x:post>', {"post": {"title": "t"}}),
+        ('<post xmlns="http://example.org/"><title>t</title></post>', {"post": {"title": "t"}}),
+        ("<a><!-- c -->x<?pi y?>z</a>", {"a": "xz"}),
+        ("<a> kept </a>", {"a": " kept "}),
+    ],
+)
+def test_how_it_reads(body, expected):
+    assert read(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("&lt;&gt;&amp;&quot;&apos;", "<>&\"'"),
+        ("&#379;&#xF3;&#x142;w", "Żółw"),
+        ("&#129417;", "🦉"),
+        ("&#13;&#10;&#9;", "\r\n\t"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("<![CDATA[<b>&amp;</b>]]>", "<b>&amp;</b>"),
+        ("x<![CDATA[]]]]><![CDATA[>]]>y", "x]]>y"),
+        ("&amp;lt;", "&lt;"),
+        ("\u0085\u2028\ufeff", "\u0085\u2028\ufeff"),
+    ],
+)
+def test_characters_and_references(text, expected):
+    assert read(f"<a>{text}</a>") == {"a": expected}
+
+
+# Each is what some client sends.
+ENCODINGS = [
+    (f"<a>{NAMES}</a>".encode(), None),
+    (f"<a>{NAMES}</a>".encode(), "utf-8"),
+    (f"<a>{NAMES}</a>".encode(), "UTF8"),
+    (f'<?xml version="1.0" encoding="utf8"?><a>{NAMES}</a>'.encode(), None),
+    (f"<?xml version='1.0' encoding='utf8'?>\n<a>{NAMES}</a>".encode(), "UTF-8"),
+    (codecs.BOM_UTF8 + f"<a>{NAMES}</a>".encode(), None),
+    (codecs.BOM_UTF8 + f"<a>{NAMES}</a>".encode(), "iso-8859-2"),
+    (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
+    (f'<?xml version="1.0" encoding="iso-8859-2" standalone="yes"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
+    (f'<?xml version="1.0" encoding="windows-1250"?><a>{NAMES}</a>'.encode("windows-1250"), None),
+    (f"<a>{NAMES}</a>".encode("iso-8859-2"), "iso-8859-2"),
+    (f"<a>{NAMES}</a>".encode("iso-8859-2"), "ISO8859-2"),
+    (f"<a>{NAMES}</a>".encode("windows-1250"), "windows-1250"),
+    # The header says more than the declaration (RFC 7303).
+    (f'<?xml version="1.0" encoding="UTF-8"?><a>{NAMES}</a>'.encode("iso-8859-2"), "iso-8859-2"),
+    (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode(), "utf-8"),
+    (f"<a>{NAMES}</a>".encode("utf-16"), None),
+    (f"<a>{NAMES}</a>".encode("utf-16"), "utf-16"),
+    (f'<?xml version="1.0" encoding="UTF-16"?><a>{NAMES}</a>'.encode("utf-16"), None),
+    (codecs.BOM_UTF16_BE + f"<a>{NAMES}</a>".encode("utf-16-be"), "utf-8"),
+    ("<a>Za&#380;&#243;&#322;&#263; g&#281;&#347;l&#261; ja&#378;&#324;</a>".encode("ascii"), "us-ascii"),
+]
+
+
+@pytest.mark.parametrize(("body", "charset"), ENCODINGS)
+def test_encodings(body, charset):
+    assert read(body, charset) == {"a": NAMES}
+
+
+@pytest.mark.parametrize(
+    ("content_type", "declared"),
+    [
+        ("application/xml", "ISO-8859-2"),
+        ("text/xml", "iso-8859-2"),
+        ("application/xml; charset=ISO-8859-2", None),
+        ('text/xml; charset="iso-8859-2"', None),
+        ("text/xml;version=1;CHARSET='iso-8859-2'", "UTF-8"),
+    ],
+)
+def test_iso_8859_2_through_the_application(acme, content_type, declared):
+    declaration = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    body = f"{declaration}<post><title>{NAMES}</title></post>".encode("iso-8859-2")
+    response = acme.xml().post("/app/posts.xml", content=body, headers={"Content-Type": content_type})
+    assert response.status_code == 201
+    [post] = acme.account.posts.all()
+    assert post.title == NAMES
+    assert shown(acme.xml().get("/")) == posts(post)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300) | st.binary(max_size=100).map(lambda raw: b"<a>" + raw + b"</a>"))
+@example(b'<a type="integer">\xc2\xb2</a>')
+@example(b"<a>\xed\xa0\x80</a>")
+@example(b'<?xml version="1.0" encoding="punycode"?><a/>')
+@example(b"\xff\xfe<\0a\0/\0>\0")
+def test_any_bytes_are_read_or_refused(body):
+    try:
+        value = read(body)
+    except (ParseError, ValidationError):
+        return
+    assert isinstance(value, dict)
+
+
+UNCARRIABLE = st.sampled_from([*map(chr, {*range(0x20)} - {0x9, 0xA, 0xD}), "\ufffe", "\uffff"]) | st.characters(
+    categories=["Cs"]
+)
+TEXTS = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters="<&]\ufffe\uffff"), max_size=20
+)
+
+
+@settings(deadline=None)
+@given(TEXTS, UNCARRIABLE, TEXTS, st.sampled_from(["{}", "<![CDATA[{}]]>", "&#{};", "&#x{:X};"]))
+def test_text_that_xml_cannot_carry_is_named_with_its_field(before, character, after, form):
+    bad = form.format(ord(character) if "#" in form else character)
+    body = f"<post><title>x</title><my-text>{before}{bad}{after}</my-text></post>"
+    with pytest.raises(ValidationError) as caught:
+        read(body.encode(errors="surrogatepass"))
+    sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
+    assert caught.value.detail == {"my_text": [sentence]}
+
+
+MARKUP = st.sampled_from(
+    [
+        *(
+            "<a>",
+            "</a>",
+            "<b-c>",
+            "</b-c>",
+            "<hash>",
+            "</hash>",
+            "<a/>",
+            '<a type="array">',
+            '<a type="integer">',
+            "<a nil='true'>",
+        ),
+        *(
+            "<![CDATA[",
+            "]]>",
+            "<!--",
+            "-->",
+            "<!DOCTYPE a>",
+            "<?xml version='1.0'?>",
+            "&amp;",
+            "&#0;",
+            "&x;",
+            "<",
+            ">",
+            "1",
+            "\0",
+        ),
+    ]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(MARKUP | st.text(max_size=5), max_size=20).map("".join), st.none() | st.text(max_size=12))
+@example("<hash><a/></hash>", "utf-32")
+@example("<a/>", "cp037")
+@example("<a/>", "oem")
+def test_anything_like_xml_is_read_or_refused(body, charset):
+    try:
+        value = read(body.encode(errors="surrogatepass"), charset)
+    except (ParseError, ValidationError):
+        return
+    assert isinstance(value, dict)
+    assert all(isinstance(name, str) for name in value)
+
+
+@pytest.mark.parametrize(
+    "codec",
+    sorted({*aliases.values(), "idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "palmos"}),
+)
+def test_no_codec_of_python_breaks_it(codec):
+    for body, charset in (
+        (b"<a>\xc4\x85</a>", codec),
+        (f"<?xml version='1.0' encoding='{codec}'?><a>\xff</a>".encode(), None),
+    ):
+        try:
+            assert list(read(body, charset)) == ["a"]
+        except (ParseError, ValidationError):
+            continue

@@ -1,0 +1,255 @@
+import pytest
+
+from forum.models import Post
+from tests.factories import make_category, make_post, make_user
+from tests.forum.xml.wire import (
+    NOT_FOUND,
+    UNAUTHENTICATED,
+    UNSUPPORTED,
+    client_of,
+    document,
+    refusal,
+    shown,
+    single,
+    stamp,
+)
+
+MAY_NOT = "Only the team may change this post"
+BLANK = "Title can't be blank"
+
+
+def code_of(post: Post) -> str:
+    # `post.status` may be what it was before the row was read again.
+    return post.account.statuses.get(id=post.status_id).code
+
+
+def update(client, post: Post, fields: str, method: str = "PUT"):
+    response = client.send_xml(method, f"/app/posts/{post.id}.xml", f"<post>{fields}</post>")
+    post.refresh_from_db()
+    return response
+
+
+def test_it_works(acme, django_assert_num_queries):
+    post = make_post(acme.carol, "A dark them", content="So that")
+    before = post.updated_at
+    client = acme.xml(acme.carol)
+    client.get("/app/users/me.xml")
+    # The user with the account, the locked post with its status, whether others commented, and voted, and the post; two
+    # savepoints with their releases.
+    with django_assert_num_queries(9):
+        response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
+    post.refresh_from_db()
+    assert shown(response) == document(200, single(post))
+    assert (post.title, post.content) == ("A dark theme", "So that")
+    assert post.updated_at > before
+
+
+def test_the_team_needs_no_more_queries(acme, django_assert_num_queries):
+    post = make_post(acme.carol)
+    client = acme.xml(acme.bob)
+    client.get("/app/users/me.xml")
+    with django_assert_num_queries(7):
+        response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
+    post.refresh_from_db()
+    assert shown(response) == document(200, single(post))
+
+
+def test_it_rejects_anonymous(acme):
+    post = make_post(acme.carol, "before")
+    response = update(client_of(acme, "anonymous"), post, "<title>after</title>")
+    assert shown(response) == refusal(401, UNAUTHENTICATED)
+    assert post.title == "before"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("", "Post can't be blank"),
+        ("<post/>", "Post can't be blank"),
+        ("<title>after</title>", "Post can't be blank"),
+        ("<post>after</post>", "Post must have its fields as elements"),
+    ],
+)
+def test_it_rejects_a_body_without_a_post(acme, body, sentence):
+    post = make_post(acme.alice)
+    assert shown(acme.xml().send_xml("PUT", f"/app/posts/{post.id}.xml", body)) == refusal(422, sentence)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentences"),
+    [
+        ("<title/>", [BLANK]),
+        ('<title nil="true"/>', [BLANK]),
+        (f"<title>{'x' * 256}</title>", ["Title is too long (maximum is 255 characters)"]),
+        ("<kind>idea</kind>", ["Kind is not one of suggestion, error, question, praise, private"]),
+        ("<category-id>999999</category-id>", ["Category can't be found"]),
+        (
+            "<status>won</status>",
+            ["Status is not one of new, accepted, planned, started, completed, rejected, duplicate"],
+        ),
+        ("<status><x/></status>", ["Status must be a single value"]),
+        ("<responsible-id>999999</responsible-id>", ["Responsible can't be found"]),
+        ("<responsible-id>bob</responsible-id>", ["Responsible is not an id"]),
+        (
+            "<title/><responsible-id>999999</responsible-id><category-id>999999</category-id>",
+            [BLANK, "Category can't be found", "Responsible can't be found"],
+        ),
+    ],
+)
+def test_it_rejects_invalid_fields(acme, fields, sentences):
+    post = make_post(acme.alice, "before")
+    assert shown(update(acme.xml(), post, fields)) == refusal(422, *sentences)
+    assert post.title == "before"
+
+
+def test_it_rejects_a_form(acme):
+    post = make_post(acme.alice)
+    response = acme.xml().put(f"/app/posts/{post.id}.xml", data={"title": "after"})
+    assert shown(response) == refusal(415, UNSUPPORTED)
+
+
+def test_it_rejects_a_responsible_outside_of_the_team(acme, other):
+    left = make_user(acme.account, role="agent", is_active=False)
+    while other.mallory.id <= left.id:
+        other.mallory = make_user(other.account, role="owner")
+    post = make_post(acme.alice)
+    for user in (acme.carol, left, other.mallory):
+        response = update(acme.xml(), post, f"<responsible-id>{user.id}</responsible-id>")
+        assert shown(response) == refusal(422, "Responsible can't be found")
+    assert post.responsible_id is None
+
+
+@pytest.mark.parametrize("echo", ["none", "own", "comment", "vote"])
+@pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
+def test_who_may(acme, role, echo):
+    erin = make_user(acme.account, "erin")
+    post = make_post(acme.carol, "before")
+    if echo == "own":
+        post.comment(by=acme.carol, text="mine")
+        post.vote(by=acme.carol)
+    elif echo == "comment":
+        post.comment(by=acme.bob, text="theirs")
+    elif echo == "vote":
+        post.vote(by=acme.bob)
+    clients = {"author": lambda: acme.xml(acme.carol), "another member": lambda: acme.xml(erin)}
+    client = clients.get(role, lambda: client_of(acme, role))()
+    response = update(client, post, "<title>after</title>")
+    if role == "another member" or (role == "author" and echo in ("comment", "vote")):
+        assert shown(response) == refusal(403, MAY_NOT)
+        assert post.title == "before"
+    else:
+        assert shown(response) == document(200, single(post))
+        assert post.title == "after"
+
+
+def test_what_the_author_may_change(acme):
+    category = make_category(acme.account)
+    post = make_post(acme.carol)
+    fields = f"""
+        <title>after</title> <content>text</content> <kind>question</kind> <category-id>{category.id}</category-id>
+        <status>rejected</status> <responsible-id>{acme.bob.id}</responsible-id>
+    """
+    response = update(acme.xml(acme.carol), post, fields)
+    assert shown(response) == document(200, single(post))
+    assert (post.title, post.content, post.kind, post.category_id) == ("after", "text", "question", category.id)
+    # These two are the team's, and ignored like any element that is not for the author.
+    assert (code_of(post), post.responsible_id, post.closed) == ("new", None, False)
+
+
+def test_what_the_team_may_change(acme):
+    category = make_category(acme.account)
+    post = make_post(acme.carol)
+    fields = f"""
+        <title>after</title> <content>text</content> <kind>question</kind> <category-id>{category.id}</category-id>
+        <status>rejected</status> <responsible-id>{acme.bob.id}</responsible-id>
+    """
+    response = update(acme.xml(acme.bob), post, fields)
+    assert shown(response) == document(200, single(post))
+    assert (post.title, post.content, post.kind, post.category_id) == ("after", "text", "question", category.id)
+    assert (code_of(post), post.responsible_id, post.closed) == ("rejected", acme.bob.id, True)
+
+    response = update(acme.xml(acme.bob), post, '<status>new</status><responsible-id type="integer" nil="true"/>')
+    assert shown(response) == document(200, single(post))
+    assert (code_of(post), post.responsible_id, post.closed) == ("new", None, False)
+    assert post.title == "after"
+
+
+def test_a_null_for_what_a_post_always_has_changes_nothing(acme):
+    post = make_post(acme.alice, content="kept", kind="praise")
+    fields = '<kind nil="true"/><category-id nil="true"/><status nil="true"/><content nil="true"/>'
+    assert shown(update(acme.xml(), post, fields)) == document(200, single(post))
+    assert (post.kind, post.category_id, post.content) == ("praise", acme.category.id, "kept")
+
+
+def test_an_empty_content_empties_it(acme):
+    post = make_post(acme.alice, content="before")
+    assert shown(update(acme.xml(), post, "<content/>")) == document(200, single(post))
+    assert post.content == ""
+
+
+@pytest.mark.parametrize("role", ["agent", "member"])
+def test_a_post_is_sent_back_whole(acme, role):
+    """What ActiveResource does to save: every element that it was given, one of them changed."""
+    post = make_post(acme.carol, "A dark them", content="text", kind="question", responsible_id=acme.bob.id)
+    post.vote(by=acme.carol)
+    post.comment(by=acme.carol, text="mine")
+    post.refresh_from_db()
+    votes, comments, created, agent = post.votes_cache, post.comments_cache, post.created_at, post.agent
+    body = single(post).replace("A dark them", "A dark theme").replace(">1</votes-cache>", ">99</votes-cache>")
+    body = body.replace("<agent>factory</agent>", "<agent>forged</agent>").replace(
+        stamp(created), "2001-01-01T00:00:00Z"
+    )
+    response = client_of(acme, role).send_xml("PUT", f"/app/posts/{post.id}.xml", body)
+    post.refresh_from_db()
+    assert shown(response) == document(200, single(post))
+    assert (post.title, post.content, post.kind) == ("A dark theme", "text", "question")
+    assert (post.votes_cache, post.comments_cache, post.created_at, post.agent) == (votes, comments, created, agent)
+    assert (post.responsible_id, code_of(post)) == (acme.bob.id, "new")
+
+
+def test_nothing_known_is_a_change_of_nothing(acme):
+    post = make_post(acme.alice, "before")
+    response = update(acme.xml(), post, "<id>1</id><unknown/>")
+    assert shown(response) == document(200, single(post))
+    assert post.title == "before"
+
+
+def test_patch_is_put(acme):
+    post = make_post(acme.alice, "before")
+    response = update(acme.xml(), post, "<title>after</title>", method="PATCH")
+    assert shown(response) == document(200, single(post))
+    assert post.title == "after"
+
+
+@pytest.mark.parametrize("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
+def test_it_rejects_what_its_user_may_not_see(acme, state):
+    post = make_post(acme.alice, "before", **state)
+    assert shown(update(acme.xml(acme.carol), post, "<title>after</title>")) == refusal(404, NOT_FOUND)
+    assert post.title == "before"
+
+
+def test_it_rejects_what_is_in_the_trash(acme):
+    post = make_post(acme.alice, "before")
+    post.trash(by=acme.alice)
+    assert shown(update(acme.xml(), post, "<title>after</title>")) == refusal(404, NOT_FOUND)
+    assert post.title == "before"
+
+
+def test_it_rejects_what_is_another_tenants(acme, other):
+    ours, theirs = make_post(acme.alice), make_post(other.mallory, "before")
+    while theirs.id <= ours.id:
+        theirs = make_post(other.mallory, "before")
+    assert shown(update(acme.xml(), theirs, "<title>after</title>")) == refusal(404, NOT_FOUND)
+    assert theirs.title == "before"
+
+
+def test_it_rejects_what_is_another_forums(acme):
+    forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
+    category = acme.account.categories.create(forum_id=forum.id, name="General")
+    second = make_post(acme.alice, "before", forum_id=forum.id, category_id=category.id)
+    assert shown(update(acme.xml(), second, "<title>after</title>")) == refusal(404, NOT_FOUND)
+    first = make_post(acme.alice)
+    response = update(acme.xml(), first, f"<category-id>{category.id}</category-id>")
+    assert shown(response) == refusal(422, "Category can't be found")
+    second.refresh_from_db()
+    assert (second.title, first.category_id) == ("before", acme.category.id)
