@@ -4,17 +4,21 @@ import hashlib
 import hmac
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from time import monotonic
 
 from django.conf import settings
-from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, make_password
+from django.contrib.auth.hashers import Argon2PasswordHasher, check_password
 
 # The parameters below use 19 MiB for about 15 ms; this many at once in a process keep a burst of wrong passwords from
 # taking all of its memory and every core.
 HASHES_AT_ONCE = 2
 _slots = threading.BoundedSemaphore(HASHES_AT_ONCE)
 
-_dummy: str | None = None
+# The hash of a password that nobody knows, with the parameters below: what an unknown login is checked against.
+NOBODYS = (
+    "argon2$argon2id$v=19$m=19456,t=2,p=1$AfutZf1GF6EIJ2ru2XjYBA$0GT+3j0xgrNiW3xX19+z2RbvzbdVyul91Xpwgtf7gfk"
+)
 
 
 class Argon2idPasswordHasher(Argon2PasswordHasher):
@@ -62,19 +66,20 @@ class VerifiedCredentials:
 verified = VerifiedCredentials()
 
 
-def is_right(user, password: str) -> bool:
-    """Whether `password` is the password of `user`, who may be None: an unknown user takes as long as a wrong password."""
-    global _dummy
+def is_right(user, password: str, *, before_hashing: Callable[[], None] = lambda: None) -> bool:
+    """Whether `password` is the password of `user`, who may be None: an unknown user takes as long as a wrong password.
+
+    `before_hashing` may raise, and is not called for a password that was found right lately.
+    """
     if user is not None and not user.is_active:
         user = None
     if user is not None and verified.key(user, password) in verified:
         return True
 
     with _slots:
+        before_hashing()
         if user is None:
-            if _dummy is None:
-                _dummy = make_password("nobody's password")
-            check_password(password, _dummy)
+            check_password(password, NOBODYS)
             return False
         right = check_password(password, user.password, setter=user.upgrade_password)
     if right:

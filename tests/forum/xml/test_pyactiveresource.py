@@ -1,0 +1,121 @@
+"""What a client library of the ActiveResource family makes of generation A: Python's, talking to a real port."""
+
+from dataclasses import dataclass
+
+import pytest
+from pyactiveresource.activeresource import ActiveResource
+from pyactiveresource.connection import ResourceInvalid, ResourceNotFound, UnauthorizedAccess
+from pyactiveresource.formats import XMLFormat
+
+from accounts.models import User
+from forum.models import Post as PostRow
+from tests.factories import PASSWORD, make_post
+from tests.fixtures import Cast
+from tests.live import serving
+
+
+@dataclass
+class Library:
+    acme: Cast
+    posts: type[ActiveResource]
+    categories: type[ActiveResource]
+    users: type[ActiveResource]
+
+
+@pytest.fixture
+def library(transactional_db, settings, request):
+    """The library's resources as classes that reach alice's forum."""
+    settings.LOCAL_ACCOUNT = "acme"
+    acme = request.getfixturevalue("acme")
+    with serving() as port:
+
+        class Resource(ActiveResource):
+            _site = f"http://127.0.0.1:{port}/app"
+            _user = "alice"
+            _password = PASSWORD
+            _timeout = 10
+            _format = XMLFormat
+
+        class Post(Resource):
+            pass
+
+        class Category(Resource):
+            _plural = "categories"
+
+        class User(Resource):
+            pass
+
+        yield Library(acme, Post, Category, User)
+
+
+def test_it_works(library):
+    acme = library.acme
+    post = library.posts.create({"title": "A dark theme", "content": "So that one can read at night. & <soon>"})
+    row = acme.account.posts.get()
+    assert (post.id, post.title, post.content) == (row.id, "A dark theme", "So that one can read at night. & <soon>")
+    assert (post.category_id, post.status, post.kind, post.responsible_id) == (
+        acme.category.id,
+        "new",
+        "suggestion",
+        None,
+    )
+    assert post.votes_cache == post.comments_cache == 0
+
+    # Saved whole, with what it was once given.
+    post.title = "A darker theme"
+    assert post.save() is True
+    assert acme.account.posts.get().title == "A darker theme"
+
+    post.destroy()
+    assert acme.account.posts.get().trashed_at is not None
+    with pytest.raises(ResourceNotFound):
+        library.posts.find(row.id)
+
+
+def test_it_lists(library):
+    acme = library.acme
+    assert library.posts.find() == []
+    rows = [make_post(acme.alice, title) for title in ("First", "Second")]
+    assert [(post.id, post.title) for post in library.posts.find()] == [(row.id, row.title) for row in reversed(rows)]
+    assert [post.title for post in library.posts.find(order="old", per_page=1)] == ["First"]
+    assert [(category.id, category.name) for category in library.categories.find()] == [(acme.category.id, "General")]
+
+
+def test_it_unpacks_a_post_with_its_comments(library):
+    acme = library.acme
+    row = make_post(acme.alice, "With comments")
+    assert library.posts.find(row.id).attributes["comments"] == []
+    row.comment(by=acme.carol, text="Yes, please.")
+    found = library.posts.find(row.id)
+    assert found.attributes["post"].title == "With comments"
+    assert [comment.comment for comment in found.comments] == ["Yes, please."]
+
+
+def test_it_reads_users(library):
+    acme = library.acme
+    assert library.users.get("me")["login"] == "alice"
+    assert [user["login"] for user in library.users.get("team")] == ["bob", "alice"]
+    created = library.users.create({"login": "ann", "email": "ann@example.com", "password": "kind-of-blue-59"})
+    assert created.name == "ann"
+    assert acme.account.users.get(login="ann").role == User.Role.MEMBER
+
+
+def test_it_rejects_what_is_wrong_in_words_that_the_library_understands(library):
+    post = library.posts({"title": ""})
+    assert post.save() is False
+    assert post.errors.errors == {"title": ["can't be blank"]}
+    user = library.users({"login": "alice", "email": "ann@example.com", "password": "12345"})
+    assert user.save() is False
+    assert user.errors.errors == {
+        "login": ["is already taken"],
+        "password": ["is too short (minimum is 8 characters)", "is too common", "can't be entirely numeric"],
+    }
+    assert PostRow.objects.count() == 0
+
+
+def test_it_rejects_other_credentials(library):
+    library.posts.password = "wrong"
+    with pytest.raises(UnauthorizedAccess):
+        library.posts.find()
+    with pytest.raises((UnauthorizedAccess, ResourceInvalid)):
+        library.posts.create({"title": "No"})
