@@ -156,7 +156,8 @@ class Exact(Scalar):
             self.fail("range", digits=self.DIGITS)
         if (number and number.adjusted() < -self.PLACES) or number != round(number, self.PLACES):
             self.fail("places", places=self.PLACES)
-        return number
+        # Zero has no sign.
+        return round(number, self.PLACES) + 0
 
 
 def to_decimal(data) -> Decimal | None:
@@ -208,23 +209,26 @@ class Time(Scalar):
 
 
 class Day(Scalar):
+    """A date (ISO 8601), or the date of a time."""
+
     default_error_messages = {"date": "is not a date (ISO 8601, such as 2009-01-26)"}
 
     def to_internal_value(self, data) -> date:
+        text = data.strip() if isinstance(data, str) and data.isascii() else ""
         try:
-            day = parse_date(data.strip()[:10]) if isinstance(data, str) else None
+            day = parse_date(text) or parse_datetime(text)
         except ValueError:
             day = None
         if day is None:
             self.fail("date")
-        return day
+        return day.date() if isinstance(day, datetime) else day
 
 
-def shared_lock(rows) -> list[int]:
+def held(rows, lock: str = "SHARE") -> list[int]:
     """The ids of these rows, which nobody can move to the trash before the transaction ends (SELECT … FOR SHARE)."""
     sql, parameters = rows.order_by("id").values_list("id", flat=True).query.sql_with_params()
     with connection.cursor() as cursor:
-        cursor.execute(f"{sql} FOR SHARE", parameters)
+        cursor.execute(f"{sql} FOR {lock}", parameters)
         return [row[0] for row in cursor.fetchall()]
 
 
@@ -235,6 +239,7 @@ class Related(Integer):
     """
 
     default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
+    lock = "SHARE"
 
     def __init__(self, things: str, **only):
         self.things = things
@@ -244,7 +249,7 @@ class Related(Integer):
     def to_internal_value(self, data) -> int:
         number = super().to_internal_value(data)
         rows = getattr(self.context["account"], self.things).filter(id=number, **self.only)
-        if not (shared_lock(rows.live()) if hasattr(rows, "live") else rows.exists()):
+        if not (held(rows.live(), self.lock) if hasattr(rows, "live") else rows.exists()):
             self.fail("missing")
         return number
 
@@ -279,7 +284,7 @@ class RelatedList(WireField):
             wanted.append(int(number))
         wanted = list(dict.fromkeys(wanted))
         rows = getattr(self.context["account"], self.things).live().filter(id__in=wanted)
-        found = set(shared_lock(rows)) if wanted else set()
+        found = set(held(rows)) if wanted else set()
         if missing := [number for number in wanted if number not in found]:
             self.fail("missing", ids=", ".join(map(str, missing[:10])))
         return wanted

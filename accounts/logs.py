@@ -5,10 +5,11 @@ import re
 
 _SECRETS = re.compile(
     r"""(?ix)
-    ( (?:api_?token|password|secret|digest) ["'\]]* \s* (?:=|:|%3d|=>) \s* ["']? ) [^\s"'&,;<>}]+
+    ( (?:token|password|secret|digest) [\\"'\[\]]* \s* (?:=|:|%3d|=>) \s* ) [\[(]? \s*
+      (?: b?\\*"(?:\\.|[^"\\])* | b?\\*'(?:\\.|[^'\\])* | [^\s"'&,;<>}]+ )
     | ( authorization ["']? \s* [:=] \s* ["']? (?:\w+\s+)? ) [^\s"',}]+
     | ( \b(?:basic|bearer|token) \s+ ) [a-z0-9+/=_.~-]{8,}
-    | ( <password[^>]*> ) [^<]*
+    | ( <password[^<>]*> ) [^<]*
     | ( \bDETAIL: [ ] ) .*  # the database repeats the row that it refuses
     """
 )

@@ -16,9 +16,7 @@ HASHES_AT_ONCE = 2
 _slots = threading.BoundedSemaphore(HASHES_AT_ONCE)
 
 # The hash of a password that nobody knows, with the parameters below: what an unknown login is checked against.
-NOBODYS = (
-    "argon2$argon2id$v=19$m=19456,t=2,p=1$AfutZf1GF6EIJ2ru2XjYBA$0GT+3j0xgrNiW3xX19+z2RbvzbdVyul91Xpwgtf7gfk"
-)
+NOBODYS = "argon2$argon2id$v=19$m=19456,t=2,p=1$AfutZf1GF6EIJ2ru2XjYBA$0GT+3j0xgrNiW3xX19+z2RbvzbdVyul91Xpwgtf7gfk"
 
 
 class Argon2idPasswordHasher(Argon2PasswordHasher):

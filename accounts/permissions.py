@@ -11,10 +11,14 @@ class Authenticated(BasePermission):
 class Team(BasePermission):
     """Agents, admins and owners: whoever may use the account interface."""
 
+    message = "Only the team may do this"
+
     def has_permission(self, request, view) -> bool:
         return request.user is not None and request.user.is_team
 
 
 class Admin(BasePermission):
+    message = "Only an admin or the owner may do this"
+
     def has_permission(self, request, view) -> bool:
         return request.user is not None and request.user.is_admin

@@ -22,8 +22,10 @@ class TrashableQuerySet(models.QuerySet):
 
     def erase(self, *, before: datetime, most: int) -> int:
         """Erase at most `most` of those that went to the trash before then; returns how many."""
-        rows = self.filter(trashed_at__lt=before).order_by("trashed_at").values_list("account_id", "id")[:most]
-        return sum(self.filter(account_id=account, id=id).delete()[0] for account, id in rows)
+        due = self.filter(trashed_at__lt=before)
+        rows = due.order_by("trashed_at").values_list("account_id", "id")[:most]
+        # One that is restored before its turn is no longer due.
+        return sum(due.filter(account_id=account, id=id).delete()[0] for account, id in rows)
 
 
 class Trashable(models.Model):

@@ -73,7 +73,8 @@ class Application:
 
     @staticmethod
     def host(environ) -> str:
-        return quote(environ.get("HTTP_HOST", "")[:260], safe=".:[]-")
+        # What stands before an @ would be credentials.
+        return quote(environ.get("HTTP_HOST", "").rpartition("@")[2][:260], safe=".:[]-")
 
     @staticmethod
     def target(environ) -> str:

@@ -47,9 +47,10 @@ class Resource(TenantModel, Trashable):
         adding = self._state.adding
         tags = values.pop("tags", None)
         pairs = values.pop("external_ids", None)
-        if "client_id" in values:
+        # A null that it has already, sent back with the rest, does not undo the link to the one in the trash.
+        if values.get("client_id"):
             values["trashed_client_id"] = None
-        if "contact_id" in values:
+        if values.get("contact_id"):
             values["trashed_contact_id"] = None
         for name, value in values.items():
             setattr(self, name, value)
@@ -222,6 +223,8 @@ class Contact(OfClient, Tagged, Resource):
     @transaction.atomic
     def write(self, values: dict[str, Any], *, by: User) -> None:
         list_ids = values.pop("contact_list_ids", None)
+        if self._state.adding:
+            self.contact_list_ids = []
         super().write(values, by=by)
         if list_ids is not None:
             self.assign(list_ids)
@@ -321,8 +324,8 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     @transaction.atomic
     def write(self, values: dict[str, Any], *, by: User) -> None:
         """As of any resource; `client`, if it is among the values, is a client and what to write to it first."""
-        client, client_values = values.pop("client", (None, {}))
-        if client is not None:
+        if given := values.pop("client", None):
+            client, client_values = given
             client.write(client_values, by=by)
             values["client_id"] = client.id
         super().write(values, by=by)

@@ -64,7 +64,9 @@ def test_it_loses_no_acknowledged_write(run):
     service = run()
     service.await_text("api_token")
     service.await_text("Ready")
-    login, password = (re.search(rf"^  {name} +(\S+)$", service.output(), re.MULTILINE)[1] for name in ("login", "password"))
+    login, password = (
+        re.search(rf"^  {name} +(\S+)$", service.output(), re.MULTILINE)[1] for name in ("login", "password")
+    )
 
     granian, postgres = service.member("granian"), service.member("cluster_name=")
 

@@ -1,7 +1,7 @@
 """JSON, read and written exactly."""
 
 import json
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import orjson
 from django.conf import settings
@@ -25,7 +25,8 @@ class JSONParser(BaseParser):
         if not body.strip():
             return {}
         try:
-            return json.loads(body.removeprefix(b"\xef\xbb\xbf"), parse_float=Decimal, parse_constant=_refuse)
+            # Decoded here: the module itself would take UTF-16 too, and lone surrogates.
+            return json.loads(body.decode("utf-8-sig"), parse_float=Decimal, parse_constant=_refuse)
         except RecursionError:
             raise ParseError("The JSON is nested too deeply") from None
         except UnicodeDecodeError:
@@ -34,8 +35,8 @@ class JSONParser(BaseParser):
             raise ParseError(
                 f"The JSON can't be read: {error.msg} (line {error.lineno}, column {error.colno})"
             ) from None
-        except ValueError:
-            # NaN, Infinity, and integers of more digits than Python converts.
+        except (ValueError, InvalidOperation):
+            # NaN, Infinity, integers of more digits than Python converts, and exponents of more than Decimal takes.
             raise ParseError("The JSON can't be read: it has a number that is none") from None
 
 

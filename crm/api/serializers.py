@@ -1,6 +1,9 @@
 """The CRM's resources, field by field, in the order of the wire (decisions, section 4)."""
 
+from decimal import Decimal
+
 from accounts.api.resources import ResourceSerializer
+from accounts.errors import Outrun
 from accounts.fields import TEAM, Boolean, Day, Exact, Integer, Related, RelatedList, Tags, Text, WireField, long_text
 from crm.api.fields import BuiltName, ExternalIds
 from crm.models import Client, Deal
@@ -81,13 +84,20 @@ class ContactListSerializer(ResourceSerializer):
     name = ContactListName(required=True)
 
 
+class NestedExternalIds(ExternalIds):
+    """Who holds one of them is the client that is meant; if another takes one meanwhile, writing them says so."""
+
+    def check_holders(self, pairs: dict[str, str | None], row) -> None:
+        pass
+
+
 class NestedClientSerializer(ResourceSerializer):
     """A client given inside a deal. One that already holds one of the external ids is meant, whatever else is said."""
 
     name = BuiltName()
     email = Text()
     note = long_text()
-    external_ids = ExternalIds(Client)
+    external_ids = NestedExternalIds(Client)
 
 
 class NestedClient(WireField):
@@ -101,7 +111,7 @@ class NestedClient(WireField):
         """The client, found or new, and what is to be written to it."""
         if not isinstance(data, dict):
             self.fail("object")
-        if self.parent.initial_data.get("client_id") not in (None, ""):
+        if str(self.parent.initial_data.get("client_id") or "").strip():
             self.fail("both")
         account = self.context["account"]
         client = Client(account=account)
@@ -111,7 +121,9 @@ class NestedClient(WireField):
         if len(holders) > 1:
             self.fail("several", ids=", ".join(map(str, holders)))
         if holders:
-            client = account.clients.live().locked().get(id=holders[0])
+            client = account.clients.live().locked().filter(id=holders[0]).first()
+            if client is None:
+                raise Outrun(f"Client {holders[0]} went to the trash meanwhile")
             # Its other fields are left alone, and so are not judged.
             serializer = NestedClientSerializer(
                 client, data={"external_ids": data["external_ids"]}, partial=True, context=self.context
@@ -128,7 +140,9 @@ class NestedClient(WireField):
         return {
             key: str(value)
             for key, value in external_ids.items()
-            if isinstance(value, str | int) and not isinstance(value, bool) and ExternalIds.fits(key, str(value))
+            if isinstance(value, str | int | Decimal)
+            and not isinstance(value, bool)
+            and ExternalIds.fits(key, str(value))
         }
 
 

@@ -1,0 +1,226 @@
+"""Settings that are missing or wrong are errors of the system check, each with a sentence of advice."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+
+from accounts.checks import configuration
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+GOOD = {
+    "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "BASE_DOMAIN": "example.com",
+    "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
+}
+NAMES = [
+    "SECRET_KEY",
+    "BASE_DOMAIN",
+    "DATABASE_URL",
+    "HTTPS",
+    "TRUST_PROXY",
+    "LOG_LEVEL",
+    "STATEMENT_TIMEOUT",
+    "RATE_LIMIT",
+    "FAILED_LOGIN_LIMIT",
+    "ACCOUNT_LIMIT",
+]
+
+
+def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None]]:
+    """What the check finds where the environment is the good one with these changes."""
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**GOOD, **changes}.items():
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    read = runpy.run_path(str(ROOT / "config" / "settings.py"))
+    with override_settings(ENVIRONMENT=read["ENVIRONMENT"], HTTPS=read["HTTPS"], MIDDLEWARE=read["MIDDLEWARE"]):
+        return [(error.id, error.msg, error.hint) for error in configuration(None)]
+
+
+def test_it_works(monkeypatch):
+    assert found(monkeypatch) == []
+    assert found(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="yes") == []
+    assert found(monkeypatch, HTTPS="off", BASE_DOMAIN=None) == []
+
+
+SECRET_KEY_ADVICE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+DATABASE_ADVICE = "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name"
+DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "id", "message", "hint"),
+    [
+        ("SECRET_KEY", None, "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
+        ("SECRET_KEY", " ", "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
+        (
+            "SECRET_KEY",
+            "too short",
+            "rostrum.E003",
+            "SECRET_KEY is shorter than 32 characters.",
+            "Use 50 random characters or more.",
+        ),
+        ("DATABASE_URL", None, "rostrum.E002", "DATABASE_URL is not set.", DATABASE_ADVICE),
+        (
+            "BASE_DOMAIN",
+            None,
+            "rostrum.E005",
+            "BASE_DOMAIN is not set, and people reach the service by https.",
+            DOMAIN_ADVICE,
+        ),
+        (
+            "BASE_DOMAIN",
+            "localhost",
+            "rostrum.E005",
+            "BASE_DOMAIN is not set, and people reach the service by https.",
+            DOMAIN_ADVICE,
+        ),
+        *(
+            (
+                "DATABASE_URL",
+                url,
+                "rostrum.E001",
+                (
+                    "DATABASE_URL is not valid: PostgreSQL is the only storage; the address starts with postgresql://."
+                    " The address of the PostgreSQL database, version 15 or later."
+                ),
+                None,
+            )
+            for url in ("mysql://user:hunter2@db/rostrum", "sqlite:///x.sqlite3")
+        ),
+        *(
+            (
+                "DATABASE_URL",
+                url,
+                "rostrum.E001",
+                (
+                    "DATABASE_URL is not valid: write an address such as postgresql://user:password@host:5432/name."
+                    " The address of the PostgreSQL database, version 15 or later."
+                ),
+                None,
+            )
+            for url in ("hunter2", "what://user:hunter2@db/x", "postgresql://user:hunter2/x@db/rostrum")
+        ),
+        *(
+            (
+                "BASE_DOMAIN",
+                domain,
+                "rostrum.E001",
+                (
+                    "BASE_DOMAIN is not valid: write a domain name such as example.com, without a port."
+                    " The domain under which every account has its address."
+                ),
+                None,
+            )
+            for domain in ("example.com:8000", "https://example.com", "exa mple.com", "a..b", "żółw.pl", "a" * 64)
+        ),
+        *(
+            (
+                "HTTPS",
+                value,
+                "rostrum.E001",
+                "HTTPS is not valid: write on or off. Whether people and clients reach the service by https.",
+                None,
+            )
+            for value in ("maybe", "2", "o")
+        ),
+        (
+            "TRUST_PROXY",
+            "maybe",
+            "rostrum.E001",
+            (
+                "TRUST_PROXY is not valid: write on or off. Whether a proxy in front sets X-Forwarded-For and"
+                " X-Forwarded-Proto; without one, clients could forge them."
+            ),
+            None,
+        ),
+        (
+            "LOG_LEVEL",
+            "LOUD",
+            "rostrum.E001",
+            (
+                "LOG_LEVEL is not valid: write DEBUG, INFO, WARNING or ERROR. The lowest level logged: DEBUG, INFO,"
+                " WARNING or ERROR."
+            ),
+            None,
+        ),
+        *(
+            (
+                "STATEMENT_TIMEOUT",
+                value,
+                "rostrum.E001",
+                (
+                    "STATEMENT_TIMEOUT is not valid: write a whole number, 1 or more. After how many seconds the database"
+                    " gives up a statement."
+                ),
+                None,
+            )
+            for value in ("0", "-1", "1.5", "x", "٣")
+        ),
+    ],
+    ids=lambda value: ascii(value)[:24],
+)
+def test_it_rejects(monkeypatch, name, value, id, message, hint):
+    assert found(monkeypatch, **{name: value}) == [(id, message, hint)]
+
+
+def test_it_rejects_everything_at_once(monkeypatch):
+    ids = [id for id, _, _ in found(monkeypatch, SECRET_KEY=None, DATABASE_URL=None, BASE_DOMAIN=None, HTTPS="on")]
+    assert ids == ["rostrum.E002", "rostrum.E002", "rostrum.E005"]
+
+
+def test_no_value_is_repeated(monkeypatch):
+    """It may be a secret, put under the wrong name."""
+    secret = "hunter2-which-is-long-enough-to-be-a-secret-key"
+    for name in NAMES:
+        if name != "SECRET_KEY":
+            assert secret not in str(found(monkeypatch, **{name: f"{secret}!"}))
+    assert secret[:7] not in str(found(monkeypatch, DATABASE_URL=f"postgresql://user:{secret}/@db/rostrum"))
+
+
+@pytest.mark.parametrize(
+    "middleware",
+    [
+        ["django.middleware.security.SecurityMiddleware"],
+        ["django.middleware.security.SecurityMiddleware", "accounts.middleware.AccountMiddleware"],
+    ],
+    ids=["without", "later"],
+)
+def test_it_rejects_middleware_in_another_order(settings, middleware):
+    settings.MIDDLEWARE = middleware
+    message = "AccountMiddleware must come first: it is what checks the Host header."
+    assert ("rostrum.E004", message) in [(error.id, error.msg) for error in configuration(None)]
+
+
+def check(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    kept = {name: value for name, value in os.environ.items() if name not in (*NAMES, "LOCAL_ACCOUNT")}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", *arguments],
+        cwd=ROOT,
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_has_no_warning_with_production_settings():
+    done = check("--deploy", "--fail-level", "WARNING", **GOOD)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("System check identified no issues")
+    assert done.stderr == ""
+
+
+def test_the_command_fails_and_says_why():
+    done = check()
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    for name in ("SECRET_KEY", "DATABASE_URL", "BASE_DOMAIN"):
+        assert f"{name} is not set" in done.stderr

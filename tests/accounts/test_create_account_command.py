@@ -1,0 +1,109 @@
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError
+
+from accounts.models import Account, AccountQuerySet
+from tests.client import JSONClient, XMLClient
+from tests.factories import make_account
+
+OWNER = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
+
+
+def create(prefix="new-one", **options) -> str:
+    out = io.StringIO()
+    call_command("create_account", prefix, **{**OWNER, **options}, stdout=out)
+    return out.getvalue()
+
+
+def test_it_works(db):
+    values = json.loads(create(json=True))
+    assert list(values) == ["prefix", "login", "url", "api_token"]
+    token = values.pop("api_token")
+    assert values == {"prefix": "new-one", "login": "ann", "url": "http://new-one.example.test"}
+    assert JSONClient("new-one.example.test", token).get("/app/tasks.json").status_code == 200
+    forum = XMLClient("new-one.example.test", auth=("ann", "a long pass phrase"))
+    assert forum.get("/app/users/me.xml").status_code == 200
+    assert "<name>General</name>" in forum.get("/app/categories.xml").text
+    owner = Account.objects.get(prefix="new-one").users.get()
+    assert (owner.role, owner.notification, owner.email) == ("owner", "all", "ann@new.example")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "options", "problems"),
+    [
+        ("acme", {}, ["Prefix is already taken"]),
+        ("ACME", {}, ["Prefix is already taken"]),
+        ("www", {}, ["Prefix is reserved"]),
+        ("a", {}, ["Prefix must be 2-63 letters a-z, digits and hyphens, neither first nor last a hyphen"]),
+        ("new", {"password": "short-1"}, ["Password is too short (minimum is 8 characters)"]),
+        ("new", {"password": "password123"}, ["Password is too common"]),
+        ("new", {"password": ""}, ["Password can't be blank"]),
+        ("new", {"login": "a:b"}, ["Login can't have a colon, nor a space at either end"]),
+        ("new", {"email": "x"}, ["Email is not an e-mail address"]),
+        ("new", {"partner": "acme-partner"}, ["Partner is already taken"]),
+        ("new", {"host": "acme.example.test"}, ["Host is already taken"]),
+        ("new", {"host": "api.example.test"}, ["Host is reserved"]),
+        ("new", {"host": "example.test"}, ["Host is reserved"]),
+        (
+            "new",
+            {"host": "ideas.example.com:80"},
+            ["Host is not the name of a host (letters of other alphabets are written in Punycode: xn--…)"],
+        ),
+        ("-", {"login": "", "password": "1"}, None),
+    ],
+    ids=str,
+)
+def test_it_rejects(db, prefix, options, problems):
+    make_account("acme", partner_key="acme-partner")
+    with pytest.raises(CommandError) as error:
+        create(prefix, **options)
+    assert error.value.returncode == 1
+    said = str(error.value).split("\n")
+    # Every problem at once.
+    assert said == problems if problems else len(said) > 3
+    assert Account.objects.count() == 1
+
+
+def test_for_people(db):
+    *lines, last = create().splitlines()
+    assert dict(line.split(maxsplit=1) for line in lines).keys() == {"prefix", "login", "url", "api_token"}
+    assert last == "The api_token is not stored; it is shown this once."
+    assert "a long pass phrase" not in "".join(lines)
+
+
+def test_a_host_of_its_own(db):
+    values = json.loads(create(json=True, host="Ideas.Customer.test"))
+    assert values["url"].lower() == "http://ideas.customer.test"
+    for host in ("ideas.customer.test", "new-one.example.test"):
+        assert JSONClient(host, values["api_token"]).get("/app/tasks.json").status_code == 200
+        assert XMLClient(host, auth=("ann", "a long pass phrase")).get("/").status_code == 200
+
+
+def test_a_partner(db):
+    token = json.loads(create(json=True, partner="key"))["api_token"]
+    body = {"account": {"prefix": "theirs", "from_partner": "key"}, "user": {**OWNER, "login": "eve"}}
+    assert JSONClient("new-one.example.test", token).post("/app/account.json", json=body).status_code == 201
+
+
+def test_by_https(db, settings):
+    settings.HTTPS = True
+    assert json.loads(create(json=True))["url"] == "https://new-one.example.test"
+
+
+def test_the_password_from_standard_input(db, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("a long pass phrase\nmore"))
+    create(password=None)
+    assert XMLClient("new-one.example.test", auth=("ann", "a long pass phrase")).get("/").status_code == 200
+
+
+def test_one_that_was_taken_meanwhile(db, monkeypatch):
+    def fail(*args, **kwargs):
+        raise IntegrityError("account_prefix_unique (prefix)=(new-one)")
+
+    monkeypatch.setattr(AccountQuerySet, "create_with_owner", fail)
+    monkeypatch.setattr(type(Account.objects), "create_with_owner", fail)
+    with pytest.raises(CommandError, match=r"^Prefix, host or partner was taken meanwhile$"):
+        create()

@@ -1,0 +1,99 @@
+"""Refusals of generation B that no endpoint of its own makes, and what stays unsaid when the service itself fails."""
+
+import pytest
+from django.db import InterfaceError, OperationalError
+
+from accounts.models import APIToken
+from tests.assertions import assert_refused
+from tests.client import JSONClient
+
+
+def test_it_works(acme):
+    response = acme.json().get("/app/nothing.json")
+    assert response.content == b'{"code":"not_found","message":"There is no such thing here"}'
+    assert_refused(response, 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/app/nothing.json",
+        "/nothing.json",
+        "/.json",
+        "/app/clients/.json",
+        "/app/clients/tags/1.json",
+        "/app/clients/1.json.json",
+        "/app/clients.json/",
+        "/app/clients",
+        "/app/clients/1",
+        "/APP/clients.json",
+        "//app/clients.json",
+        "/app/%63lients%2Ejson%00",
+        "/app/clients/1%00.json",
+        "/%ff.json",
+        "/%c3%28.json",
+        "/" + "a" * 10_000 + ".json",
+        "/app/account.json/../x.json",
+    ],
+    ids=lambda path: path[:30],
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_it_rejects_paths(acme, method, path):
+    response = acme.json().request(method, path)
+    assert response.status_code in (404, 405) if not path.endswith(".json") else response.status_code == 404
+    if path.endswith(".json"):
+        assert_refused(response, 404, "not_found")
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "FOO", "GETX", "CONNECT"])
+def test_it_rejects_methods(acme, method):
+    response = acme.json().request(method, "/app/clients.json")
+    assert_refused(response, 405, "method_not_allowed", allow="POST")
+
+
+def test_it_rejects_a_method_of_nobody_as_nobody(acme):
+    assert_refused(JSONClient(acme.host).request("OPTIONS", "/app/clients.json"), 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "%",
+        "%zz",
+        "%ff=%00",
+        "a" * 10_000,
+        "&".join("a=1" for _ in range(1500)),
+        "=&=&;",
+        "api_token[]=x",
+        "page=1&page=2",
+    ],
+    ids=lambda query: query[:10],
+)
+def test_a_hostile_query_is_no_failure(acme, query):
+    response = acme.json().get(f"/app/clients/1.json?{query}")
+    assert response.status_code in (400, 404)
+    assert response.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_the_database_is_away(acme, monkeypatch, error):
+    def fail(*args):
+        raise error("could not connect to server: secret-host")
+
+    monkeypatch.setattr(APIToken, "digest_of", fail)
+    response = acme.json().get("/app/tasks.json")
+    assert_refused(response, 503, "unavailable", retry_after="5")
+
+
+def test_a_defect_tells_nothing(acme, monkeypatch):
+    def fail(*args):
+        raise RuntimeError("the secret of the service")
+
+    monkeypatch.setattr(APIToken, "digest_of", fail)
+    response = acme.json().get("/app/tasks.json")
+    assert_refused(response, 500, "internal_error", message="The service failed; the request was not carried out")
+
+
+def test_every_answer_has_an_id_of_its_own(acme):
+    ids = {acme.json().get(path).headers["X-Request-Id"] for path in ("/app/tasks.json", "/app/x.json", "/healthz")}
+    assert len(ids) == 3

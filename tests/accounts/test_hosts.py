@@ -1,0 +1,218 @@
+"""Which hosts answer generation B, and for which account."""
+
+import pytest
+from django.test import override_settings
+
+from accounts.hosts import normalize
+from accounts.middleware import AddressBook, address_book
+from accounts.models import Host
+from tests.assertions import assert_refused, read
+from tests.client import JSONClient, XMLClient
+from tests.factories import PASSWORD, make_account, make_task
+
+
+def tasks(host, token):
+    return JSONClient(host, token).get("/app/tasks.json")
+
+
+@pytest.fixture
+def custom(acme) -> str:
+    """A second forum of acme, on a host of its own."""
+    host = acme.account.hosts.create(name="ideas.customer.test")
+    acme.account.forums.create(host_id=host.id, name="Ideas")
+    return host.name
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "acme.example.test",
+        "ACME.Example.TEST",
+        "acme.example.test.",
+        "acme.example.test:8000",
+        "acme.example.test:80",
+        "ideas.customer.test",
+        "IDEAS.customer.test:8000",
+        "example.test",
+        "example.test:8000",
+        "EXAMPLE.test.",
+        "api.example.test",
+        "api.example.test:8000",
+    ],
+)
+def test_it_works(acme, custom, host):
+    make_task(acme.alice, "Here")
+    response = tasks(host, acme.bob_token)
+    assert response.status_code == 200
+    assert [task["title"] for task in read(response)] == ["Here"]
+
+
+@pytest.mark.parametrize("host", ["acme.example.test", "ideas.customer.test"])
+def test_it_rejects_the_token_of_another_account(acme, custom, other, host):
+    wrong = tasks(host, "x" * 32 + "/acme")
+    response = tasks(host, other.token)
+    # Exactly like a wrong token.
+    assert_refused(response, 401, "unauthenticated")
+    assert response.content == wrong.content
+    assert tasks(other.host, acme.bob_token).status_code == 401
+
+
+@pytest.mark.parametrize("host", ["example.test", "api.example.test"])
+def test_the_token_alone_decides(acme, other, host):
+    make_task(acme.alice, "Ours")
+    make_task(other.mallory, "Hers")
+    assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Ours"]
+    assert [task["title"] for task in read(tasks(host, other.token))] == ["Hers"]
+    assert_refused(tasks(host, None), 401, "unauthenticated")
+
+
+HOSTILE = [
+    "nobody.example.test",
+    "www.example.test",
+    "acme.nobody.example.test",
+    "x.acme.example.test",
+    "acme.example.test.evil.test",
+    "acme",
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    "[::1]:8000",
+    "acme.example.test:",
+    "acme.example.test:80x",
+    "acme.example.test:800000",
+    "acme.example.test:٣",
+    "acme..example.test",
+    ".example.test",
+    "example.test..",
+    "-acme.example.test",
+    "acme-.example.test",
+    "acme_.example.test",
+    "acme.example.test/x",
+    "acme.example.test@evil.test",
+    "user@acme.example.test",
+    "acme.example.test evil.test",
+    "acme.example.test,evil.test",
+    "%61cme.example.test",
+    "a" * 64 + ".example.test",
+    "a" * 70_000 + ".example.test",
+    ".".join(["a"] * 200) + ".test",
+    "",
+    " ",
+    "\x00",
+    "xn--.example.test",
+    "аcme.example.test",
+]
+
+
+@pytest.mark.parametrize("host", HOSTILE, ids=lambda host: ascii(host)[:30])
+@pytest.mark.parametrize("path", ["/app/tasks.json", "/app/posts.xml", "/"])
+def test_it_rejects_an_unknown_host_before_anything_else(acme, path, host):
+    # In the header as it is, whatever a client library thinks of it.
+    headers = {"Host": host.encode("ascii", "replace").decode(), "Authorization": f"Bearer {acme.bob_token}"}
+    response = XMLClient("acme.example.test").get(path, headers=headers)
+    if path.endswith(".json"):
+        assert_refused(response, 404, "not_found", message="No forum lives at this address")
+    else:
+        assert response.status_code == 404
+        assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
+        assert response.text == (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>No forum lives at this address</error>\n</errors>\n'
+        )
+
+
+@pytest.mark.parametrize("host", ["example.test", "api.example.test"])
+@pytest.mark.parametrize("path", ["/", "/General", "/app/users/me.xml", "/app/nothing"])
+def test_it_rejects_the_forum_where_no_forum_is(acme, host, path):
+    response = XMLClient(host, auth=("alice", PASSWORD)).get(path)
+    assert response.status_code == 404
+    assert "No forum lives at this address" in response.text
+
+
+def test_an_account_that_was_just_made_answers_at_once(acme):
+    assert tasks("brand-new.example.test", acme.bob_token).status_code == 404
+    _, _, token = make_account("brand-new")
+    assert tasks("brand-new.example.test", token).status_code == 200
+
+
+def test_another_accounts_token_at_a_forum_moved_to_it(acme, other):
+    """A host that changes hands is its new account's once what was remembered is forgotten."""
+    assert tasks(other.host, other.token).status_code == 200
+    Host.objects.filter(name="other").update(name="gone")
+    acme.account.hosts.create(name="other")
+    address_book.clear()
+    assert tasks(other.host, other.token).status_code == 401
+    assert tasks(other.host, acme.bob_token).status_code == 200
+
+
+def test_locations_are_where_the_request_was_sent(acme, custom):
+    for host in ("acme.example.test", "acme.example.test:8000", "ideas.customer.test", "api.example.test"):
+        response = JSONClient(host, acme.bob_token).post("/app/clients.json", json={"client": {"name": "a"}})
+        assert response.headers["Location"] == f"http://{host}/app/clients/{read(response)['id']}.json"
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "localhost:8000", "127.0.0.1:8000"])
+def test_a_local_account(acme, other, host):
+    make_task(acme.alice, "Here")
+    with override_settings(LOCAL_ACCOUNT="acme"):
+        assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Here"]
+        assert XMLClient(host, auth=("alice", PASSWORD)).get("/app/users/me.xml").status_code == 200
+        assert XMLClient(host, auth=("mallory", PASSWORD)).get("/app/users/me.xml").status_code == 401
+        # An account made for a partner is at the same place, on a laptop without DNS.
+        assert tasks(host, other.token).status_code == 200
+    address_book.clear()
+    assert tasks(host, acme.bob_token).status_code == 404
+
+
+def test_a_local_account_that_is_not_there(acme):
+    with override_settings(LOCAL_ACCOUNT="nobody"):
+        response = tasks("localhost", acme.bob_token)
+    assert_refused(response, 404, "not_found", message="No forum lives at this address")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("host", ["acme.example.test", "nobody.example.test", "127.0.0.1", "%%%"])
+def test_health_needs_no_tenant(db, path, host):
+    response = XMLClient("acme.example.test").get(path, headers={"Host": host})
+    assert (response.status_code, response.text) == (200, "ok\n")
+
+
+def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
+    book = AddressBook(size=2, seconds=1000)
+    with django_assert_num_queries(2):
+        book.find("acme")
+    with django_assert_num_queries(0):
+        address = book.find("acme")
+    assert (address.account_id, address.forum_id, address.forum_name) == (acme.account.id, acme.forum.id, "Acme")
+    with django_assert_num_queries(2):
+        assert book.find("nobody") is None
+        assert book.find("nobody") is None
+    # It is bounded: the one that was asked for first makes place.
+    make_account("second")
+    make_account("third")
+    book.find("second")
+    book.find("third")
+    with django_assert_num_queries(2):
+        book.find("acme")
+
+
+def test_what_it_remembers_grows_old(acme, django_assert_num_queries):
+    book = AddressBook(seconds=-1)
+    book.find("acme")
+    with django_assert_num_queries(2):
+        book.find("acme")
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("a.example.test", "a"),
+        ("example.test", "example.test"),
+        ("a.b.example.test", "a.b.example.test"),
+        ("forum.customer.test", "forum.customer.test"),
+        ("single", None),
+        ("localhost", "localhost"),
+        ("1.2.3.4", "1.2.3.4"),
+    ],
+)
+def test_names(host, name):
+    assert normalize(host) == name

@@ -1,0 +1,83 @@
+import logging
+import os
+import signal
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError
+from django.utils import timezone
+
+from accounts.management.commands import housekeeping
+from accounts.trash import KEPT_FOR
+from crm.models import Client
+from tests.factories import make_client
+
+
+def trash(acme, number: int) -> None:
+    for _ in range(number):
+        make_client(acme.alice).trash(by=acme.alice)
+    Client.objects.update(trashed_at=timezone.now() - KEPT_FOR)
+
+
+def test_it_works(acme, caplog):
+    trash(acme, 3)
+    recent = make_client(acme.alice)
+    recent.trash(by=acme.alice)
+    with caplog.at_level(logging.INFO, "rostrum.housekeeping"):
+        call_command("housekeeping")
+    assert list(Client.objects.all()) == [recent]
+    assert [record.getMessage() for record in caplog.records] == ["erased 3 of clients from the trash"]
+    caplog.clear()
+    call_command("housekeeping")
+    assert caplog.records == []
+
+
+def test_it_rejects_a_time_that_is_no_number():
+    with pytest.raises(Exception, match="invalid int value"):
+        call_command("housekeeping", "--every", "x")
+
+
+def test_it_erases_all_of_a_large_trash(acme, monkeypatch):
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 2)
+    trash(acme, 5)
+    call_command("housekeeping")
+    assert not Client.objects.exists()
+
+
+def test_it_may_run_in_a_row(db):
+    call_command("housekeeping")
+    call_command("housekeeping")
+
+
+@pytest.fixture
+def signals():
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_goes_on_until_it_is_stopped(acme, monkeypatch, caplog, signals, number):
+    """Through an absence of the database too."""
+    trash(acme, 1)
+    erase, rounds = housekeeping.Command.erase, []
+
+    def spied(self, stop):
+        rounds.append(number)
+        if len(rounds) == 1:
+            raise OperationalError("connection refused: secret-host")
+        erase(self, stop)
+        if len(rounds) == 3:
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(housekeeping.Command, "erase", spied)
+    with caplog.at_level(logging.INFO, "rostrum.housekeeping"):
+        call_command("housekeeping", every=0)
+    assert len(rounds) == 3
+    assert not Client.objects.exists()
+    assert [record.getMessage() for record in caplog.records] == [
+        "the database is away: OperationalError",
+        "erased 1 of clients from the trash",
+    ]

@@ -1,0 +1,113 @@
+"""Unknown and read-only fields are ignored, and named; a client that would rather be refused says so."""
+
+import json
+
+import pytest
+
+from tests.assertions import assert_refused, read
+from tests.factories import make_client, make_task
+
+
+def post(acme, client, *, prefer=None, **others):
+    headers = {} if prefer is None else {"Prefer": prefer}
+    return acme.json().post("/app/clients.json", content=json.dumps({"client": client, **others}), headers=headers)
+
+
+def test_it_works(acme):
+    response = post(acme, {"id": 7, "name": "a", "colour": "red", "created_at": "2009-01-26"}, extra=1, api=None)
+    assert response.status_code == 201
+    assert response.headers["X-Ignored-Fields"] == "extra,api,id,colour,created_at"
+    assert read(response)["id"] != 7
+    assert not read(response)["created_at"].startswith("2009")
+
+
+@pytest.mark.parametrize(
+    "prefer", ["handling=strict", "Handling = Strict", 'handling="strict"', "wait=5, handling=strict"]
+)
+def test_it_rejects_them_where_the_client_prefers_that(acme, prefer):
+    response = post(acme, {"id": 7, "name": "", "colour": "red"}, prefer=prefer, extra=1)
+    rule = ["is not a field that can be set"]
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {"name": ["can't be blank"], "extra": rule, "id": rule, "colour": rule},
+    )
+    assert not acme.account.clients.exists()
+
+
+@pytest.mark.parametrize("prefer", ["handling=lenient", "strict", "handling", "xhandling=strict", "return=minimal", ""])
+def test_other_preferences_change_nothing(acme, prefer):
+    response = post(acme, {"name": "a", "colour": "red"}, prefer=prefer)
+    assert response.status_code == 201
+    assert response.headers["X-Ignored-Fields"] == "colour"
+
+
+def test_strict_with_nothing_to_refuse(acme):
+    response = post(acme, {"name": "a"}, prefer="handling=strict", api_token=acme.bob_token)
+    assert response.status_code == 201
+    assert "X-Ignored-Fields" not in response.headers
+
+
+def test_updates(acme):
+    client = make_client(acme.alice, "Old")
+    path, body = f"/app/clients/{client.id}.json", {"client": {"nmae": "New", "creator_id": 1}}
+    for method in ("PUT", "PATCH"):
+        response = acme.json().request(method, path, json=body)
+        assert (response.status_code, response.headers["X-Ignored-Fields"]) == (200, "nmae,creator_id")
+        assert read(response)["name"] == "Old"
+        response = acme.json().request(method, path, json=body, headers={"Prefer": "handling=strict"})
+        rule = ["is not a field that can be set"]
+        assert_refused(response, 422, "validation_failed", {"nmae": rule, "creator_id": rule})
+
+
+def test_the_first_twenty_are_named(acme):
+    response = post(acme, {"name": "a", **{f"x{number}": 1 for number in range(30)}})
+    assert response.headers["X-Ignored-Fields"] == ",".join(f"x{number}" for number in range(20))
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("a,b", "a%2Cb"),
+        ("a b", "a%20b"),
+        ("ą", "%C4%85"),
+        ("a\r\nSet-Cookie: x=1", "a%0D%0ASet-Cookie%3A%20x%3D1"),
+        ("\x00", "%00"),
+        ("a/b", "a%2Fb"),
+        ("\ud800", "%3F"),
+    ],
+    ids=ascii,
+)
+def test_names_are_percent_encoded(acme, name, written):
+    response = post(acme, {"name": "a", name: 1})
+    assert response.status_code == 201
+    assert response.headers["X-Ignored-Fields"] == written
+    response = post(acme, {"name": "a", name: 1}, prefer="handling=strict")
+    assert response.status_code == 422
+    assert list(read(response)["errors"].values()) == [["is not a field that can be set"]]
+
+
+def test_what_comes_with_a_comment(acme):
+    task = make_task(acme.alice)
+    response = acme.json().post(
+        "/app/posts.json",
+        json={"post": {"task_kind": "comment", "post_id": task.id, "content": "a", "private": True}, "x": 1},
+    )
+    assert response.status_code == 201
+    assert response.headers["X-Ignored-Fields"] == "x,private"
+
+
+def test_read_only_fields_of_a_post(acme):
+    given = {"user_id": 1, "nick": "x", "agent": "x", "votes_cache": 9, "comments_cache": 9, "points": 9}
+    given |= {"response_user_id": 1, "duplicate_from_id": 1, "post_id": 1}
+    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **given}})
+    assert response.headers["X-Ignored-Fields"] == ",".join(given)
+    body = read(response)
+    assert [body[name] for name in given] == [acme.bob.id, "Bob Nowak", "tests/1.0", 0, 0, 0, None, None, None]
+
+
+def test_another_resource_in_the_body(acme):
+    response = post(acme, {"name": "a"}, contact={"name": "b"})
+    assert response.headers["X-Ignored-Fields"] == "contact"
+    assert not acme.account.contacts.exists()

@@ -1,0 +1,323 @@
+"""How a JSON body is read: its encoding, its size, its numbers and its depth."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from tests.assertions import assert_refused, read
+from tests.factories import make_deal
+
+MIB = 1024 * 1024
+JSON = {"Content-Type": "application/json"}
+
+
+def post(acme, content, headers=JSON):
+    return acme.json().post("/app/clients.json", content=content, headers=headers)
+
+
+def test_it_works(acme):
+    response = post(acme, '\ufeff {"client": {"name": "Łódź 😀"}}\n'.encode())
+    assert response.status_code == 201
+    assert read(response)["name"] == "Łódź 😀"
+    assert "Łódź 😀".encode() in response.content
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "The JSON can't be read: Expecting property name enclosed in double quotes (line 1, column 2)"),
+        (b'{"client": {"name": "a"},}', None),
+        (b"{'client': {}}", None),
+        (b'{"client": {"name": "a"}} x', "The JSON can't be read: Extra data (line 1, column 27)"),
+        (b"client[name]=a", "The JSON can't be read: Expecting value (line 1, column 1)"),
+        (b"<client/>", None),
+        (b'{"client": {"name": "a\nb"}}', None),
+        (b'{"client": {"name": "\x00"}}', None),
+        (b'{"client": {"name": "\\x"}}', None),
+        (b'{"client": {"name": "\\ud8"}}', None),
+        (b"\x00\xff\xfe", "The JSON is not in UTF-8"),
+        (b'{"client": {"name": "\xb3\xf3d\xbc"}}', "The JSON is not in UTF-8"),
+        # A surrogate by itself is no UTF-8, nor are two of them for one character.
+        (b'{"client": {"name": "\xed\xa0\x80"}}', "The JSON is not in UTF-8"),
+        (b'{"client": {"name": "\xed\xa0\xbd\xed\xb8\x80"}}', "The JSON is not in UTF-8"),
+        ('{"client": {"name": "a"}}'.encode("utf-16"), "The JSON is not in UTF-8"),
+        (b'{"client": {"name": NaN}}', "The JSON can't be read: it has a number that is none"),
+        (b'{"client": {"discount": Infinity}}', "The JSON can't be read: it has a number that is none"),
+        (b'{"client": {"discount": -Infinity}}', "The JSON can't be read: it has a number that is none"),
+        (b'{"client": {"discount": ' + b"9" * 5000 + b"}}", "The JSON can't be read: it has a number that is none"),
+        (b'{"client": {"discount": 1e99999999999999999999}}', "The JSON can't be read: it has a number that is none"),
+        (b"[" * 100_000, "The JSON is nested too deeply"),
+        (b'{"a":' * 100_000, "The JSON is nested too deeply"),
+        (b"[" * 100_000 + b"]" * 100_000, "The JSON is nested too deeply"),
+        (b'{"client": {"name": ' + b"[" * 100_000 + b"]" * 100_000 + b"}}", "The JSON is nested too deeply"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_it_rejects_what_is_no_json(acme, content, message):
+    response = post(acme, content)
+    assert_refused(response, 400, "bad_request", message=message or read(response)["message"])
+    assert message or read(response)["message"].startswith("The JSON can't be read: ")
+    assert not acme.account.clients.exists()
+
+
+@pytest.mark.parametrize("content", [b"[]", b"[1]", b'"text"', b"7", b"0", b"true", b"false", b"null", b'""'], ids=str)
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_it_rejects_what_is_no_object(acme, method, content):
+    deal = make_deal(acme.alice)
+    path = "/app/deals.json" if method == "POST" else f"/app/deals/{deal.id}.json"
+    response = acme.json().request(method, path, content=content, headers=JSON)
+    assert_refused(response, 422, "validation_failed", {"body": ["must be an object"]})
+
+
+@pytest.mark.parametrize("content", [b"[]", b'"text"', b"7", b"null"], ids=str)
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_where_nothing_is_read_of_the_body_it_may_be_anything(acme, method, content):
+    deal = make_deal(acme.alice)
+    response = acme.json().request(method, f"/app/deals/{deal.id}.json", content=content, headers=JSON)
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("content", [b"", b" \n "], ids=repr)
+def test_no_body(acme, content):
+    assert_refused(post(acme, content), 422, "validation_failed", {"client": ["can't be blank"]})
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=rot13",
+        'application/json; charset="nothing"; x',
+        "APPLICATION/JSON",
+        "text/json",
+        "text/plain",
+        "text/plain; charset=rot13",
+        "text/plain; charset=utf-16",
+        " text/plain ",
+        "",
+        None,
+    ],
+    ids=repr,
+)
+def test_content_types(acme, content_type):
+    headers = {} if content_type is None else {"Content-Type": content_type}
+    response = post(acme, '{"client": {"name": "Łódź"}}'.encode(), headers)
+    assert response.status_code == 201
+    assert read(response)["name"] == "Łódź"
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/xml",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "multipart/form-data",
+        "application/octet-stream",
+        "text/html",
+        "*/*",
+        "text/*",
+        "json",
+        "application/",
+        "/",
+        "\x7f",
+        "a" * 10_000,
+    ],
+    ids=lambda value: value[:20],
+)
+def test_it_rejects_other_content_types(acme, content_type):
+    response = post(acme, b'{"client": {"name": "a"}}', {"Content-Type": content_type})
+    assert_refused(response, 415, "unsupported_media_type")
+    assert not acme.account.clients.exists()
+
+
+def test_a_content_type_without_a_body_says_nothing(acme):
+    deal = make_deal(acme.alice)
+    for content_type in ("application/xml", "application/x-www-form-urlencoded", "text/html"):
+        response = acme.json().get(f"/app/deals/{deal.id}.json", headers={"Content-Type": content_type})
+        assert response.status_code == 200
+
+
+@pytest.mark.parametrize("accept", [None, "*/*", "application/xml", "text/html", "image/png", "nonsense"], ids=repr)
+def test_the_suffix_decides_what_is_answered(acme, accept):
+    headers = {} if accept is None else {"Accept": accept}
+    response = acme.json().get("/app/tasks.json", headers=headers)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+
+
+def padded(size: int) -> bytes:
+    content = b'{"client": {"name": "a"}}'
+    return content + b" " * (size - len(content))
+
+
+def in_chunks(content: bytes):
+    for start in range(0, len(content), 65_536):
+        yield content[start : start + 65_536]
+
+
+@pytest.mark.parametrize("send", [bytes, in_chunks])
+def test_a_body_of_one_mebibyte(acme, send):
+    response = post(acme, send(padded(MIB)))
+    assert response.status_code == 201
+
+
+@pytest.mark.parametrize("send", [bytes, in_chunks])
+@pytest.mark.parametrize("size", [MIB + 1, 3 * MIB])
+def test_it_rejects_a_body_of_more(acme, send, size):
+    assert_refused(post(acme, send(padded(size))), 413, "payload_too_large")
+    assert not acme.account.clients.exists()
+
+
+def test_it_rejects_a_length_that_is_no_number(acme):
+    response = post(acme, b"{}", {**JSON, "Content-Length": "x"})
+    assert_refused(response, 400, "bad_request", message="Content-Length is not a number")
+
+
+def test_a_chunked_body(acme):
+    response = post(acme, iter([b'{"client": ', b'{"name": "a"}}']))
+    assert response.status_code == 201
+
+
+def test_the_last_of_duplicate_keys_counts(acme):
+    response = post(acme, b'{"client": {"name": "x"}, "client": {"name": "a", "name": "b"}}')
+    assert response.status_code == 201
+    assert read(response)["name"] == "b"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        ("12345678901234.567891", "12345678901234.567891"),
+        ("-12345678901234.567891", "-12345678901234.567891"),
+        ("99999999999999.999999", "99999999999999.999999"),
+        ("0.1", "0.1"),
+        ("0.30000000000000004e0", None),
+        ("1.10", "1.1"),
+        ("100", "100"),
+        ("100.0", "100"),
+        ("1e2", "100"),
+        ("1E+2", "100"),
+        ("1e-6", "0.000001"),
+        ("0", "0"),
+        ("-0", "0"),
+        ("-0.0", "0"),
+        ("0e999999999", "0"),
+        ('"12345678901234.567891"', "12345678901234.567891"),
+        ('" 7 "', "7"),
+        ('"1e2"', "100"),
+        ('".5"', "0.5"),
+        ('"-.5"', "-0.5"),
+    ],
+)
+def test_decimals_are_exact(acme, sent, answered):
+    response = acme.json().post("/app/deals.json", content=f'{{"deal": {{"name": "a", "price": {sent}}}}}')
+    if answered is None:
+        assert_refused(response, 422, "validation_failed", {"price": ["must have at most 6 decimal places"]})
+        return
+    assert response.status_code == 201
+    assert f'"price":{answered},' in response.text
+    again = acme.json().get(f"/app/deals/{read(response)['id']}.json")
+    assert f'"price":{answered},' in again.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "rule"),
+    [
+        ("1e14", "must have at most 14 digits before the decimal point"),
+        ("100000000000000", "must have at most 14 digits before the decimal point"),
+        ("-1e999999999", "must have at most 14 digits before the decimal point"),
+        ('"1e999999999"', "must have at most 14 digits before the decimal point"),
+        ('"1e99999999999999999999"', "is not a number"),
+        ("1e-999999999", "must have at most 6 decimal places"),
+        ("0.0000001", "must have at most 6 decimal places"),
+        ("12345678901234.5678912", "must have at most 6 decimal places"),
+        ("9" * 4000, "must have at most 14 digits before the decimal point"),
+        ("0." + "3" * 4000, "must have at most 6 decimal places"),
+        ("true", "is not a number"),
+        ("false", "is not a number"),
+        ('"x"', "is not a number"),
+        ('"1,5"', "is not a number"),
+        ('"1 000"', "is not a number"),
+        ('"1_000"', "is not a number"),
+        ('"٣"', "is not a number"),
+        ('"NaN"', "is not a number"),
+        ('"sNaN"', "is not a number"),
+        ('"-Infinity"', "is not a number"),
+        ('"0x10"', "is not a number"),
+        ('"' + "9" * 5000 + '"', "must have at most 14 digits before the decimal point"),
+        ('"\\u0000"', "is not a number"),
+        ('"\\ud800"', "is not a number"),
+        ("[1]", "must be a single value"),
+        ("{}", "must be a single value"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_it_rejects_numbers(acme, sent, rule):
+    deal = make_deal(acme.alice, price=1)
+    content = f'{{"deal": {{"name": "a", "price": {sent}}}}}'
+    for method, path in (("POST", "/app/deals.json"), ("PUT", f"/app/deals/{deal.id}.json")):
+        response = acme.json().request(method, path, content=content)
+        assert_refused(response, 422, "validation_failed", {"price": [rule]})
+    deal.refresh_from_db()
+    assert deal.price == Decimal(1)
+
+
+@pytest.mark.parametrize(
+    ("sent", "rule"),
+    [
+        ("1e999999999", "is not a whole number"),
+        ("1e-999999999", "is not a whole number"),
+        ("2147483648", "must be between -2147483648 and 2147483647"),
+        ("1e20", "must be between -2147483648 and 2147483647"),
+        ("1.5", "is not a whole number"),
+        ('"1.5"', "is not a whole number"),
+        ("true", "is not a whole number"),
+        ('"x"', "is not a whole number"),
+        ("9" * 4000, "is not a whole number"),
+        ("[]", "must be a single value"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_it_rejects_integers(acme, sent, rule):
+    content = f'{{"post": {{"title": "a", "task_kind": "task", "priority": {sent}}}}}'
+    response = acme.json().post("/app/posts.json", content=content)
+    assert_refused(response, 422, "validation_failed", {"priority": [rule]})
+
+
+@pytest.mark.parametrize(
+    ("sent", "rule"),
+    [
+        ("0", "can't be found"),
+        ("-1", "can't be found"),
+        ("9223372036854775807", "can't be found"),
+        ("9223372036854775808", "can't be found"),
+        ("1e30", "is not an id"),
+        ("1e999999999", "is not an id"),
+        ("1.5", "is not an id"),
+        ("true", "is not an id"),
+        ('"x"', "is not an id"),
+        ('"\\u0000"', "is not an id"),
+        ("[1]", "must be a single value"),
+        ('{"id": 1}', "must be a single value"),
+    ],
+)
+def test_it_rejects_ids(acme, sent, rule):
+    response = acme.json().post("/app/contacts.json", content=f'{{"contact": {{"name": "a", "client_id": {sent}}}}}')
+    assert_refused(response, 422, "validation_failed", {"client_id": [rule]})
+
+
+@pytest.mark.parametrize(("sent", "stored"), [("7", 7), ('"7"', 7), ("7.0", 7), ("70e-1", 7), ('" 7"', 7), ('""', 0)])
+def test_integers(acme, sent, stored):
+    content = f'{{"post": {{"title": "a", "task_kind": "task", "priority": {sent}}}}}'
+    assert read(acme.json().post("/app/posts.json", content=content))["priority"] == stored
+
+
+def test_a_body_with_escapes(acme):
+    content = json.dumps({"client": {"name": 'Łódź 😀 " \\ /'}}, ensure_ascii=True)
+    assert read(post(acme, content))["name"] == 'Łódź 😀 " \\ /'

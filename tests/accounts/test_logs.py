@@ -1,0 +1,303 @@
+"""No password and no token, nor any part of one, is in any line of any log."""
+
+import base64
+import io
+import logging
+from urllib.parse import unquote
+
+import pytest
+from django.conf import settings
+from django.db import IntegrityError, OperationalError
+
+from accounts.logs import RedactingFormatter, redact
+from accounts.models import APIToken, User
+from accounts.text import redact_query
+from tests.client import Client
+from tests.factories import PASSWORD, make_client
+
+NEW_PASSWORD = "grasshopper lighthouse vinegar"
+
+
+@pytest.fixture
+def log():
+    """Everything that the service's log would hold at the lowest level: the handler of the settings, in memory."""
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    settled = settings.LOGGING["formatters"]["line"]
+    handler.setFormatter(RedactingFormatter(settled["format"], style=settled["style"]))
+    # The test's own client is no part of the service.
+    handler.addFilter(lambda record: not record.name.startswith("http"))
+    root, names = logging.getLogger(), ["django", "django.request", "django.server", "django.db.backends", "rostrum"]
+    levels = {name: logging.getLogger(name).level for name in names} | {None: root.level}
+    root.addHandler(handler)
+    for name in levels:
+        logging.getLogger(name).setLevel(logging.DEBUG)
+    yield stream
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+    root.removeHandler(handler)
+
+
+def secrets_of(acme) -> set[str]:
+    """The passwords and tokens, in pieces that nothing else would hold by chance."""
+    whole = [acme.alice_token, acme.bob_token]
+    whole += [token.partition("/")[0] for token in whole]
+    whole += [base64.b64encode(f"{login}:{PASSWORD}".encode()).decode() for login in ("alice", "bob", "nobody")]
+    whole += [PASSWORD, NEW_PASSWORD]
+    pieces = {text[start : start + 8] for text in whole for start in range(len(text) - 7)}
+    return pieces - {piece for piece in pieces if piece.endswith("/acme")}
+
+
+def assert_unsaid(log: io.StringIO, acme, *, lines: int = 1) -> str:
+    text = log.getvalue()
+    assert text.count("\n") >= lines
+    told = [piece for piece in secrets_of(acme) if piece in text]
+    assert not told, text
+    return text
+
+
+BASIC = "Basic " + base64.b64encode(f"alice:{PASSWORD}".encode()).decode()
+WRONG = "Basic " + base64.b64encode(f"nobody:{PASSWORD}".encode()).decode()
+USER = f"<user><login>new</login><email>n@example.com</email><password>{NEW_PASSWORD}</password></user>"
+JSON, XML = "application/json", "application/xml"
+CLIENT = '"client":{"name":"a"}'
+
+# (method, path, headers, body), with {token} for bob's token and {quoted} for the same in a query.
+REQUESTS = [
+    ("GET", "/app/users/me.xml", {"Authorization": BASIC}, None),
+    ("GET", "/app/users/me.xml", {"Authorization": WRONG}, None),
+    ("GET", "/app/users/me.xml", {"Authorization": BASIC[:-3]}, None),
+    ("GET", "/app/users/me.xml", {"Authorization": BASIC.lower()}, None),
+    ("POST", "/app/users.xml", {"Authorization": BASIC, "Content-Type": XML}, USER),
+    ("POST", "/app/users.xml", {"Authorization": WRONG, "Content-Type": XML}, USER),
+    ("POST", "/app/users.xml", {"Authorization": BASIC, "Content-Type": XML}, USER.replace("new", "alice")),
+    ("POST", "/app/users.xml", {"Authorization": BASIC, "Content-Type": XML}, USER[:-9]),
+    ("POST", "/app/users.xml", {"Authorization": BASIC, "Content-Type": JSON}, USER),
+    ("POST", "/app/users.xml", {"Authorization": BASIC, "Content-Type": f"{XML}; charset=utf-16"}, USER),
+    ("GET", "/app/tasks.json?api_token={quoted}", {}, None),
+    ("GET", "/app/tasks.json?api_token={token}", {}, None),
+    ("GET", "/app/tasks.json?page=1&api_token={quoted}&per_page=0", {}, None),
+    ("GET", "/app/tasks.json?%61pi_token={quoted}", {}, None),
+    ("GET", "/app/tasks.json?api%5Ftoken={quoted}", {}, None),
+    ("GET", "/app/tasks.json?%61%70%69%5f%74%6f%6b%65%6e={quoted}", {}, None),
+    ("GET", "/app/tasks.json?API_TOKEN={quoted}", {}, None),
+    ("GET", "/app/tasks.json?api_token[]={quoted}", {}, None),
+    ("GET", "/app/tasks.json?api_token={quoted}&api_token=x", {}, None),
+    ("GET", "/app/tasks.json?x=1;api_token={quoted}", {}, None),
+    ("GET", "/app/tasks.json?password=grasshopper+lighthouse+vinegar&api_token={quoted}", {}, None),
+    ("GET", "/app/tasks.json%3Fapi_token={quoted}", {}, None),
+    ("GET", "/app/clients/1.json?api_token={quoted}", {}, None),
+    ("GET", "/app/nothing.json?api_token={quoted}", {}, None),
+    ("PUT", "/app/clients.json?api_token={quoted}", {}, None),
+    ("GET", "/?api_token={quoted}", {"Authorization": BASIC}, None),
+    ("GET", "/General?password=grasshopper+lighthouse", {"Authorization": BASIC}, None),
+    ("GET", "/app/tasks.json", {"Authorization": "Bearer {token}"}, None),
+    ("GET", "/app/tasks.json", {"Authorization": "Token {token}x"}, None),
+    ("GET", "/app/tasks.json", {"Authorization": "Unknown {token}"}, None),
+    ("GET", "/app/tasks.json?api_token={quoted}", {"Host": "nobody.example.test"}, None),
+    ("GET", "/healthz?api_token={quoted}", {}, None),
+    ("POST", "/app/clients.json", {"Content-Type": JSON}, '{"api_token":"{token}",' + CLIENT + "}"),
+    ("POST", "/app/clients.json", {"Content-Type": JSON}, '{"api_token":"{token}x",' + CLIENT + "}"),
+    ("POST", "/app/clients.json", {"Content-Type": JSON}, '{"api_token":"{token}",' + CLIENT),
+    ("POST", "/app/clients.json", {"Content-Type": JSON}, '{"api_token":"{token}","client":{}}'),
+    ("POST", "/app/clients.json", {"Content-Type": "text/html"}, '{"api_token":"{token}"}'),
+    ("POST", "/app/clients.json", {"Content-Type": JSON}, '{"api_token":["{token}"]}'),
+    ("POST", "/app/clients.json", {"Content-Type": JSON}, '{"api_token":"{token}"}' + " " * 1024 * 1024),
+    (
+        "POST",
+        "/app/account.json",
+        {"Content-Type": JSON, "Authorization": "Bearer {alice}"},
+        '{"account":{"prefix":"new-one"},"user":{"login":"a","email":"a@b.c","password":"' + NEW_PASSWORD + '"}}',
+    ),
+    (
+        "POST",
+        "/app/account.json",
+        {"Content-Type": JSON, "Authorization": "Bearer {alice}"},
+        '{"account":{"prefix":"acme"},"user":{"login":"a","email":"a","password":"' + NEW_PASSWORD + '"}}',
+    ),
+]
+
+
+def send(acme, method, path, headers, body):
+    def fill(text: str) -> str:
+        quoted = acme.bob_token.replace("/", "%2F")
+        return text.replace("{token}", acme.bob_token).replace("{quoted}", quoted).replace("{alice}", acme.alice_token)
+
+    acme.account.partner_key = "key"
+    acme.account.save()
+    return Client(acme.host).request(
+        method,
+        fill(path),
+        headers={name: fill(value) for name, value in headers.items()},
+        content=None if body is None else fill(body).encode(),
+    )
+
+
+every_request = pytest.mark.parametrize(
+    ("method", "path", "headers", "body"),
+    REQUESTS,
+    ids=[f"{n}-{row[0]}-{row[1][:40]}" for n, row in enumerate(REQUESTS)],
+)
+
+
+@every_request
+def test_it_works(acme, log, method, path, headers, body):
+    response = send(acme, method, path, headers, body)
+    text = assert_unsaid(log, acme)
+    assert f" {response.status_code} " in text
+
+
+@every_request
+def test_it_rejects_to_tell_when_the_service_fails(acme, log, monkeypatch, method, path, headers, body):
+    """Whatever was being done: the traceback's last line quotes it all."""
+    given = [unquote(path), str(headers), repr(headers), body or "", repr(body), repr((body or "").encode())]
+
+    def fail(self, *args, **kwargs):
+        filled = " ".join(given).replace("{token}", acme.bob_token).replace("{alice}", acme.alice_token)
+        raise RuntimeError(filled.replace("{quoted}", acme.bob_token.replace("/", "%2F")))
+
+    monkeypatch.setattr("rest_framework.views.APIView.initial", fail)
+    response = send(acme, method, path, headers, body)
+    text = assert_unsaid(log, acme)
+    if response.status_code == 500:
+        assert "Traceback" in text
+        assert "RuntimeError" in text
+        assert not any(piece in response.text for piece in secrets_of(acme))
+
+
+def test_a_refusal_of_the_database(acme, log, monkeypatch):
+    """It repeats the row that it refuses."""
+
+    def fail(self, *args, **kwargs):
+        User.objects.filter(pk=acme.bob.pk).update(login_key="alice", email_key=NEW_PASSWORD)
+
+    monkeypatch.setattr("rest_framework.views.APIView.initial", fail)
+    send(acme, "GET", "/app/tasks.json", {}, None)
+    text = assert_unsaid(log, acme)
+    assert IntegrityError.__name__ in text
+    assert acme.bob.password not in text
+
+
+def test_the_database_is_away(acme, log, monkeypatch):
+    def fail(token):
+        raise OperationalError(f'connection to "db", password={NEW_PASSWORD!r} for {token}')
+
+    monkeypatch.setattr(APIToken, "digest_of", fail)
+    send(acme, "GET", "/app/tasks.json", {"Authorization": "Bearer {token}"}, None)
+    assert "the database is away: OperationalError" in assert_unsaid(log, acme)
+
+
+def test_the_access_log(acme, log):
+    client = make_client(acme.alice)
+    response = send(acme, "GET", f"/app/clients/{client.id}.json?api_token={{quoted}}&x=ą b", {}, None)
+    line = next(line for line in log.getvalue().splitlines() if "rostrum.access" in line)
+    when, clock, level, name, number, method, target, status, length, took, who = line.split(" ")
+    assert (level, name, method, status) == ("INFO", "rostrum.access:", "GET", "200")
+    assert number == response.headers["X-Request-Id"]
+    assert target == f"acme.example.test/app/clients/{client.id}.json?api_token=[redacted]&x=%C4%85%20b"
+    assert length == response.headers["Content-Length"] == str(len(response.content))
+    assert took.endswith("ms")
+    # Who, by numbers: no login, and no name.
+    assert who == f"acme#{acme.bob.id}"
+    assert when.count("-") == clock.count(":") == 2
+
+
+@pytest.mark.parametrize("path", ["/app/x.json%0Ax", "/%0d%0aFAKE", "/a?x=%0AFAKE", "/\u2028x", "/%00", "/%1b[31m"])
+def test_a_line_is_one_line(acme, log, path):
+    Client(acme.host).get(path)
+    lines = [line for line in log.getvalue().splitlines() if "rostrum.access" in line]
+    assert len(lines) == 1
+    assert log.getvalue().isascii()
+    assert all(character.isprintable() for character in lines[0])
+
+
+@pytest.mark.parametrize(
+    ("query", "written"),
+    [
+        ("", ""),
+        ("page=1", "page=1"),
+        ("api_token=abc", "api_token=[redacted]"),
+        ("page=1&api_token=abc&x", "page=1&api_token=[redacted]&x"),
+        ("%61pi_token=abc", "%61pi_token=[redacted]"),
+        ("api+token=abc", "api+token=[redacted]"),
+        ("new_password=abc", "new_password=[redacted]"),
+        ("client_secret=a=b", "client_secret=[redacted]"),
+        ("api_token=", "api_token="),
+        ("api_token", "api_token"),
+        ("%=%", "%=%"),
+    ],
+)
+def test_queries(query, written):
+    assert redact_query(query) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "api_token=hunter2hunter2/acme",
+        "{'api_token': 'hunter2hunter2/acme'}",
+        '{"api_token":"hunter2hunter2/acme"}',
+        r'"{\"api_token\": \"hunter2hunter2/acme\"}"',
+        "password='a hunter2 b'",
+        '{"password": "a \\" hunter2 b"}',
+        r"b'{\"password\": \"a hunter2 b\"}'",
+        "{'password': 'hunter2",
+        "<password>a hunter2 b</password>",
+        "<password type='string'>hunter2</password>",
+        "Authorization: Bearer hunter2hunter2",
+        "'HTTP_AUTHORIZATION': 'Basic aHVudGVyMg=='",
+        "Authorization: hunter2",
+        "Basic hunter2hunter2",
+        "secret = hunter2",
+        "DETAIL:  Failing row contains (1, hunter2, b).",
+        "token: hunter2",
+        "password=b'a hunter2 b'",
+        '{"api_token": ["hunter2"]}',
+        "api_token[]=hunter2",
+    ],
+)
+def test_redaction(text):
+    written = redact(f"before {text}")
+    assert "[redacted]" in written
+    assert "hunter2" not in written
+    assert "aHVudGVyMg" not in written
+    assert written.startswith("before ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3 clients",
+        "password",
+        "the token was revoked",
+        "a=b",
+        "Basic",
+        "/app/tasks.json?page=1",
+        "api_token=[redacted]",
+    ],
+)
+def test_what_is_no_secret_stays(text):
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a",
+        " ",
+        "token",
+        "token ",
+        "token=",
+        "token='",
+        "token=\\",
+        "authorization: a ",
+        "basic ",
+        "<password",
+        "\\",
+        '"',
+        "=",
+    ],
+)
+def test_a_hostile_line_takes_no_longer_than_its_length(text):
+    """Each of these a million times: what grew with the square of that would not end."""
+    redact(text * (1_000_000 // len(text)))

@@ -1,0 +1,69 @@
+"""How passwords are hashed. What signing in does with the hashes is in tests/forum/xml/test_basic_auth.py."""
+
+import threading
+
+import pytest
+from django.contrib.auth.hashers import identify_hasher, make_password
+
+from accounts import passwords
+from tests.fixtures import REAL_PARAMETERS
+
+PREFIX = "argon2$argon2id$v=19$m=19456,t=2,p=1$"
+
+
+@pytest.fixture
+def real_parameters(monkeypatch):
+    for name, value in REAL_PARAMETERS.items():
+        monkeypatch.setattr(passwords.Argon2idPasswordHasher, name, value)
+
+
+def test_it_works(real_parameters):
+    assert REAL_PARAMETERS == {"time_cost": 2, "memory_cost": 19456, "parallelism": 1}
+    first, second = make_password("correct horse battery"), make_password("correct horse battery")
+    assert first.startswith(PREFIX)
+    # Each with a salt of its own.
+    assert first != second
+    assert identify_hasher(first).verify("correct horse battery", first)
+    assert not identify_hasher(first).must_update(first)
+
+
+def test_it_rejects_another_password(real_parameters):
+    stored = make_password("correct horse battery")
+    for other in ("correct horse", "correct horse battery ", "Correct horse battery", "", "\x00"):
+        assert not identify_hasher(stored).verify(other, stored)
+
+
+def test_nobodys_hash_costs_as_much_as_anybodys():
+    assert passwords.NOBODYS.startswith(PREFIX)
+    assert not passwords.is_right(None, "correct horse battery")
+
+
+def test_few_are_hashed_at_once(monkeypatch):
+    """A burst of wrong passwords takes the memory of so many, however many come."""
+    together, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(passwords.HASHES_AT_ONCE, timeout=60)
+
+    def check(*args, **kwargs):
+        nonlocal together, most
+        with lock:
+            together += 1
+            most = max(most, together)
+        full.wait()
+        with lock:
+            together -= 1
+        return False
+
+    monkeypatch.setattr(passwords, "check_password", check)
+    threads = [
+        threading.Thread(target=passwords.is_right, args=(None, "x")) for _ in range(4 * passwords.HASHES_AT_ONCE)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == passwords.HASHES_AT_ONCE
+
+
+@pytest.mark.parametrize("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "], ids=ascii)
+def test_any_text_is_a_password(password):
+    stored = make_password(password)
+    assert identify_hasher(stored).verify(password, stored)

@@ -1,0 +1,234 @@
+"""Tokens of generation B: where they may stand, and what happens to those that may not be used."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Account, APIToken
+from tests.assertions import assert_answered, assert_refused, read
+from tests.client import JSONClient
+from tests.factories import make_client, make_deal, make_token
+
+METHODS = [
+    ("GET", "/app/tasks.json", None),
+    ("POST", "/app/clients.json", {"client": {"name": "a"}}),
+    ("PUT", "/app/clients/{id}.json", {"client": {"name": "a"}}),
+    ("PATCH", "/app/clients/{id}.json", {"client": {"name": "a"}}),
+    ("GET", "/app/clients/{id}.json", None),
+    ("DELETE", "/app/clients/{id}.json", None),
+]
+every_method = pytest.mark.parametrize(("method", "path", "body"), METHODS, ids=[f"{m} {p}" for m, p, _ in METHODS])
+
+
+def call(acme, method, path, body=None, *, query="", **headers):
+    client = make_client(acme.alice)
+    return JSONClient(acme.host).request(method, path.format(id=client.id) + query, json=body, headers=headers)
+
+
+@every_method
+def test_it_works(acme, method, path, body):
+    """In the body, on every method."""
+    response = call(acme, method, path, {"api_token": acme.bob_token, **(body or {})})
+    assert response.status_code in (200, 201)
+    assert "X-Ignored-Fields" not in response.headers
+
+
+@every_method
+def test_it_rejects_nobody(acme, method, path, body):
+    assert_refused(call(acme, method, path, body), 401, "unauthenticated")
+
+
+@every_method
+@pytest.mark.parametrize("scheme", ["Bearer", "Token", "bearer", "TOKEN"])
+def test_in_a_header(acme, method, path, body, scheme):
+    response = call(acme, method, path, body, Authorization=f"{scheme} {acme.bob_token}")
+    assert response.status_code in (200, 201)
+
+
+@every_method
+def test_in_the_query(acme, method, path, body):
+    assert "/" in acme.bob_token
+    for token in (acme.bob_token.replace("/", "%2F"), acme.bob_token.replace("/", "%2f"), acme.bob_token):
+        response = call(acme, method, path, body, query=f"?api_token={token}")
+        assert response.status_code in (200, 201)
+
+
+def everywhere(acme, header, query, body):
+    sent = {"api_token": body} if body is not ... else {}
+    headers = {"Authorization": f"Bearer {header}"} if header is not ... else {}
+    where = "?" + "&".join(f"api_token={quote(token, safe='')}" for token in query)
+    return JSONClient(acme.host).request("GET", "/app/tasks.json" + where, json=sent, headers=headers)
+
+
+def test_several_that_agree(acme):
+    token = acme.bob_token
+    assert everywhere(acme, token, [token, token], token).status_code == 200
+    assert everywhere(acme, token, [], None).status_code == 200
+
+
+def test_it_rejects_several_that_disagree(acme):
+    bob, alice = acme.bob_token, acme.alice_token
+    for header, query, body in (
+        (bob, [alice], ...),
+        (bob, [], alice),
+        (..., [bob], alice),
+        (..., [bob, alice], ...),
+        (bob, [""], ...),
+        (bob, [], ""),
+        (bob, [], 7),
+        (bob, [bob], "x"),
+    ):
+        assert_refused(everywhere(acme, header, query, body), 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", " ", "x", "/", "a/acme", "\x00", "ą", "\ud800", "x" * 256, "x" * 100_000, 7, 1.5, True, False, [], {}, ["a"]],
+    ids=lambda value: ascii(value)[:9],
+)
+def test_it_rejects_a_token_in_the_body(acme, token):
+    content = json.dumps({"api_token": token, "client": {"name": "a"}})
+    response = JSONClient(acme.host).post("/app/clients.json", content=content)
+    assert_refused(response, 401, "unauthenticated")
+
+
+@pytest.mark.parametrize("token", ["", "x", "%00", "%ff", "%", "%zz", "x" * 300])
+def test_it_rejects_a_token_in_the_query(acme, token):
+    assert_refused(JSONClient(acme.host).get(f"/app/tasks.json?api_token={token}"), 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Bearer", "Bearer ", "Bearer x", "Token", "Basic YWxpY2U6Y29ycmVjdCBob3JzZSBiYXR0ZXJ5", "Digest x", "", "x"],
+    ids=ascii,
+)
+def test_it_rejects_a_header(acme, header):
+    response = JSONClient(acme.host).get("/app/tasks.json", headers={"Authorization": header})
+    assert_refused(response, 401, "unauthenticated")
+
+
+def test_it_rejects_parts_of_a_token_and_another_case(acme):
+    secret, prefix = acme.bob_token.rsplit("/", 1)
+    for token in (
+        secret,
+        f"{secret}/",
+        f"/{prefix}",
+        f"{secret}/other",
+        f"{secret}x/{prefix}",
+        f"{secret[:-1]}/{prefix}",
+        acme.bob_token.swapcase(),
+        acme.bob_token + "/",
+    ):
+        assert_refused(acme.json(token).get("/app/tasks.json"), 401, "unauthenticated")
+
+
+def test_it_rejects_one_that_was_revoked_or_has_expired_on_the_very_next_request(acme):
+    client = acme.json()
+    rows = APIToken.objects.filter(user_id=acme.bob.id, account_id=acme.account.id)
+    now = timezone.now()
+    for unusable, usable in (
+        ({"revoked_at": now}, {"revoked_at": None}),
+        ({"expires_at": now}, {"expires_at": now + timedelta(hours=1)}),
+        ({"digest": b"x" * 32}, {"digest": APIToken.digest_of(acme.bob_token)}),
+    ):
+        rows.update(**unusable)
+        assert_refused(client.get("/app/tasks.json"), 401, "unauthenticated")
+        rows.update(**usable)
+        assert client.get("/app/tasks.json").status_code == 200
+    acme.bob.is_active = False
+    acme.bob.save()
+    assert_refused(client.get("/app/tasks.json"), 401, "unauthenticated")
+
+
+@every_method
+def test_it_rejects_a_member(acme, method, path, body):
+    response = call(acme, method, path, body, Authorization=f"Bearer {make_token(acme.carol)}")
+    assert_refused(response, 403, "forbidden", message="Only the team may do this")
+
+
+def test_a_member_who_joins_the_team_may_at_once(acme):
+    client = acme.json(make_token(acme.carol))
+    acme.carol.role = "agent"
+    acme.carol.save()
+    assert client.get("/app/tasks.json").status_code == 200
+
+
+def test_what_it_does_its_user_did(acme):
+    for token, user in ((acme.alice_token, acme.alice), (acme.bob_token, acme.bob)):
+        body = read(acme.json(token).post("/app/clients.json", json={"client": {"name": "a"}}))
+        assert body["creator_id"] == body["updater_id"] == user.id
+
+
+def test_its_form(acme):
+    """Clients take what follows the last slash for the host's first label."""
+    for token in (acme.alice_token, acme.bob_token):
+        secret, slash, prefix = token.rpartition("/")
+        assert (slash, prefix) == ("/", "acme")
+        assert secret.isascii()
+        assert secret.isalnum()
+        # 62 ** 32 is more than 2 ** 160.
+        assert len(secret) == 32
+    assert acme.alice_token != acme.bob_token
+
+
+def test_only_its_digest_is_stored(acme):
+    row = APIToken.objects.get(user_id=acme.bob.id)
+    secret = acme.bob_token.partition("/")[0]
+    stored = " ".join(str(getattr(row, field.attname)) for field in row._meta.concrete_fields)
+    assert bytes(row.digest) == APIToken.digest_of(acme.bob_token)
+    assert row.hint == secret[:3]
+    assert secret not in stored
+    assert secret[:8] not in stored
+    assert secret[-8:] not in stored
+    assert str(row) == f"{secret[:3]}… (test)"
+
+
+def test_another_prefix_breaks_no_token(acme):
+    Account.objects.filter(id=acme.account.id).update(prefix="renamed")
+    assert acme.json().get("/app/tasks.json").status_code == 200
+    # It is the user's next token that has the new one.
+    assert make_token(acme.bob).endswith("/renamed")
+
+
+def test_when_it_was_used_is_noted_once_a_minute(acme, django_assert_num_queries):
+    client, row = acme.json(), APIToken.objects.get(user_id=acme.bob.id)
+    before = datetime.now(UTC)
+    client.get("/app/tasks.json")
+    row.refresh_from_db()
+    assert before <= row.last_used_at <= datetime.now(UTC)
+    first = row.last_used_at
+    with django_assert_num_queries(2):
+        client.get("/app/tasks.json")
+    row.refresh_from_db()
+    assert row.last_used_at == first
+    APIToken.objects.filter(pk=row.pk).update(last_used_at=before - timedelta(minutes=1))
+    with django_assert_num_queries(3):
+        client.get("/app/tasks.json")
+    row.refresh_from_db()
+    assert row.last_used_at >= before
+
+
+def test_a_user_may_have_several(acme):
+    second = make_token(acme.bob, label="second")
+    for token in (acme.bob_token, second):
+        assert acme.json(token).get("/app/tasks.json").status_code == 200
+
+
+def test_the_body_is_read_before_the_token_is_asked_for(acme):
+    """The token may be in it: what cannot be read is refused as such."""
+    client = JSONClient(acme.host)
+    response = client.post("/app/clients.json", content=b"{")
+    assert response.status_code == 400
+    response = client.post(
+        "/app/clients.json", content=b"a=b", headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
+    assert_refused(response, 415, "unsupported_media_type")
+
+
+def test_deleting_with_the_token_in_the_body(acme):
+    deal = make_deal(acme.alice)
+    response = JSONClient(acme.host).request("DELETE", f"/app/deals/{deal.id}.json", json={"api_token": acme.bob_token})
+    assert_answered(response, 200, "ok")

@@ -1,0 +1,293 @@
+"""Nothing is lost: what goes to the trash, what that frees, what comes back with it, and when it is erased."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
+from forum.models import Comment, Post
+from tests.assertions import assert_refused, read
+from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+
+MAKE = {
+    "client": make_client,
+    "contact": make_contact,
+    "contact_list": make_contact_list,
+    "deal": make_deal,
+    "post": make_post,
+    "task": make_task,
+}
+every_kind = pytest.mark.parametrize("kind", MAKE)
+
+
+def path(kind, row) -> str:
+    return f"/app/{kind.replace('task', 'post')}s/{row.id}.json"
+
+
+@every_kind
+def test_it_works(acme, kind):
+    row = MAKE[kind](acme.alice)
+    before = timezone.now()
+    assert acme.json().delete(path(kind, row)).status_code == 200
+    for method in ("GET", "PUT", "PATCH", "DELETE"):
+        response = acme.json().request(method, path(kind, row), json={kind.replace("task", "post"): {"name": "a"}})
+        assert_refused(response, 404, "not_found")
+    row.refresh_from_db()
+    assert before <= row.trashed_at <= timezone.now()
+    assert row.trashed_by_id == acme.bob.id
+
+
+def test_it_rejects_what_it_is_named_by(acme):
+    """Nothing new can be linked to what is in the trash."""
+    client, contact, contact_list = make_client(acme.alice), make_contact(acme.alice), make_contact_list(acme.alice)
+    post = make_post(acme.alice)
+    for row in (client, contact, contact_list, post):
+        row.trash(by=acme.alice)
+    missing = ["can't be found"]
+    for where, body, errors in (
+        ("contacts", {"contact": {"name": "a", "client_id": client.id}}, {"client_id": missing}),
+        ("deals", {"deal": {"name": "a", "client_id": client.id}}, {"client_id": missing}),
+        ("posts", {"post": {"title": "a", "task_kind": "task", "client_id": client.id}}, {"client_id": missing}),
+        ("clients", {"client": {"name": "a", "contact_id": contact.id}}, {"contact_id": missing}),
+        (
+            "contacts",
+            {"contact": {"name": "a", "contact_list_ids": [contact_list.id]}},
+            {"contact_list_ids": [f"{contact_list.id} can't be found"]},
+        ),
+        ("posts", {"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}}, {"post_id": missing}),
+    ):
+        response = acme.json().post(f"/app/{where}.json", json=body)
+        assert_refused(response, 422, "validation_failed", errors)
+
+
+@every_kind
+def test_it_comes_back_as_it_was(acme, kind):
+    row = MAKE[kind](acme.alice)
+    body = read(acme.json().get(path(kind, row)))
+    row.trash(by=acme.bob)
+    row.restore()
+    assert read(acme.json().get(path(kind, row))) == body
+    row.refresh_from_db()
+    assert (row.trashed_at, row.trashed_by_id) == (None, None)
+
+
+def children(client, user):
+    return [
+        make_contact(user, client_id=client.id),
+        make_deal(user, client_id=client.id),
+        make_task(user, client_id=client.id),
+        make_post(user, client_id=client.id),
+    ]
+
+
+def client_ids(acme, rows) -> list[int | None]:
+    kinds = {Contact: "contact", Deal: "deal", Post: "post"}
+    return [read(acme.json().get(path(kinds[type(row)], row)))["client_id"] for row in rows]
+
+
+def test_its_children_are_kept_and_linked_again(acme):
+    client, other = make_client(acme.alice), make_client(acme.alice)
+    rows, others = children(client, acme.alice), children(other, acme.alice)
+    acme.json().delete(f"/app/clients/{client.id}.json")
+    assert client_ids(acme, rows) == [None] * 4
+    assert client_ids(acme, others) == [other.id] * 4
+    client.refresh_from_db()
+    client.restore()
+    assert client_ids(acme, rows) == [client.id] * 4
+
+
+def test_a_child_that_was_linked_to_another_meanwhile_stays_there(acme):
+    client, other = make_client(acme.alice), make_client(acme.alice)
+    rows = children(client, acme.alice)
+    client.trash(by=acme.alice)
+    for kind, row in zip(("contact", "deal", "post", "post"), rows, strict=True):
+        assert acme.json().put(path(kind, row), json={kind: {"client_id": other.id}}).status_code == 200
+    client.restore()
+    assert client_ids(acme, rows) == [other.id] * 4
+
+
+def test_a_child_that_was_sent_back_as_it_is_meanwhile_is_linked_again(acme):
+    """Clients send the whole of what they were given: a null that was there already unlinks nothing."""
+    client = make_client(acme.alice)
+    rows = children(client, acme.alice)
+    client.trash(by=acme.alice)
+    for kind, row in zip(("contact", "deal", "post", "post"), rows, strict=True):
+        whole = read(acme.json().get(path(kind, row)))
+        assert acme.json().put(path(kind, row), json={kind: whole}).status_code == 200
+    client.restore()
+    assert client_ids(acme, rows) == [client.id] * 4
+
+
+def test_children_that_are_in_the_trash_too(acme):
+    client = make_client(acme.alice)
+    rows = children(client, acme.alice)
+    first, *later = rows
+    first.trash(by=acme.alice)
+    client.trash(by=acme.alice)
+    for row in later:
+        row.refresh_from_db()
+        row.trash(by=acme.alice)
+    for row in rows:
+        row.refresh_from_db()
+        row.restore()
+    assert client_ids(acme, rows) == [None] * 4
+    client.restore()
+    assert client_ids(acme, rows) == [client.id] * 4
+
+
+def test_its_main_contact(acme):
+    contact = make_contact(acme.alice)
+    client = make_client(acme.alice, contact_id=contact.id)
+    contact.trash(by=acme.alice)
+    whole = read(acme.json().get(path("client", client)))
+    assert whole["contact_id"] is None
+    acme.json().put(path("client", client), json={"client": whole})
+    contact.restore()
+    assert read(acme.json().get(path("client", client)))["contact_id"] == contact.id
+    # One that was given another one keeps it.
+    contact.trash(by=acme.alice)
+    another = make_contact(acme.alice)
+    acme.json().put(path("client", client), json={"client": {"contact_id": another.id}})
+    contact.restore()
+    assert read(acme.json().get(path("client", client)))["contact_id"] == another.id
+
+
+def test_both_of_two_that_name_each_other(acme):
+    contact = make_contact(acme.alice)
+    client = make_client(acme.alice, contact_id=contact.id)
+    contact.write({"client_id": client.id}, by=acme.alice)
+    client.trash(by=acme.alice)
+    contact.refresh_from_db()
+    contact.trash(by=acme.alice)
+    client.refresh_from_db()
+    client.restore()
+    contact.refresh_from_db()
+    contact.restore()
+    assert read(acme.json().get(path("client", client)))["contact_id"] == contact.id
+    assert read(acme.json().get(path("contact", contact)))["client_id"] == client.id
+
+
+@pytest.mark.parametrize("kind", ["client", "deal"])
+def test_external_ids_are_free_and_held_again_where_nobody_took_them(acme, kind):
+    row = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
+    row.trash(by=acme.alice)
+    other = MAKE[kind](acme.alice, external_ids={"a": "1"})
+    row.refresh_from_db()
+    row.restore()
+    assert read(acme.json().get(path(kind, row)))["external_ids"] == {"b": "2"}
+    assert read(acme.json().get(path(kind, other)))["external_ids"] == {"a": "1"}
+    response = acme.json().post(f"/app/{kind}s.json", json={kind: {"name": "a", "external_ids": {"b": "2"}}})
+    assert_refused(response, 422, "validation_failed", {"external_ids": [f"b 2 belongs to {kind} {row.id}"]})
+
+
+def test_places_in_a_contact_list(acme):
+    contact_list, other = make_contact_list(acme.alice), make_contact_list(acme.alice)
+    contact = make_contact(acme.alice, contact_list_ids=[contact_list.id])
+    contact_list.trash(by=acme.alice)
+    response = acme.json().put(path("contact", contact), json={"contact": {"contact_list_ids": [other.id]}})
+    assert read(response)["contact_list_ids"] == [other.id]
+    contact_list.restore()
+    ids = read(acme.json().get(path("contact", contact)))["contact_list_ids"]
+    assert ids == [contact_list.id, other.id]
+
+
+def test_comments_and_votes_come_back_with_a_post(acme):
+    post = make_post(acme.carol)
+    post.comment(by=acme.bob, text="Yes")
+    post.vote(by=acme.bob)
+    post.trash(by=acme.alice)
+    post.restore()
+    assert "<comment>Yes</comment>" in acme.xml().get(f"/app/posts/{post.id}.xml").text
+    body = read(acme.json().get(path("post", post)))
+    assert (body["comments_cache"], body["votes_cache"]) == (1, 1)
+
+
+# Erasing
+
+
+def housekeeping(days: int) -> None:
+    """Housekeeping, so many days after everything that is in the trash went there."""
+    for model in (Client, Contact, ContactList, Deal, Post):
+        model.objects.trashed().update(trashed_at=timezone.now() - timedelta(days=days, seconds=1))
+    call_command("housekeeping")
+
+
+@every_kind
+def test_it_is_erased_after_thirty_days(acme, kind):
+    row, kept = MAKE[kind](acme.alice), MAKE[kind](acme.alice)
+    row.trash(by=acme.alice)
+    housekeeping(days=29)
+    assert type(row).objects.filter(pk=row.pk).exists()
+    housekeeping(days=30)
+    assert not type(row).objects.filter(pk=row.pk).exists()
+    assert type(row).objects.filter(pk=kept.pk).exists()
+
+
+def test_the_children_of_an_erased_client_are_kept(acme):
+    client = make_client(acme.alice, external_ids={"a": "1"}, tags=["vip"])
+    rows = children(client, acme.alice)
+    client.trash(by=acme.alice)
+    housekeeping(days=31)
+    assert client_ids(acme, rows) == [None] * 4
+    for row in rows:
+        row.refresh_from_db()
+        assert row.trashed_client_id is None
+    assert not ClientExternalId.objects.exists()
+    assert read(acme.json().get("/app/clients/tags.json")) == []
+
+
+def test_what_an_erased_contact_and_list_leave(acme):
+    contact_list, contact = make_contact_list(acme.alice), make_contact(acme.alice)
+    contact.assign([contact_list.id])
+    client = make_client(acme.alice, contact_id=contact.id)
+    contact.trash(by=acme.alice)
+    housekeeping(days=31)
+    client.refresh_from_db()
+    assert (client.contact_id, client.trashed_contact_id) == (None, None)
+    assert not ContactListMembership.objects.exists()
+    member = make_contact(acme.alice, contact_list_ids=[contact_list.id])
+    contact_list.trash(by=acme.alice)
+    housekeeping(days=31)
+    assert read(acme.json().get(path("contact", member)))["contact_list_ids"] == []
+    assert not ContactListMembership.objects.exists()
+
+
+def test_the_comments_and_votes_of_an_erased_post_go_with_it(acme):
+    post, other = make_post(acme.carol), make_post(acme.carol)
+    for row in (post, other):
+        row.comment(by=acme.bob, text="Yes")
+        row.vote(by=acme.bob)
+    duplicate = make_post(acme.carol, duplicate_from_id=post.id)
+    post.trash(by=acme.alice)
+    housekeeping(days=31)
+    assert [comment.post_id for comment in Comment.objects.all()] == [other.id]
+    assert [vote.post_id for vote in acme.account.votes.all()] == [other.id]
+    duplicate.refresh_from_db()
+    assert duplicate.duplicate_from_id is None
+
+
+def test_one_that_comes_back_while_it_is_erased_is_kept(acme, monkeypatch):
+    """The rows to erase are found first: one that is restored before its turn is no longer among them."""
+    client = make_client(acme.alice)
+    client.trash(by=acme.alice)
+    Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
+    found = Client.objects.filter(trashed_at__lt=timezone.now())
+    before = timezone.now() - timedelta(days=30)
+    delete = type(found).delete
+
+    def restore_first(self):
+        Client.objects.filter(pk=client.pk).update(trashed_at=None, trashed_by_id=None)
+        return delete(self)
+
+    monkeypatch.setattr(type(found), "delete", restore_first)
+    assert Client.objects.all().erase(before=before, most=10) == 0
+    assert Client.objects.live().filter(pk=client.pk).exists()
+
+
+def test_every_account_is_tidied(acme, other):
+    for user in (acme.alice, other.mallory):
+        make_client(user).trash(by=user)
+    housekeeping(days=31)
+    assert not Client.objects.exists()

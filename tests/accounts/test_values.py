@@ -1,0 +1,282 @@
+"""What is taken for a value of each kind, in every field of every resource, and what never is."""
+
+import json
+
+import pytest
+from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.api.resources import ResourceSerializer
+from accounts.fields import Boolean, Scalar, Text, WireField
+from crm.api.serializers import (
+    ClientSerializer,
+    ContactListSerializer,
+    ContactSerializer,
+    DealSerializer,
+    NestedClientSerializer,
+)
+from forum.api.serializers import CommentOnPostSerializer, PostSerializer
+from tests.assertions import assert_refused, outline, read
+from tests.client import JSONClient
+from tests.factories import make_account, make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+
+CHARACTERS = "has a character that can't be used (a control character or half of a surrogate pair)"
+
+RESOURCES: dict[str, tuple[str, type[ResourceSerializer]]] = {
+    "client": ("clients", ClientSerializer),
+    "contact": ("contacts", ContactSerializer),
+    "contact_list": ("contact_lists", ContactListSerializer),
+    "deal": ("deals", DealSerializer),
+    "post": ("posts", PostSerializer),
+}
+
+
+def fields_of(kind: type[WireField]) -> list[tuple[str, str]]:
+    return [
+        (resource, name)
+        for resource, (_, serializer) in RESOURCES.items()
+        for name, field in serializer._declared_fields.items()
+        if isinstance(field, kind) and not field.read_only
+    ]
+
+
+TEXTS, SCALARS, BOOLEANS = fields_of(Text), fields_of(Scalar), fields_of(Boolean)
+every_text = pytest.mark.parametrize(("resource", "field"), TEXTS)
+every_scalar = pytest.mark.parametrize(("resource", "field"), SCALARS)
+# `currency` has a form of its own.
+FREE_TEXTS = [(resource, field) for resource, field in TEXTS if field != "currency"]
+
+
+def body_of(resource: str, **fields) -> dict:
+    required = {"post": {"title": "a", "task_kind": "task"}}.get(resource, {"name": "a"})
+    return {resource: {**required, **fields}}
+
+
+def create(acme, resource: str, **fields):
+    # Not by httpx, which would refuse a lone surrogate itself.
+    content = json.dumps(body_of(resource, **fields))
+    return acme.json().post(f"/app/{RESOURCES[resource][0]}.json", content=content)
+
+
+def test_it_works(acme):
+    """Every text of every resource, at once."""
+    for resource in RESOURCES:
+        fields = {field: f"{field} ąę 😀\t\r\n" for owner, field in FREE_TEXTS if owner == resource}
+        response = create(acme, resource, **fields)
+        assert response.status_code == 201
+        assert {name: read(response)[name] for name in fields} == fields
+
+
+@every_text
+@pytest.mark.parametrize(
+    "character",
+    ["\x00", "\x01", "\x0b", "\x1f", "\ud800", "\udfff", "\ufffe", "\uffff"],  # noqa: PT014
+    ids=ascii,
+)
+def test_it_rejects_characters_that_xml_cannot_carry(acme, resource, field, character):
+    response = create(acme, resource, **{field: f"a{character}b"})
+    assert_refused(response, 422, "validation_failed", {field: [CHARACTERS]})
+
+
+@every_scalar
+@pytest.mark.parametrize("value", [[], ["a"], {}, {"a": 1}], ids=str)
+def test_it_rejects_a_list_or_an_object(acme, resource, field, value):
+    response = create(acme, resource, **{field: value})
+    assert_refused(response, 422, "validation_failed", {field: ["must be a single value"]})
+
+
+@every_text
+@pytest.mark.parametrize("value", [True, False])
+def test_it_rejects_true_and_false_for_a_text(acme, resource, field, value):
+    assert_refused(create(acme, resource, **{field: value}), 422, "validation_failed", {field: ["must be a text"]})
+
+
+@pytest.mark.parametrize(("resource", "field"), FREE_TEXTS)
+@pytest.mark.parametrize(("number", "text"), [("17", "17"), ("-1.50", "-1.50"), ("9" * 30, "9" * 30), ("0", "0")])
+def test_a_number_is_taken_as_its_text(acme, resource, field, number, text):
+    content = json.dumps(body_of(resource, **{field: "number"})).replace('"number"', number)
+    response = acme.json().post(f"/app/{RESOURCES[resource][0]}.json", content=content)
+    assert response.status_code == 201
+    assert read(response)[field] == text
+
+
+@pytest.mark.parametrize(("resource", "field"), BOOLEANS)
+@pytest.mark.parametrize(
+    ("value", "taken"),
+    [(True, True), (False, False), ("true", True), ("False", False), (1, True), (0, False), ("1", True), ("0", False)],
+)
+def test_booleans(acme, resource, field, value, taken):
+    assert read(create(acme, resource, **{field: value}))[field] is taken
+
+
+@pytest.mark.parametrize(("resource", "field"), BOOLEANS)
+@pytest.mark.parametrize("value", [2, -1, 1.5, "x", "truth", "\x00", "\ud800"], ids=ascii)
+def test_it_rejects_booleans(acme, resource, field, value):
+    response = create(acme, resource, **{field: value})
+    assert_refused(response, 422, "validation_failed", {field: ["is not true or false"]})
+
+
+@pytest.mark.parametrize("currency", ["EU", "EURO", "eur", "E R", "€€€", "ＥＵＲ", "EUR\n", ""])
+def test_it_rejects_currencies(acme, currency):
+    response = create(acme, "deal", currency=currency)
+    assert_refused(response, 422, "validation_failed", {"currency": ["is not valid"]})
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "26.01.2009",
+        "2009-02-30",
+        "2009-1-1x",
+        "2009-01-26garbage",
+        "0000-01-01",
+        "10000-01-01",
+        "٢٠٠٩-٠١-٢٦",
+        20090126,
+        True,
+        "x",
+        "\x00",
+    ],
+    ids=ascii,
+)
+def test_it_rejects_dates(acme, date):
+    response = create(acme, "deal", expected_close_date=date)
+    rule = "is not a date (ISO 8601, such as 2009-01-26)"
+    assert_refused(response, 422, "validation_failed", {"expected_close_date": [rule]})
+
+
+@pytest.mark.parametrize(
+    ("given", "date"),
+    [
+        ("2009-01-26", "2009-01-26"),
+        (" 2009-01-26 ", "2009-01-26"),
+        ("2009-01-26T18:06:53+01:00", "2009-01-26"),
+        ("", None),
+        (" ", None),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_dates(acme, given, date):
+    assert read(create(acme, "deal", expected_close_date=given))["expected_close_date"] == date
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "2009-02-30T00:00:00Z",
+        "2009-01-26T25:00:00Z",
+        "2009-01-26T18:06:53+99:00",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
+        "99999-01-01T00:00:00Z",
+        1232989613,
+        True,
+        "now",
+        "\x00",
+        "\ud800",
+    ],
+    ids=ascii,
+)
+def test_it_rejects_times(acme, time):
+    response = create(acme, "post", scheduled_at=time)
+    rule = "is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"
+    assert_refused(response, 422, "validation_failed", {"scheduled_at": [rule]})
+
+
+@pytest.mark.parametrize(
+    "serializer", [NestedClientSerializer, CommentOnPostSerializer], ids=lambda kind: kind.__name__
+)
+def test_it_rejects_characters_in_what_is_nested_too(acme, serializer):
+    names = [name for name, field in serializer._declared_fields.items() if isinstance(field, Text)]
+    assert names
+    post = make_post(acme.alice)
+    for name in names:
+        if serializer is NestedClientSerializer:
+            response = create(acme, "deal", client={"name": "a", name: "\x00"})
+            expected = f"client.{name}"
+        else:
+            comment = {"task_kind": "comment", "post_id": post.id, "content": "a", name: "\x00"}
+            response = acme.json().post("/app/posts.json", json={"post": comment})
+            expected = name
+        assert_refused(response, 422, "validation_failed", {expected: [CHARACTERS]})
+
+
+@pytest.mark.parametrize(
+    "key", ["\x00", "\ud800", "", "a" * 100_000, "__proto__", "é", ","], ids=lambda key: ascii(key)[:9]
+)
+def test_any_key_is_only_ignored(acme, key):
+    response = create(acme, "client", **{key: "x"})
+    assert response.status_code == 201
+    assert "X-Ignored-Fields" in response.headers
+
+
+# Anything at all
+
+
+def small(strategy):
+    return st.lists(strategy, max_size=3) | st.dictionaries(st.text(max_size=5), strategy, max_size=3)
+
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.decimals(allow_nan=False, allow_infinity=False).map(str)
+    | st.text(st.characters(codec=None), max_size=20)
+    | st.sampled_from(
+        ["", " ", "2009-01-26", "2009-01-26T18:06:53+01:00", "EUR", "task", "new", "1e999", "\x00", "a,b"]
+    ),
+    small,
+    max_leaves=5,
+)
+
+
+@pytest.fixture(scope="module")
+def house(django_db_setup, django_db_blocker):
+    """An account that all the examples use: they are many, and an account takes longer to make than to ask."""
+    with django_db_blocker.unblock():
+        account, owner, token = make_account("house")
+        ids = st.sampled_from(
+            [row.id for row in (owner, make_client(owner), make_contact(owner), make_contact_list(owner))]
+            + [account.categories.get().id, account.forums.get().id, make_post(owner).id]
+            + list(account.statuses.values_list("id", flat=True))
+        )
+        yield JSONClient("house.example.test", token), owner, ids
+        tables = ", ".join(name for name in connection.introspection.table_names() if name != "django_migrations")
+        with connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {tables}")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("resource", RESOURCES)
+@pytest.mark.parametrize("update", [False, True], ids=["create", "update"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_anything_is_refused_or_read_back(house, resource, update, data):
+    client, owner, ids = house
+    path, serializer = RESOURCES[resource]
+    names = [name for name, field in serializer._declared_fields.items() if not field.read_only]
+    fields = data.draw(
+        st.dictionaries(st.sampled_from(names), ANY | ids | st.lists(ids, max_size=3), min_size=1, max_size=6).map(
+            lambda drawn: {**({} if update else body_of(resource)[resource]), **drawn}
+        )
+    )
+    content = json.dumps({resource: fields})
+    if update:
+        make = {"client": make_client, "contact": make_contact, "contact_list": make_contact_list}
+        row = {**make, "deal": make_deal, "post": make_task}[resource](owner)
+        response = client.put(f"/app/{path}/{row.id}.json", content=content)
+    else:
+        response = client.post(f"/app/{path}.json", content=content)
+
+    assert response.status_code in ((200, 422) if update else (201, 422)), (content, response.text)
+    if response.status_code == 422:
+        assert set(read(response)) == {"code", "message", "errors"}
+    else:
+        again = read(client.get(f"/app/{path}/{read(response)['id']}.json"))
+        assert again == read(response)
+        assert outline({**again, "external_ids": None}) == outline({**read(response), "external_ids": None})

@@ -1,0 +1,101 @@
+"""What an answer is, asserted whole: its status, its headers and its body."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import httpx
+
+# On every answer, or nothing that a client is told by its meaning.
+USUAL = frozenset(
+    [
+        "content-length",
+        "cross-origin-opener-policy",
+        "ratelimit-limit",
+        "ratelimit-remaining",
+        "ratelimit-reset",
+        "referrer-policy",
+        "x-content-type-options",
+        "x-frame-options",
+        "x-request-id",
+    ]
+)
+
+REFUSALS = {
+    "bad_request": "The request can't be read",
+    "unauthenticated": "No valid credentials were given",
+    "forbidden": "You may not do this",
+    "not_found": "There is no such thing here",
+    "method_not_allowed": "This method can't be used here",
+    "unsupported_media_type": "The Content-Type of the body is not supported here",
+    "payload_too_large": "The body is too large (maximum is 1 MiB)",
+    "rate_limited": "Too many requests",
+    "unavailable": "The service is not available at the moment; try again",
+}
+# What a status says in a header too.
+EXPLAINED = {401: "www-authenticate", 405: "allow", 429: "retry-after", 503: "retry-after"}
+
+
+def headers_of(response: httpx.Response) -> dict[str, str]:
+    return {name: value for name, value in response.headers.items() if name not in USUAL}
+
+
+def read(response: httpx.Response):
+    """A JSON body with its numbers as they were written."""
+    return json.loads(response.content, parse_float=Decimal)
+
+
+def outline(value):
+    """The keys of a JSON value in their order, and the types of what they hold: 1 is not true, and 1.0 is not 1."""
+    if isinstance(value, dict):
+        return [(key, outline(inner)) for key, inner in value.items()]
+    if isinstance(value, list):
+        return [outline(inner) for inner in value]
+    return type(value)
+
+
+def assert_answered(response: httpx.Response, status: int, body, **headers: str) -> None:
+    """A JSON answer, whole; `headers` beside the Content-Type, with underscores for hyphens."""
+    assert response.status_code == status, response.text
+    assert read(response) == body
+    assert outline(read(response)) == outline(body)
+    expected = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
+    assert headers_of(response) == expected
+
+
+def assert_refused(
+    response: httpx.Response,
+    status: int,
+    code: str,
+    errors: dict[str, list[str]] | None = None,
+    *,
+    message: str | None = None,
+    **headers: str,
+) -> None:
+    """A refusal in JSON, whole. The message is the first of the errors as a sentence, else the one of the code."""
+    assert response.status_code == status, response.text
+    if errors:
+        field, rules = next(iter(errors.items()))
+        message = message or sentence(field, rules[0])
+    body = {"code": code, "message": message or REFUSALS[code]}
+    if errors:
+        body["errors"] = errors
+    assert read(response) == body
+    assert outline(read(response)) == outline(body)
+    expected = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
+    if status == 401:
+        expected.setdefault("www-authenticate", 'Bearer realm="account"')
+    found = headers_of(response)
+    assert found == expected
+    assert (status not in EXPLAINED) or EXPLAINED[status] in found
+    assert ("errors" in read(response)) is (status == 422)
+
+
+def sentence(field: str, rule: str) -> str:
+    name = field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ")
+    return f"{name[:1].upper()}{name[1:]} {rule}"
+
+
+def on_the_wire(moment: datetime) -> str:
+    """A time as the account of the tests, which is in UTC, is told it."""
+    return moment.astimezone(UTC).replace(microsecond=0).isoformat()

@@ -1,0 +1,144 @@
+import pytest
+
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import contact_body
+from tests.factories import make_client, make_contact, make_contact_list
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    response = acme.json().post(
+        "/app/contacts.json",
+        json={"contact": {"name": "contact 1", "email": "c1@example.net", "note": "note 1", "client_id": client.id}},
+    )
+    contact = acme.account.contacts.get()
+    assert_answered(
+        response,
+        201,
+        contact_body(contact, acme.bob, name="contact 1", email="c1@example.net", note="note 1", client_id=client.id),
+        location=f"http://acme.example.test/app/contacts/{contact.id}.json",
+    )
+
+
+def test_it_rejects_every_fault_at_once(acme):
+    gone, gone_list = make_client(acme.alice), make_contact_list(acme.alice)
+    gone.trash(by=acme.alice)
+    gone_list.trash(by=acme.alice)
+    contact = {
+        "name": "a",
+        "email": "a" * 256,
+        "client_id": gone.id,
+        "contact_list_ids": [gone_list.id],
+        "responsible_id": acme.carol.id,
+        "tags": {"a": 1},
+    }
+    response = acme.json().post("/app/contacts.json", json={"contact": contact})
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {
+            "email": ["is too long (maximum is 255 characters)"],
+            "client_id": ["can't be found"],
+            "contact_list_ids": [f"{gone_list.id} can't be found"],
+            "responsible_id": ["can't be found"],
+            "tags": ["must be a list of names, or one text with commas"],
+        },
+    )
+    assert not acme.account.contacts.exists()
+
+
+@pytest.mark.parametrize("body", [{}, {"contact": None}, {"client": {"name": "a"}}], ids=str)
+def test_it_rejects_a_body_without_a_contact(acme, body):
+    response = acme.json().post("/app/contacts.json", json=body)
+    assert_refused(response, 422, "validation_failed", {"contact": ["can't be blank"]})
+
+
+def test_it_rejects_a_contact_without_a_name(acme):
+    response = acme.json().post("/app/contacts.json", json={"contact": {"note": "x"}})
+    assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
+
+
+@pytest.mark.parametrize(
+    ("ids", "rule"),
+    [
+        (7, "must be a list of ids"),
+        ("1,2", "must be a list of ids"),
+        ({"1": 2}, "must be a list of ids"),
+        ([None], "must be a list of ids"),
+        ([True], "must be a list of ids"),
+        ([[1]], "must be a list of ids"),
+        (["x"], "must be a list of ids"),
+        ([1.5], "must be a list of ids"),
+        ([10**30], "must be a list of ids"),
+        ([-1], "-1 can't be found"),
+        ([10**15, 10**15 + 1], "1000000000000000, 1000000000000001 can't be found"),
+        ([1] * 1001, "has too many ids (maximum is 1000)"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_it_rejects_lists_that_are_none(acme, ids, rule):
+    response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": ids}})
+    assert_refused(response, 422, "validation_failed", {"contact_list_ids": [rule]})
+    assert not acme.account.contacts.exists()
+
+
+def test_all_of_its_fields(acme):
+    client = make_client(acme.alice)
+    lists = [make_contact_list(acme.alice), make_contact_list(acme.alice)]
+    given = {
+        "name": "Ann Kowalska",
+        "email": "ann@example.net",
+        "note": "a note\nof two lines",
+        "client_id": client.id,
+        "contact_list_ids": [row.id for row in lists],
+        "first_name": "Ann",
+        "last_name": "Kowalska",
+        "phone": "+48 22 123 45 67",
+        "mobile_phone": "+48 600 100 200",
+        "position": "Head of purchasing",
+        "description": "ąęł 😀",
+        "responsible_id": acme.alice.id,
+        "tags": ["vip", "new"],
+    }
+    client = acme.json()
+    response = client.post("/app/contacts.json", json={"contact": given})
+    row = acme.account.contacts.get()
+    body = contact_body(row, acme.bob, **given)
+    assert_answered(response, 201, body, location=f"http://acme.example.test/app/contacts/{row.id}.json")
+    assert_answered(client.get(f"/app/contacts/{row.id}.json"), 200, body)
+
+
+def test_lists_are_each_once_and_in_order(acme):
+    first, second = make_contact_list(acme.alice), make_contact_list(acme.alice)
+    ids = [str(second.id), first.id, second.id]
+    response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": ids}})
+    assert response.status_code == 201
+    assert read(response)["contact_list_ids"] == [first.id, second.id]
+
+
+@pytest.mark.parametrize("value", [None, "", []], ids=str)
+def test_no_lists(acme, value):
+    response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": value}})
+    assert response.status_code == 201
+    assert read(response)["contact_list_ids"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"first_name": "Ann", "last_name": "Kowalska"}, "Ann Kowalska"),
+        ({"name": " ", "email": "ann@example.net"}, "ann@example.net"),
+    ],
+    ids=str,
+)
+def test_a_blank_name_is_built(acme, given, name):
+    response = acme.json().post("/app/contacts.json", json={"contact": given})
+    assert response.status_code == 201
+    assert read(response)["name"] == name
+
+
+def test_a_main_contact(acme):
+    contact = make_contact(acme.alice)
+    response = acme.json().post("/app/clients.json", json={"client": {"name": "a", "contact_id": contact.id}})
+    assert read(response)["contact_id"] == contact.id

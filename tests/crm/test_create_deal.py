@@ -1,0 +1,251 @@
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import client_body, deal_body
+from tests.factories import make_client
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    response = acme.json().post(
+        "/app/deals.json",
+        json={"deal": {"name": "deal 1", "description": "of many", "price": 1000, "client_id": client.id}},
+    )
+    deal = acme.account.deals.get()
+    assert_answered(
+        response,
+        201,
+        deal_body(deal, acme.bob, name="deal 1", description="of many", price=1000, client_id=client.id),
+        location=f"http://acme.example.test/app/deals/{deal.id}.json",
+    )
+
+
+def test_it_rejects_every_fault_at_once(acme):
+    gone = make_client(acme.alice)
+    gone.trash(by=acme.alice)
+    post_status = acme.account.statuses.get(kind="post", code="new")
+    deal = {
+        "description": "a" * 65_537,
+        "price": "much",
+        "client_id": gone.id,
+        "external_ids": {"a b": "1"},
+        "currency": "euro",
+        "status_id": post_status.id,
+        "responsible_id": acme.carol.id,
+        "expected_close_date": "soon",
+        "tags": [None],
+    }
+    assert_refused(
+        acme.json().post("/app/deals.json", json={"deal": deal}),
+        422,
+        "validation_failed",
+        {
+            "name": ["can't be blank"],
+            "description": ["is too long (maximum is 65536 characters)"],
+            "price": ["is not a number"],
+            "client_id": ["can't be found"],
+            "external_ids": ["key a b is not made of 1-64 letters, digits, _, . and -"],
+            "currency": ["is not valid"],
+            "status_id": ["can't be found"],
+            "responsible_id": ["can't be found"],
+            "expected_close_date": ["is not a date (ISO 8601, such as 2009-01-26)"],
+            "tags": ["must be a list of names, or one text with commas"],
+        },
+    )
+    assert not acme.account.deals.exists()
+
+
+@pytest.mark.parametrize("body", [{}, {"deal": None}], ids=str)
+def test_it_rejects_a_body_without_a_deal(acme, body):
+    response = acme.json().post("/app/deals.json", json=body)
+    assert_refused(response, 422, "validation_failed", {"deal": ["can't be blank"]})
+
+
+def test_it_rejects_other_methods(acme):
+    assert_refused(acme.json().get("/app/deals.json"), 405, "method_not_allowed", allow="POST")
+
+
+def test_all_of_its_fields(acme):
+    client = make_client(acme.alice)
+    status = acme.account.statuses.get(kind="deal", code="qualified")
+    given = {
+        "name": "Deal 😀",
+        "description": "of\nmany",
+        "price": Decimal("19.99"),
+        "client_id": client.id,
+        "external_ids": {"order": "2009/1"},
+        "currency": "PLN",
+        "status_id": status.id,
+        "responsible_id": acme.alice.id,
+        "url": "https://shop.example/orders/1",
+        "origin": "shop",
+        "expected_close_date": "2009-02-28",
+        "tags": ["big"],
+    }
+    client = acme.json()
+    response = client.post("/app/deals.json", json={"deal": {**given, "price": 19.99}})
+    row = acme.account.deals.get()
+    assert row.expected_close_date == date(2009, 2, 28)
+    body = deal_body(row, acme.bob, **given)
+    assert_answered(response, 201, body, location=f"http://acme.example.test/app/deals/{row.id}.json")
+    assert_answered(client.get(f"/app/deals/{row.id}.json"), 200, body)
+
+
+def test_the_currency_is_the_accounts(acme):
+    acme.account.currency = "PLN"
+    acme.account.save()
+    for given in ({}, {"currency": None}):
+        response = acme.json().post("/app/deals.json", json={"deal": {"name": "a", **given}})
+        assert read(response)["currency"] == "PLN"
+
+
+# A client given inside the deal
+
+
+def make_deal_with(acme, client, **fields):
+    return acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": client, **fields}})
+
+
+def test_a_new_client(acme):
+    given = {"name": "Ann", "email": "ann@example.net", "note": "n", "external_ids": {"shop_id": "17"}}
+    response = make_deal_with(acme, given)
+    client, deal = acme.account.clients.get(), acme.account.deals.get()
+    assert_answered(
+        response,
+        201,
+        deal_body(deal, acme.bob, name="a", client_id=client.id),
+        location=f"http://acme.example.test/app/deals/{deal.id}.json",
+    )
+    body = client_body(client, acme.bob, **given)
+    assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
+
+
+def test_a_client_that_holds_one_of_the_external_ids(acme):
+    client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop_id": "17"})
+    given = {"name": "Else", "email": "else@example.net", "note": "x", "external_ids": {"shop_id": 17, "other": "5"}}
+    response = make_deal_with(acme, given)
+    assert response.status_code == 201
+    assert read(response)["client_id"] == client.id
+    client.refresh_from_db()
+    # Linked, with the other id added, and its other fields left alone.
+    body = client_body(
+        client,
+        acme.alice,
+        name="Ann",
+        email="ann@example.net",
+        external_ids={"other": "5", "shop_id": "17"},
+        updater_id=acme.bob.id,
+    )
+    assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
+    assert acme.account.clients.count() == 1
+    # The id that was added finds it too.
+    assert read(make_deal_with(acme, {"external_ids": {"other": "5"}}))["client_id"] == client.id
+
+
+def test_other_fields_of_a_client_that_is_found_are_not_judged(acme):
+    client = make_client(acme.alice, "Ann", external_ids={"shop_id": "17"})
+    response = make_deal_with(acme, {"name": "", "email": [], "external_ids": {"shop_id": "17"}})
+    assert response.status_code == 201
+    assert read(response)["client_id"] == client.id
+
+
+def test_a_client_is_built_a_name(acme):
+    assert make_deal_with(acme, {"email": "ann@example.net"}).status_code == 201
+    assert acme.account.clients.get().name == "ann@example.net"
+
+
+@pytest.mark.parametrize("client_id", [None, "", "  "], ids=repr)
+def test_a_null_client_id_beside_a_client(acme, client_id):
+    response = make_deal_with(acme, {"name": "Ann"}, client_id=client_id)
+    assert response.status_code == 201
+    assert read(response)["client_id"] == acme.account.clients.get().id
+
+
+def test_a_null_client(acme):
+    client = make_client(acme.alice)
+    response = make_deal_with(acme, None, client_id=client.id)
+    assert read(response)["client_id"] == client.id
+    assert read(make_deal_with(acme, None))["client_id"] is None
+
+
+def test_it_rejects_a_client_together_with_a_client_id(acme):
+    client = make_client(acme.alice)
+    response = make_deal_with(acme, {"name": "Ann"}, client_id=client.id)
+    assert_refused(response, 422, "validation_failed", {"client": ["can't be given together with client_id"]})
+    assert acme.account.clients.count() == 1
+
+
+def test_it_rejects_external_ids_of_different_clients(acme):
+    first = make_client(acme.alice, external_ids={"a": "1"})
+    second = make_client(acme.alice, external_ids={"b": "2"})
+    response = make_deal_with(acme, {"external_ids": {"b": "2", "a": "1"}})
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {"client": [f"has external ids of different clients ({first.id}, {second.id})"]},
+    )
+    assert not acme.account.deals.exists()
+
+
+@pytest.mark.parametrize(
+    ("client", "errors"),
+    [
+        ({}, {"client.name": ["can't be blank"]}),
+        ("text", {"client": ["must be an object"]}),
+        ([], {"client": ["must be an object"]}),
+        (
+            {"email": "a" * 256, "name": "a", "external_ids": {"": "1", "b": ""}},
+            {
+                "client.email": ["is too long (maximum is 255 characters)"],
+                "client.external_ids": [
+                    "key  is not made of 1-64 letters, digits, _, . and -",
+                    "b must be a text of 1-255 characters",
+                ],
+            },
+        ),
+        ({"name": "a", "external_ids": [1]}, {"client.external_ids": ["must be an object of key to identifier"]}),
+        (
+            {"name": "a\x00"},
+            {"client.name": ["has a character that can't be used (a control character or half of a surrogate pair)"]},
+        ),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_it_rejects_faults_of_the_client(acme, client, errors):
+    assert_refused(make_deal_with(acme, client), 422, "validation_failed", errors)
+    assert not acme.account.deals.exists()
+    assert not acme.account.clients.exists()
+
+
+def test_it_rejects_a_deal_and_makes_no_client(acme):
+    response = acme.json().post("/app/deals.json", json={"deal": {"client": {"name": "Ann"}}})
+    assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
+    assert not acme.account.clients.exists()
+
+
+def test_faults_of_both(acme):
+    response = acme.json().post("/app/deals.json", json={"deal": {"price": "x", "client": {"name": " "}}})
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {"name": ["can't be blank"], "price": ["is not a number"], "client.name": ["can't be blank"]},
+    )
+
+
+def test_a_client_in_the_trash_is_not_found(acme):
+    gone = make_client(acme.alice, external_ids={"a": "1"})
+    gone.trash(by=acme.alice)
+    response = make_deal_with(acme, {"name": "New", "external_ids": {"a": "1"}})
+    assert response.status_code == 201
+    assert read(response)["client_id"] == acme.account.clients.live().get().id != gone.id
+
+
+def test_names_that_a_nested_client_does_not_take_are_ignored(acme):
+    response = make_deal_with(acme, {"name": "Ann", "id": 7, "phone": "1"}, colour="red")
+    assert response.status_code == 201
+    assert response.headers["X-Ignored-Fields"] == "colour,client.id,client.phone"

@@ -1,0 +1,25 @@
+from tests.assertions import assert_answered, assert_refused, read
+from tests.factories import make_client, make_contact, make_contact_list
+
+
+def test_it_works(acme):
+    contact = make_contact(acme.alice)
+    assert_answered(acme.json().delete(f"/app/contacts/{contact.id}.json"), 200, "ok")
+    assert_refused(acme.json().get(f"/app/contacts/{contact.id}.json"), 404, "not_found")
+
+
+def test_it_rejects_one_that_is_not_there(acme):
+    contact = make_contact(acme.alice)
+    acme.json().delete(f"/app/contacts/{contact.id}.json")
+    for id in (contact.id, 10**15):
+        assert_refused(acme.json().delete(f"/app/contacts/{id}.json"), 404, "not_found")
+
+
+def test_its_client_and_lists_stay(acme):
+    client, contact_list = make_client(acme.alice), make_contact_list(acme.alice)
+    contact = make_contact(acme.alice, client_id=client.id, contact_list_ids=[contact_list.id])
+    main = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"contact_id": contact.id}})
+    assert read(main)["contact_id"] == contact.id
+    acme.json().delete(f"/app/contacts/{contact.id}.json")
+    assert acme.json().get(f"/app/contact_lists/{contact_list.id}.json").status_code == 200
+    assert read(acme.json().get(f"/app/clients/{client.id}.json"))["contact_id"] is None

@@ -1,0 +1,28 @@
+from tests.assertions import assert_answered, assert_refused
+from tests.bodies import deal_body
+from tests.factories import make_client, make_deal
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    deal = make_deal(acme.bob, "Deal", client_id=client.id, price=100, external_ids={"order": "1"}, tags=["big"])
+    assert_answered(
+        acme.json().get(f"/app/deals/{deal.id}.json"),
+        200,
+        deal_body(
+            deal,
+            acme.bob,
+            name="Deal",
+            client_id=client.id,
+            price=100,
+            external_ids={"order": "1"},
+            tags=["big"],
+        ),
+    )
+
+
+def test_it_rejects_one_that_is_not_there(acme):
+    gone, client = make_deal(acme.bob), make_client(acme.bob)
+    gone.trash(by=acme.bob)
+    for id in (gone.id, client.id, 10**15):
+        assert_refused(acme.json().get(f"/app/deals/{id}.json"), 404, "not_found")

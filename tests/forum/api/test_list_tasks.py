@@ -1,0 +1,64 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from forum.models import Post
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import post_body
+from tests.factories import make_client, make_post, make_task
+
+FIRST = '<http://acme.example.test/app/tasks.json?page=1>; rel="first"'
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    task = make_task(acme.bob, "Call", client_id=client.id, responsible_id=acme.alice.id, tags=["a"], agent="tests/1.0")
+    assert_answered(
+        acme.json().get("/app/tasks.json"),
+        200,
+        [post_body(task, acme.bob, title="Call", client_id=client.id, responsible_id=acme.alice.id, tags=["a"])],
+        link=FIRST,
+    )
+
+
+def test_it_rejects_other_methods(acme):
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        response = acme.json().request(method, "/app/tasks.json")
+        assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD")
+
+
+def test_none(acme):
+    assert_answered(acme.json().get("/app/tasks.json"), 200, [], link=FIRST)
+
+
+@pytest.mark.parametrize("path", ["/app/tasks.json", "/app.json"])
+def test_open_ones_first_then_newest_first(acme, path):
+    start = datetime(2009, 1, 26, tzinfo=UTC)
+    ages = {"a": (0, True), "b": (1, False), "c": (2, True), "d": (3, False), "e": (3, False)}
+    for title, (hours, closed) in ages.items():
+        task = make_task(acme.alice, title, closed=closed)
+        Post.objects.filter(pk=task.pk).update(created_at=start + timedelta(hours=hours))
+    assert [task["title"] for task in read(acme.json().get(path))] == ["e", "d", "b", "c", "a"]
+
+
+def test_the_trash_and_forum_posts_are_not_in_it(acme):
+    make_post(acme.alice, "Suggestion")
+    make_task(acme.alice, "Gone").trash(by=acme.alice)
+    make_task(acme.alice, "Here")
+    assert [task["title"] for task in read(acme.json().get("/app/tasks.json"))] == ["Here"]
+
+
+def test_it_sees_every_task_of_the_account(acme):
+    for user in (acme.alice, acme.bob, acme.carol):
+        make_task(user, user.login, private=True)
+    assert [task["title"] for task in read(acme.json().get("/app/tasks.json"))] == ["carol", "bob", "alice"]
+
+
+def test_the_token_in_the_query(acme):
+    make_task(acme.alice, "Here")
+    token = acme.bob_token.replace("/", "%2F")
+    response = acme.json("").get(f"/app/tasks.json?api_token={token}")
+    assert response.status_code == 200
+    assert [task["title"] for task in read(response)] == ["Here"]
+    # The token is not repeated.
+    assert response.headers["Link"] == FIRST

@@ -1,0 +1,358 @@
+"""What comes at the same time, on real threads and connections: one wins, the others are told, and nothing is left half."""
+
+from collections import Counter
+
+import pytest
+
+from accounts.models import Account, Tag
+from crm.models import Client, ClientExternalId, Contact, ContactList, Deal, DealExternalId
+from forum.models import Post
+from tests.assertions import assert_refused, read
+from tests.bodies import client_body
+from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.threads import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = range(10)
+few_and_many = pytest.mark.parametrize("number", [2, 16])
+
+
+def requests(acme, number, method, path, body):
+    """The same request `number` times at once; `body` is told which of them it is."""
+    clients = [acme.json() for _ in range(number)]
+    return at_once(
+        *(lambda client=client, n=n: client.request(method, path, json=body(n)) for n, client in enumerate(clients))
+    )
+
+
+def split(responses, status):
+    won = [response for response in responses if response.status_code == status]
+    return won, [response for response in responses if response.status_code != status]
+
+
+@few_and_many
+@pytest.mark.parametrize(
+    ("kind", "model", "holders"), [("client", Client, ClientExternalId), ("deal", Deal, DealExternalId)]
+)
+def test_it_works(acme, number, kind, model, holders):
+    """Creates with the same external id: one is made, and the others are told which."""
+    responses = requests(
+        acme, number, "POST", f"/app/{kind}s.json", lambda n: {kind: {"name": f"{n}", "external_ids": {"key": "17"}}}
+    )
+    (won,), lost = split(responses, 201)
+    holder = read(won)["id"]
+    for response in lost:
+        assert_refused(response, 422, "validation_failed", {"external_ids": [f"key 17 belongs to {kind} {holder}"]})
+    assert [row.id for row in model.objects.all()] == [holder]
+    assert [(row.key, row.value, row.holder_id) for row in holders.objects.all()] == [("key", "17", holder)]
+
+
+@few_and_many
+def test_updates_to_the_same_external_id(acme, number):
+    rows = [make_client(acme.alice) for _ in range(number)]
+    clients = [acme.json() for _ in rows]
+    responses = at_once(
+        *(
+            lambda client=client, row=row: client.put(
+                f"/app/clients/{row.id}.json", json={"client": {"external_ids": {"key": "17"}}}
+            )
+            for client, row in zip(clients, rows, strict=True)
+        )
+    )
+    (won,), lost = split(responses, 200)
+    for response in lost:
+        assert_refused(
+            response,
+            422,
+            "validation_failed",
+            {"external_ids": [f"key 17 belongs to client {read(won)['id']}"]},
+        )
+    assert [row.id for row in Client.objects.exclude(external_ids={})] == [read(won)["id"]]
+
+
+def test_external_ids_taken_crosswise(acme):
+    """Each asks for both, in the other's order: whoever comes second is refused, and neither waits for ever."""
+    for n in ROUNDS:
+        first, second = {"a": f"{n}", "b": f"{n}"}, {"b": f"{n}", "a": f"{n}"}
+        responses = requests(
+            acme,
+            4,
+            "POST",
+            "/app/clients.json",
+            lambda i, f=first, s=second: {"client": {"name": "a", "external_ids": (f, s)[i % 2]}},
+        )
+        assert Counter(response.status_code for response in responses) == {201: 1, 422: 3}
+
+
+def test_two_clients_that_change_their_external_ids_with_each_other(acme):
+    """Each may be refused, where the other has not let go yet; both never hold the same one."""
+    first, second = make_client(acme.alice, external_ids={"a": "1"}), make_client(acme.alice, external_ids={"a": "2"})
+    one, two = acme.json(), acme.json()
+    for _ in ROUNDS:
+        responses = at_once(
+            lambda: one.put(f"/app/clients/{first.id}.json", json={"client": {"external_ids": {"a": "2"}}}),
+            lambda: two.put(f"/app/clients/{second.id}.json", json={"client": {"external_ids": {"a": "1"}}}),
+        )
+        assert {response.status_code for response in responses} <= {200, 422}
+        held = [client.external_ids["a"] for client in Client.objects.all()]
+        assert len(set(held)) == 2
+        assert {(row.value, row.holder_id) for row in ClientExternalId.objects.all()} == {
+            (client.external_ids["a"], client.id) for client in Client.objects.all()
+        }
+
+
+@few_and_many
+def test_a_nested_client_is_made_once(acme, number):
+    responses = requests(
+        acme,
+        number,
+        "POST",
+        "/app/deals.json",
+        lambda n: {
+            "deal": {"name": f"{n}", "client": {"name": "Ann", "external_ids": {"shop_id": "17", f"other{n}": "1"}}}
+        },
+    )
+    assert [response.status_code for response in responses] == [201] * number
+    client = Client.objects.get()
+    assert {read(response)["client_id"] for response in responses} == {client.id}
+    assert client.external_ids == {"shop_id": "17", **{f"other{n}": "1" for n in range(number)}}
+    assert Deal.objects.count() == number
+
+
+def test_a_nested_client_that_goes_to_the_trash_meanwhile(acme):
+    one, two = acme.json(), acme.json()
+    for n in ROUNDS:
+        client = make_client(acme.alice, external_ids={"shop_id": f"{n}"})
+        body = {"deal": {"name": "a", "client": {"name": "New", "external_ids": {"shop_id": f"{n}"}}}}
+        made, trashed = at_once(
+            lambda body=body: one.post("/app/deals.json", json=body),
+            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+        )
+        assert (made.status_code, trashed.status_code) == (201, 200)
+        # Before the client went, and then let go again; or after it, of a new one.
+        deal = Deal.objects.get(id=read(made)["id"])
+        assert deal.client_id is None or Client.objects.get(id=deal.client_id).name == "New"
+        assert (deal.client_id is None) == (deal.trashed_client_id == client.id)
+
+
+@few_and_many
+def test_new_tags_of_the_same_name(acme, number):
+    spellings = ["vip", "VIP", "Vip", "vIP"]
+    responses = requests(
+        acme,
+        number,
+        "POST",
+        "/app/clients.json",
+        lambda n: {"client": {"name": "a", "tags": [spellings[n % 4], "new"][:: 1 if n % 2 else -1]}},
+    )
+    assert [response.status_code for response in responses] == [201] * number
+    assert Tag.objects.count() == 2
+    name = Tag.objects.get(name_key="vip").name
+    assert {frozenset(read(response)["tags"]) for response in responses} == {frozenset([name, "new"])}
+    tags = read(acme.json().get("/app/clients/tags.json"))
+    assert {tag["name"]: tag["count"] for tag in tags} == {name: number, "new": number}
+
+
+def test_tags_of_one_client_changed_by_many(acme):
+    client = make_client(acme.alice, tags=["a"])
+    for n in ROUNDS:
+        responses = requests(
+            acme, 4, "PUT", f"/app/clients/{client.id}.json", lambda i, n=n: {"client": {"tags": [f"{n}-{i}", "all"]}}
+        )
+        assert [response.status_code for response in responses] == [200] * 4
+    client.refresh_from_db()
+    tags = read(acme.json().get("/app/clients/tags.json"))
+    assert {tag["name"]: tag["count"] for tag in tags} == dict.fromkeys(client.tags, 1)
+
+
+@few_and_many
+def test_contact_lists_of_the_same_name(acme, number):
+    responses = requests(acme, number, "POST", "/app/contact_lists.json", lambda n: {"contact_list": {"name": "News"}})
+    won, lost = split(responses, 201)
+    assert len(won) == 1
+    for response in lost:
+        assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
+    assert ContactList.objects.count() == 1
+
+
+@few_and_many
+def test_users_of_the_same_login(acme, number):
+    clients = [acme.xml() for _ in range(number)]
+    body = "<user><login>{}</login><email>new@example.com</email><password>a long pass phrase</password></user>"
+    responses = at_once(
+        *(
+            lambda client=client, n=n: client.send_xml("POST", "/app/users.xml", body.format(("new", "NEW")[n % 2]))
+            for n, client in enumerate(clients)
+        )
+    )
+    won, lost = split(responses, 201)
+    assert len(won) == 1
+    for response in lost:
+        assert response.status_code == 422
+        # One that looks for the login just before the first is made, and for the e-mail just after, finds only that.
+        assert response.text.endswith("  <error>Email is already taken</error>\n</errors>\n")
+    assert acme.account.users.filter(login_key="new").count() == 1
+
+
+@few_and_many
+def test_accounts_of_the_same_prefix(acme, number):
+    acme.account.partner_key = "key"
+    acme.account.save()
+    clients = [acme.json(acme.alice_token) for _ in range(number)]
+    body = {
+        "account": {"prefix": "new-one"},
+        "user": {"login": "ann", "email": "ann@example.com", "password": "a long pass phrase"},
+    }
+    responses = at_once(*(lambda client=client: client.post("/app/account.json", json=body) for client in clients))
+    won, lost = split(responses, 201)
+    assert len(won) == 1
+    for response in lost:
+        assert_refused(response, 422, "validation_failed", {"account.prefix": ["is already taken"]})
+    assert Account.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/app/contacts.json", lambda client_id: {"contact": {"name": "a", "client_id": client_id}}),
+        ("/app/deals.json", lambda client_id: {"deal": {"name": "a", "client_id": client_id}}),
+        ("/app/posts.json", lambda client_id: {"post": {"title": "a", "task_kind": "task", "client_id": client_id}}),
+    ],
+)
+def test_a_client_goes_to_the_trash_while_something_is_made_for_it(acme, path, body):
+    one, two = acme.json(), acme.json()
+    for _ in ROUNDS:
+        client = make_client(acme.alice)
+        made, trashed = at_once(
+            lambda client=client: one.post(path, json=body(client.id)),
+            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+        )
+        assert trashed.status_code == 200
+        assert made.status_code in (201, 422)
+        if made.status_code == 422:
+            assert_refused(made, 422, "validation_failed", {"client_id": ["can't be found"]})
+    trashed = Client.objects.trashed().values("id")
+    for model in (Contact, Deal, Post):
+        assert not model.objects.filter(client_id__in=trashed).exists()
+
+
+def test_a_client_goes_to_the_trash_while_a_contact_is_moved_to_it(acme):
+    one, two = acme.json(), acme.json()
+    contact = make_contact(acme.alice)
+    for _ in ROUNDS:
+        client = make_client(acme.alice, contact_id=contact.id)
+        moved, trashed = at_once(
+            lambda client=client: one.put(
+                f"/app/contacts/{contact.id}.json", json={"contact": {"client_id": client.id}}
+            ),
+            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+        )
+        assert trashed.status_code == 200
+        assert moved.status_code in (200, 422)
+        contact.refresh_from_db()
+        assert contact.client_id is None
+
+
+def test_a_contact_list_goes_to_the_trash_while_a_contact_is_put_in_it(acme):
+    one, two = acme.json(), acme.json()
+    for _ in ROUNDS:
+        contact_list = make_contact_list(acme.alice)
+        body = {"contact": {"name": "a", "contact_list_ids": [contact_list.id]}}
+        made, trashed = at_once(
+            lambda body=body: one.post("/app/contacts.json", json=body),
+            lambda row=contact_list: two.delete(f"/app/contact_lists/{row.id}.json"),
+        )
+        assert trashed.status_code == 200
+        assert made.status_code in (201, 422)
+        if made.status_code == 201:
+            assert read(one.get(f"/app/contacts/{read(made)['id']}.json"))["contact_list_ids"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [("client", make_client), ("contact", make_contact), ("deal", make_deal), ("post", make_task)],
+)
+def test_one_is_deleted_once(acme, kind, make):
+    for _ in ROUNDS:
+        row = make(acme.alice, tags=["vip"])
+        responses = requests(acme, 2, "DELETE", f"/app/{kind}s/{row.id}.json", lambda n: None)
+        assert sorted(response.status_code for response in responses) == [200, 404]
+    assert read(acme.json().get(f"/app/{kind}s/tags.json")) == []
+
+
+def test_an_update_and_a_deletion(acme):
+    one, two = acme.json(), acme.json()
+    for n in ROUNDS:
+        client = make_client(acme.alice)
+        body = {"client": {"external_ids": {"key": f"{n}"}, "tags": ["vip"]}}
+        updated, deleted = at_once(
+            lambda client=client, body=body: one.put(f"/app/clients/{client.id}.json", json=body),
+            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+        )
+        assert deleted.status_code == 200
+        assert updated.status_code in (200, 404)
+    # Nothing in the trash holds anything.
+    assert not ClientExternalId.objects.exists()
+    assert read(one.get("/app/clients/tags.json")) == []
+
+
+def test_updates_of_different_fields_are_both_kept(acme):
+    one, two = acme.json(), acme.json()
+    for n in ROUNDS:
+        client = make_client(acme.alice, "a")
+        responses = at_once(
+            lambda client=client: one.put(
+                f"/app/clients/{client.id}.json", json={"client": {"note": "n", "external_ids": {"a": f"{client.id}"}}}
+            ),
+            lambda client=client: two.put(
+                f"/app/clients/{client.id}.json", json={"client": {"phone": "p", "external_ids": {"b": f"{client.id}"}}}
+            ),
+        )
+        assert [response.status_code for response in responses] == [200, 200]
+        client.refresh_from_db()
+        number = f"{client.id}"
+        assert read(one.get(f"/app/clients/{client.id}.json")) == client_body(
+            client,
+            acme.alice,
+            name="a",
+            note="n",
+            phone="p",
+            external_ids={"a": number, "b": number},
+            updater_id=acme.bob.id,
+        ), n
+
+
+@few_and_many
+@pytest.mark.parametrize("make", [make_post, make_task])
+def test_comments_on_one_post(acme, number, make):
+    post = make(acme.alice)
+    responses = requests(
+        acme,
+        number,
+        "POST",
+        "/app/posts.json",
+        lambda n: {"post": {"task_kind": "comment", "post_id": post.id, "content": f"{n}"}},
+    )
+    assert [response.status_code for response in responses] == [201] * number
+    post.refresh_from_db()
+    assert post.comments_cache == acme.account.comments.count() == number
+
+
+def test_votes(acme):
+    post = make_post(acme.carol)
+    voters = [acme.alice, acme.bob]
+    for _ in ROUNDS:
+        cast = at_once(*(lambda user=user: post.vote(by=user) for user in voters * 4))
+        assert Counter(cast) == {True: 2, False: 6}
+        post.refresh_from_db()
+        assert post.votes_cache == acme.account.votes.count() == 2
+        withdrawn = at_once(*(lambda user=user: post.withdraw_vote(by=user) for user in voters * 4))
+        assert Counter(withdrawn) == {True: 2, False: 6}
+        post.refresh_from_db()
+        assert post.votes_cache == acme.account.votes.count() == 0
+
+
+def test_ids_are_each_given_once(acme):
+    responses = requests(acme, 16, "POST", "/app/clients.json", lambda n: {"client": {"name": f"{n}"}})
+    assert len({read(response)["id"] for response in responses}) == 16

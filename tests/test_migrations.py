@@ -1,0 +1,82 @@
+"""The migrations are complete, run from nothing, and can be undone."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from django.core.management import call_command
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Everything that a migration makes: columns, constraints, indexes, triggers, functions.
+SCHEMA = """
+SELECT 'column', table_schema || '.' || table_name || '.' || column_name,
+  concat_ws(' ', data_type, character_maximum_length, is_nullable, is_identity, is_generated, generation_expression)
+FROM information_schema.columns WHERE table_schema IN ('public', 'account_ids')
+UNION ALL
+SELECT 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid) FROM pg_constraint
+WHERE connamespace = 'public'::regnamespace
+UNION ALL
+SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+UNION ALL
+SELECT 'trigger', tgrelid::regclass || '.' || tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL
+SELECT 'function', pronamespace::regnamespace || '.' || proname, prosrc FROM pg_proc
+WHERE pronamespace::regnamespace::text IN ('public', 'account_ids')
+"""
+
+
+@pytest.fixture
+def scratch():
+    """The address of an empty database on the tests' server."""
+    parts = urlsplit(os.environ["DATABASE_URL"])
+    name = f"scratch_{os.getpid()}"
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        yield urlunsplit(parts._replace(path=f"/{name}"))
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def migrate(url: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "migrate", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": url},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def schema(url: str) -> set[tuple]:
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(SCHEMA).fetchall()
+    return {row for row in rows if "django_migrations" not in row[1]}
+
+
+def test_it_works(scratch):
+    """From nothing, back to nothing, and again."""
+    migrate(scratch)
+    first = schema(scratch)
+    assert {kind for kind, _, _ in first} == {"column", "constraint", "index", "trigger", "function"}
+    for app in ("forum", "crm", "accounts"):
+        migrate(scratch, app, "zero")
+    assert schema(scratch) == set()
+    migrate(scratch)
+    assert schema(scratch) == first
+
+
+def test_it_rejects_models_that_no_migration_makes(db):
+    call_command("makemigrations", check=True, dry_run=True, stdout=io.StringIO())
+
+
+def test_one_that_ran_runs_no_more(scratch):
+    migrate(scratch)
+    assert "No migrations to apply" in migrate(scratch)

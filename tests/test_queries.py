@@ -1,0 +1,142 @@
+"""How many statements each endpoint of generation B asks the database, once the host is known.
+
+Savepoints are not counted: the outermost is the transaction itself outside of tests. One statement more, at most once a
+minute, notes when the token was used.
+"""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+
+TOKEN = 1  # the token with its user and account
+
+
+def statements(client, method, path, body=None) -> list[str]:
+    client.get("/app/clients/tags.json")
+    with CaptureQueriesContext(connection) as queries:
+        response = client.request(method, path, json=body)
+    assert response.status_code in (200, 201), response.text
+    return [
+        query["sql"].strip() for query in queries if not query["sql"].startswith(("SAVEPOINT", "RELEASE SAVEPOINT"))
+    ]
+
+
+@pytest.fixture
+def rows(acme):
+    client = make_client(acme.alice, external_ids={"key": "1"}, tags=["vip"])
+    return {
+        "client": client.id,
+        "contact": make_contact(acme.alice, client_id=client.id, tags=["vip"]).id,
+        "contact_list": make_contact_list(acme.alice).id,
+        "deal": make_deal(acme.alice, client_id=client.id, external_ids={"key": "1"}).id,
+        "post": make_post(acme.alice).id,
+        "task": make_task(acme.alice, tags=["vip"]).id,
+        "acme": acme,
+    }
+
+
+READS = [
+    ("/app/clients/{client}.json", 1),
+    ("/app/contacts/{contact}.json", 1),
+    ("/app/contact_lists/{contact_list}.json", 1),
+    ("/app/deals/{deal}.json", 1),
+    ("/app/posts/{post}.json", 1),
+    ("/app/tasks.json", 1),
+    ("/app.json", 1),
+    ("/app/clients/tags.json", 1),
+    ("/app/contacts/tags.json", 1),
+    ("/app/deals/tags.json", 1),
+    ("/app/posts/tags.json", 1),
+]
+
+
+@pytest.mark.parametrize(("path", "number"), READS)
+def test_it_works(rows, path, number):
+    asked = statements(rows["acme"].json(), "GET", path.format(**rows))
+    assert len(asked) == TOKEN + number, asked
+
+
+def test_it_rejects_with_no_more_than_the_token(acme, django_assert_num_queries):
+    acme.json().get("/app/tasks.json")
+    with django_assert_num_queries(TOKEN):
+        assert acme.json("x").get("/app/tasks.json").status_code == 401
+    with django_assert_num_queries(0):
+        assert acme.json().get("/app/nothing.json").status_code == 404
+
+
+WRITES = [
+    # The row alone.
+    ("POST", "/app/clients.json", {"client": {"name": "a"}}, 1),
+    ("POST", "/app/contacts.json", {"contact": {"name": "a"}}, 1),
+    ("POST", "/app/deals.json", {"deal": {"name": "a"}}, 1),
+    # And whether the name is taken.
+    ("POST", "/app/contact_lists.json", {"contact_list": {"name": "a"}}, 2),
+    # And the account's first status.
+    ("POST", "/app/posts.json", {"post": {"title": "a", "task_kind": "task"}}, 2),
+    # And the default forum, with its first category.
+    ("POST", "/app/posts.json", {"post": {"title": "a"}}, 4),
+    # The row, locked, and its update.
+    ("PUT", "/app/clients/{client}.json", {"client": {"name": "a"}}, 2),
+    ("PUT", "/app/contacts/{contact}.json", {"contact": {"name": "a"}}, 2),
+    ("PUT", "/app/deals/{deal}.json", {"deal": {"name": "a"}}, 2),
+    ("PUT", "/app/contact_lists/{contact_list}.json", {"contact_list": {"name": "a"}}, 3),
+    ("PUT", "/app/posts/{task}.json", {"post": {"title": "a"}}, 2),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "number"), WRITES)
+def test_writing(rows, method, path, body, number):
+    asked = statements(rows["acme"].json(), method, path.format(**rows), body)
+    assert len(asked) == TOKEN + number, asked
+
+
+@pytest.mark.parametrize("number", [1, 5])
+def test_writing_what_has_many_parts_asks_no_more_for_more_of_them(rows, number):
+    acme = rows["acme"]
+    lists = [make_contact_list(acme.alice).id for _ in range(number)]
+    ids = {f"key{n}": f"{n}" for n in range(number)}
+    tags = [f"tag{n}" for n in range(number)]
+    # The holders before and after, what the client holds, the row, and the new pairs.
+    asked = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "external_ids": ids}})
+    assert len(asked) == TOKEN + 5, asked
+    # The tags, the new ones, those again, the counts, and the row.
+    asked = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "tags": tags}})
+    assert len(asked) <= TOKEN + 6, asked
+    # The lists, held; the row; the places that go and the places that come.
+    asked = statements(acme.json(), "POST", "/app/contacts.json", {"contact": {"name": "a", "contact_list_ids": lists}})
+    assert len(asked) == TOKEN + 4, asked
+
+
+def test_a_deal_with_a_nested_client(rows):
+    client = rows["acme"].json()
+    # The client that holds the id, and that again, locked; the client; what it holds; the deal.
+    body = {"deal": {"name": "a", "client": {"name": "a", "external_ids": {"key": "1"}}}}
+    asked = statements(client, "POST", "/app/deals.json", body)
+    assert len(asked) == TOKEN + 5, asked
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        ("/app/clients/{client}.json", 9),
+        ("/app/contacts/{contact}.json", 6),
+        ("/app/contact_lists/{contact_list}.json", 2),
+        ("/app/deals/{deal}.json", 5),
+        ("/app/posts/{task}.json", 4),
+    ],
+)
+def test_deleting(rows, path, most):
+    asked = statements(rows["acme"].json(), "DELETE", path.format(**rows))
+    assert len(asked) <= TOKEN + most, asked
+
+
+@pytest.mark.parametrize("path", ["/app/tasks.json", "/app/clients/tags.json"])
+def test_lists_ask_no_more_for_more_rows(acme, path):
+    for number in range(30):
+        make_task(acme.alice)
+        make_client(acme.alice, tags=[f"tag{number}"])
+    asked = statements(acme.json(), "GET", path)
+    assert len(asked) == TOKEN + 1, asked
+    assert not any("COUNT(" in sql for sql in asked)
