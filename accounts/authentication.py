@@ -12,7 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from accounts import passwords
+from accounts import passwords, throttling
 from accounts.models import Account, APIToken, User
 from accounts.text import is_carriable
 
@@ -40,11 +40,12 @@ class Basic(BaseAuthentication):
             # What browsers and older libraries send.
             name, colon, password = raw.decode("latin-1").partition(":")
 
-        user = None
+        user, account_id = None, request._request.address.account_id
         if colon and 0 < len(name) <= 255 and is_carriable(name):
-            users = User.objects.filter(account_id=request._request.address.account_id)
+            users = User.objects.filter(account_id=account_id)
             user = users.known_as(name).select_related("account").first()
-        if not passwords.is_right(user, password):
+        attempt = throttling.LoginAttempt(request, account_id, name)
+        if not passwords.is_right(user, password, attempt=attempt):
             raise AuthenticationFailed
         admit(request, user, user.account)
         return user, None
@@ -68,17 +69,23 @@ class Token(BaseAuthentication):
             given.append(request.data["api_token"])
         if not given:
             return None
-
-        token = given[0]
-        if not isinstance(token, str) or len(token) > APIToken.MAX_LENGTH or any(other != token for other in given):
-            raise AuthenticationFailed
-        row = APIToken.objects.holding(token)
-        address = request._request.address
-        if row is None or not (address.token_decides or row.account_id == address.account_id):
+        row = self.find(request, given)
+        if row is None:
+            throttling.count_wrong_token(request)
             raise AuthenticationFailed
         row.touch()
         admit(request, row.user, row.account)
         return row.user, row
+
+    def find(self, request: Request, given: list) -> APIToken | None:
+        token = given[0]
+        if not isinstance(token, str) or len(token) > APIToken.MAX_LENGTH or any(other != token for other in given):
+            return None
+        row = APIToken.objects.holding(token)
+        address = request._request.address
+        if row is not None and (address.token_decides or row.account_id == address.account_id):
+            return row
+        return None
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="account"'

@@ -82,6 +82,9 @@ class AccountMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.answer(request)
+        if (standing := getattr(request, "standing", None)) is not None:
+            for name, value in standing.headers.items():
+                response.headers[name] = value
         if not response.streaming:
             response.headers.setdefault("Content-Length", str(len(response.content)))
         return response

@@ -2,18 +2,23 @@ import hashlib
 import secrets
 import string
 from datetime import timedelta
-from typing import Self
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
-from django.db import connection, models, transaction
+from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
+from psycopg.errors import ForeignKeyViolation
+from rest_framework.exceptions import ValidationError
 
+from accounts.changes import Change as Change
 from accounts.hosts import normalize
+from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
 from accounts.tenancy import FoldedField, TenantModel, fold
 
 RESERVED_PREFIXES = frozenset(
@@ -66,6 +71,8 @@ RESERVED_PREFIXES = frozenset(
         "www",
     ]
 )
+
+BIGGEST_POSITION = 2**31 - 1
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 
@@ -335,6 +342,11 @@ class APIToken(TenantModel):
             APIToken.objects.filter(pk=self.pk).update(last_used_at=now)
 
 
+class StatusQuerySet(models.QuerySet):
+    def locked(self) -> Self:
+        return self.select_for_update(no_key=True, of=("self",))
+
+
 class Status(TenantModel):
     class Kind(models.TextChoices):
         POST = "post"
@@ -366,6 +378,8 @@ class Status(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
+    objects = StatusQuerySet.as_manager()
+
     class Meta:
         default_related_name = "statuses"
         verbose_name_plural = "statuses"
@@ -383,6 +397,34 @@ class Status(TenantModel):
             cls(account=account, kind=kind, code=code, name=name, color=color, closed=closed, position=position)
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
+
+    def write(self, values: dict[str, Any]) -> None:
+        """Insert it, behind the others of its kind unless a position is said, or update what `values` names."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        if self._state.adding:
+            if "position" not in values:
+                last = self.account.statuses.filter(kind=self.kind).aggregate(last=models.Max("position"))["last"] or 0
+                self.position = min(last + 1, BIGGEST_POSITION)
+            self.save(force_insert=True)
+        else:
+            self.save(update_fields={*values, "updated_at"})
+
+    def erase(self) -> None:
+        """Erase it; the caller holds all statuses of the account (`locked`).
+
+        Raises ValidationError for one that something has, and for the last one for posts, as every post has one.
+        """
+        others = self.account.statuses.filter(kind=self.kind).exclude(id=self.id)
+        if self.kind == self.Kind.POST and not others.exists():
+            raise ValidationError({"status": ["is the last one for posts, and every post has one"]})
+        try:
+            with transaction.atomic():
+                self.delete()
+        except IntegrityError as error:
+            if not isinstance(error.__cause__, ForeignKeyViolation):
+                raise
+            raise ValidationError({"status": [f"is in use by a {self.kind}, perhaps one in the trash"]}) from None
 
 
 class TagQuerySet(models.QuerySet):
@@ -425,41 +467,55 @@ class Tag(TenantModel):
         return self.name
 
 
-class TagCount(models.Model):
-    """How many resources of a kind have a tag, as a sum over shards.
+class ShardedCount(models.Model):
+    """How many there are of something, as a sum over shards.
 
-    A shop gives every one of its customers the same tag. With one row to count in, all of its writes would wait for each
-    other until commit; a connection counts in the shard that its number falls into.
+    With one row to count in, all writes that count the same would wait for each other until commit; a connection counts in
+    the shard that its number falls into.
     """
 
     SHARDS = 16
 
-    pk = models.CompositePrimaryKey("account_id", "kind", "tag_id", "shard")
     account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
+    shard = models.SmallIntegerField()
+    uses = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def add(cls, account_id: int, column: str, changes: dict[int, int], **of: str) -> None:
+        """Add to the counts (id in `column` to difference), always in the order of the ids, so that no two deadlock."""
+        rows = [(id, by) for id, by in sorted(changes.items()) if by]
+        if not rows:
+            return
+        key = ", ".join(["account_id", *of, column, "shard"])
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                INSERT INTO {cls._meta.db_table} AS counts ({key}, uses)
+                SELECT %s, {"%s, " * len(of)} id, pg_backend_pid() %% {cls.SHARDS}, uses
+                FROM unnest(%s::bigint[], %s::bigint[]) AS given (id, uses) ORDER BY id
+                ON CONFLICT ({key}) DO UPDATE SET uses = counts.uses + excluded.uses
+                """,  # noqa: S608
+                [account_id, *of.values(), [id for id, _ in rows], [by for _, by in rows]],
+            )
+
+
+class TagCount(ShardedCount):
+    """How many resources of a kind have a tag. A shop gives every one of its customers the same."""
+
+    pk = models.CompositePrimaryKey("account_id", "kind", "tag_id", "shard")
     kind = models.CharField(max_length=255)
     tag_id = models.BigIntegerField()
     tag = models.ForeignObject(
         Tag, models.CASCADE, from_fields=["account_id", "tag_id"], to_fields=["account_id", "id"], related_name="counts"
     )
-    shard = models.SmallIntegerField()
-    uses = models.BigIntegerField()
 
     @classmethod
     def change(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
-        """Add to the counts of the tags (id to difference), always in the order of the ids, so that no two deadlock."""
-        rows = [(tag_id, by) for tag_id, by in sorted(changes.items()) if by]
-        if not rows:
-            return
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"""
-                INSERT INTO {cls._meta.db_table} AS counts (account_id, kind, tag_id, shard, uses)
-                SELECT %s, %s, tag_id, pg_backend_pid() %% {cls.SHARDS}, uses
-                FROM unnest(%s::bigint[], %s::bigint[]) AS given (tag_id, uses) ORDER BY tag_id
-                ON CONFLICT (account_id, kind, tag_id, shard) DO UPDATE SET uses = counts.uses + excluded.uses
-                """,  # noqa: S608
-                [account_id, kind, [tag_id for tag_id, _ in rows], [by for _, by in rows]],
-            )
+        """Add to the counts of the tags (id to difference)."""
+        cls.add(account_id, "tag_id", changes, kind=kind)
 
 
 class Tagged(models.Model):
@@ -488,3 +544,21 @@ class Tagged(models.Model):
         """Count its tags once less (-1) as it goes to the trash, or once more as it comes back."""
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
         TagCount.change(self.account_id, self._meta.model_name, dict.fromkeys(ids, by))
+
+
+class RateCountQuerySet(models.QuerySet):
+    def ended(self) -> Self:
+        """Those whose window is over, by the database's clock, which opened it."""
+        return self.filter(ends_at__lte=Now())
+
+
+class RateCount(models.Model):
+    """How much of a limit is used (`accounts.throttling`). The table is unlogged: after a crash the counts begin anew."""
+
+    # Names no login and no address: those are hidden behind an HMAC.
+    key = models.CharField(max_length=128, primary_key=True)
+    used = models.IntegerField()
+    # Without an index, so that counting rewrites none (HOT); housekeeping may well scan.
+    ends_at = models.DateTimeField()
+
+    objects = RateCountQuerySet.as_manager()

@@ -4,11 +4,12 @@ import hashlib
 import hmac
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from time import monotonic
 
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password
+
+from accounts.throttling import LoginAttempt
 
 # The parameters below use 19 MiB for about 15 ms; this many at once in a process keep a burst of wrong passwords from
 # taking all of its memory and every core.
@@ -64,10 +65,11 @@ class VerifiedCredentials:
 verified = VerifiedCredentials()
 
 
-def is_right(user, password: str, *, before_hashing: Callable[[], None] = lambda: None) -> bool:
+def is_right(user, password: str, *, attempt: LoginAttempt | None = None) -> bool:
     """Whether `password` is the password of `user`, who may be None: an unknown user takes as long as a wrong password.
 
-    `before_hashing` may raise, and is not called for a password that was found right lately.
+    `attempt` is counted before the hashing, and given back if the password was right; counting it may raise Throttled. A
+    password that was found right lately is no attempt.
     """
     if user is not None and not user.is_active:
         user = None
@@ -75,12 +77,16 @@ def is_right(user, password: str, *, before_hashing: Callable[[], None] = lambda
         return True
 
     with _slots:
-        before_hashing()
+        if attempt is not None:
+            attempt.count()
         if user is None:
             check_password(password, NOBODYS)
             return False
         right = check_password(password, user.password, setter=user.upgrade_password)
-    if right:
-        # Computed again: an upgrade has just replaced the stored hash.
-        verified.add(verified.key(user, password))
+        if right:
+            # Computed again: an upgrade has just replaced the stored hash.
+            verified.add(verified.key(user, password))
+            if attempt is not None:
+                # Before the next one begins, so that a burst of right passwords does not look like an attack.
+                attempt.give_back()
     return right

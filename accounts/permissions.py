@@ -1,6 +1,6 @@
 """Who may do what, beyond what the row decides (decisions, section 2)."""
 
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 
 
 class Authenticated(BasePermission):
@@ -22,3 +22,12 @@ class Admin(BasePermission):
 
     def has_permission(self, request, view) -> bool:
         return request.user is not None and request.user.is_admin
+
+
+class AdminToWrite(BasePermission):
+    """The team reads, admins and owners write."""
+
+    def has_permission(self, request, view) -> bool:
+        needed = Team() if request.method in SAFE_METHODS else Admin()
+        self.message = needed.message
+        return needed.has_permission(request, view)

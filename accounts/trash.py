@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models, transaction
+from django.db.models import F, Value
 from django.utils import timezone
 
 KEPT_FOR = timedelta(days=30)
@@ -31,6 +32,9 @@ class TrashableQuerySet(models.QuerySet):
 class Trashable(models.Model):
     """A resource that is moved to the trash and back. What else changes hands then is said in `let_go` and `take_back`."""
 
+    # The column that a person would know it by.
+    CALLED = "name"
+
     trashed_at = models.DateTimeField(null=True, editable=False)
     trashed_by_id = models.BigIntegerField(null=True, editable=False)
 
@@ -56,3 +60,20 @@ class Trashable(models.Model):
         self.trashed_at = self.trashed_by_id = None
         self.save(update_fields=["trashed_at", "trashed_by_id"])
         self.take_back()
+
+
+def contents(account, kinds: dict[str, type[Trashable]], *, most: int, **only) -> models.QuerySet:
+    """What the account has in the trash of these kinds (key to model), newest first, `most` of them or more.
+
+    Each kind is read from its index and cut off there; without that, the database would sort all of them to merge them.
+    """
+    newest_first = ("-trashed_at", "-id")
+    sides = [
+        getattr(account, model._meta.default_related_name)
+        .filter(trashed_at__isnull=False, **only)
+        .values("id", "trashed_at", "trashed_by_id", resource=Value(key), called=F(model.CALLED))
+        .order_by(*newest_first)[:most]
+        for key, model in kinds.items()
+    ]
+    first, *others = sides
+    return first.union(*others, all=True).order_by(*newest_first, "resource") if others else first

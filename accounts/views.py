@@ -1,6 +1,7 @@
 """What the viewsets of both generations share."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from django.db import IntegrityError, OperationalError, transaction
@@ -8,6 +9,7 @@ from django.urls import register_converter
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
 from rest_framework import viewsets
 
+from accounts import idempotency, throttling
 from accounts.errors import Outrun
 
 Result = TypeVar("Result")
@@ -56,6 +58,20 @@ class AccountViewSet(viewsets.ViewSet):
     # A path answers in one format, and the methods it takes are named where one is refused.
     default_response_headers: dict[str, str] = {}
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    # The fields of an answer that are shown once, and so are not stored to be sent again.
+    shown_once: tuple[str, ...] = ()
+
+    def initial(self, request, *args, **kwargs) -> None:
+        super().initial(request, *args, **kwargs)
+        # Lists are asked for by POST too, in generation A.
+        if request.method == "POST" and self.action not in (None, "list") and (key := idempotency.key_of(request)):
+            act = partial(self.post, request, *args, **kwargs)
+            self.post = lambda *_, **__: in_transaction(lambda: idempotency.once(self, key, act))
+
+    def perform_authentication(self, request) -> None:
+        super().perform_authentication(request)
+        # Before the permissions: a refusal is an answer too.
+        throttling.count_request(request)
 
     @property
     def account(self):

@@ -49,6 +49,18 @@ LOG_LEVEL = _read(
 STATEMENT_TIMEOUT = _read(
     "STATEMENT_TIMEOUT", "15", "After how many seconds the database gives up a statement.", number(minimum=1)
 )
+RATE_LIMIT = _read(
+    "RATE_LIMIT", "600", "How many requests a minute each token or user may make; 0 for no limit.", number(minimum=0)
+)
+FAILED_LOGIN_LIMIT = _read(
+    "FAILED_LOGIN_LIMIT",
+    "60",
+    "How many failed logins an hour each login and each address may have; 0 for no limit.",
+    number(minimum=0),
+)
+ACCOUNT_LIMIT = _read(
+    "ACCOUNT_LIMIT", "10", "How many accounts a minute each partner may make; 0 for no limit.", number(minimum=0)
+)
 
 DEBUG = False
 
@@ -86,7 +98,9 @@ DATABASES = {
             **(_database_settings or {}).get("OPTIONS", {}),
             "connect_timeout": 5,
             "application_name": "rostrum",
-            "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s",
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s"
+            # How alike words must be to be taken for each other (`accounts.search`): those of six with one other letter.
+            " -c pg_trgm.word_similarity_threshold=0.38",
             # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
             "server_side_binding": True,
         },

@@ -4,7 +4,10 @@ They are read from the resource's own row. A table beside it, one for each kind 
 account: its primary key is what makes an identifier unique, and what finds its holder.
 """
 
+from typing import Self
+
 from django.db import models
+from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Outrun
 
@@ -40,6 +43,20 @@ class ExternallyIdentified(models.Model):
         rows = cls.HOLDERS.objects.filter(account_id=account_id, key__in=pairs.keys(), value__in=pairs.values())
         held = {(row.key, row.value): row.holder_id for row in rows}
         return {pair: held[pair] for pair in pairs.items() if pair in held}
+
+    @classmethod
+    def holding(cls, rows: models.QuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
+        """The one of `rows`, locked, that holds any of the pairs. Raises ValidationError where different ones do."""
+        holders = sorted(set(cls.holders(account_id, pairs).values()))
+        if len(holders) > 1:
+            different = f"belong to different {cls._meta.verbose_name_plural} ({', '.join(map(str, holders))})"
+            raise ValidationError({"external_ids": [different]})
+        if not holders:
+            return None
+        row = rows.locked().filter(id=holders[0]).first()
+        if row is None or not pairs.items() & row.external_ids.items():
+            raise Outrun(f"{cls._meta.verbose_name.capitalize()} {holders[0]} let go of it meanwhile")
+        return row
 
     @classmethod
     def taken(cls, pair: tuple[str, str], holder_id: int) -> str:

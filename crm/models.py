@@ -2,12 +2,17 @@ from typing import Any, Self
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models, transaction
-from django.db.models import OuterRef, Q
+from django.db.models import Count, F, Max, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
+from rest_framework.exceptions import ValidationError
 
-from accounts.models import Tagged, User
-from accounts.tenancy import FoldedField, TenantModel
+from accounts import locks
+from accounts.models import Account, ShardedCount, Tagged, User
+from accounts.tenancy import FoldedField, TenantModel, fold
+from accounts.text import is_carriable
 from accounts.trash import Trashable, TrashableQuerySet
+from crm.additional_fields import additional_fields, merged
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 
@@ -28,6 +33,14 @@ def optional_text(max_length: int = 255) -> models.CharField:
 
 def optional_long_text() -> models.CharField:
     return optional_text(65_536)
+
+
+def orders_of_list(name: str) -> list[models.Index]:
+    """One for each order of the list, read in either direction; by name, and to find by anything: `accounts.search`."""
+    return [
+        models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
+        for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))
+    ]
 
 
 class Resource(TenantModel, Trashable):
@@ -73,6 +86,39 @@ class Resource(TenantModel, Trashable):
             self.hold(self.external_ids)
 
 
+class ClientQuerySet(TrashableQuerySet):
+    def with_counts(self, account: Account) -> Self:
+        """With what belongs to each client, counted, and with when anything last happened to it or to that.
+
+        Nothing is kept for it, so that no write to a client's things waits for another: it costs what one client has.
+        """
+
+        def of_client(things: models.Manager, figure: models.Aggregate) -> Subquery:
+            rows = things.live().filter(client_id=OuterRef("id")).order_by().values("client_id")
+            return Subquery(rows.annotate(figure=figure).values("figure"))
+
+        everything = {"contacts": account.contacts, "posts": account.posts, "deals": account.deals}
+        return self.annotate(
+            **{f"{name}_count": Coalesce(of_client(things, Count("*")), 0) for name, things in everything.items()},
+            last_activity=Greatest(
+                F("updated_at"), *(of_client(things, Max("updated_at")) for things in everything.values())
+            ),
+        )
+
+    def meant_by(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
+        """The client, locked, that has any of the external ids or else the e-mail, in any case; the oldest of several.
+
+        Of two that look for the same e-mail at the same time, the second waits until the first has made its client.
+        Raises ValidationError where the external ids belong to different clients.
+        """
+        key = fold(email) if isinstance(email, str) and is_carriable(email) else ""
+        if key.strip():
+            locks.hold("client by e-mail", account_id, key)
+        if (holder := Client.holding(self, account_id, external_ids)) or not key.strip():
+            return holder
+        return self.locked().filter(email_key=key).order_by("id").first()
+
+
 class Client(ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
@@ -112,8 +158,12 @@ class Client(ExternallyIdentified, Tagged, Resource):
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     url = optional_text()
     origin = optional_text()
+    additional_fields = additional_fields()
 
-    objects = TrashableQuerySet.as_manager()
+    # A new one has nothing yet; others are read `with_counts`.
+    contacts_count = posts_count = deals_count = 0
+
+    objects = ClientQuerySet.as_manager()
 
     class Meta:
         default_related_name = "clients"
@@ -135,6 +185,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
             models.Index(
                 fields=["account", "trashed_at", "id"], name="client_trash", condition=Q(trashed_at__isnull=False)
             ),
+            *orders_of_list("client"),
         ]
 
     def __str__(self) -> str:
@@ -152,6 +203,14 @@ class Client(ExternallyIdentified, Tagged, Resource):
         for things in (self.account.contacts, self.account.deals, self.account.posts):
             # Whoever was given another client meanwhile no longer names this one.
             things.filter(trashed_client_id=self.id).update(client_id=self.id, trashed_client_id=None)
+
+    @transaction.atomic
+    def write(self, values: dict[str, Any], *, by: User) -> None:
+        """As of any resource; `additional_fields` are merged into what it has, and a null removes its key."""
+        if changes := values.pop("additional_fields", None):
+            values["additional_fields"] = merged(self.additional_fields, changes)
+        super().write(values, by=by)
+        self.last_activity = self.updated_at
 
 
 class OfClient(models.Model):
@@ -207,6 +266,7 @@ class Contact(OfClient, Tagged, Resource):
             models.Index(
                 fields=["account", "trashed_at", "id"], name="contact_trash", condition=Q(trashed_at__isnull=False)
             ),
+            *orders_of_list("contact"),
         ]
 
     def __str__(self) -> str:
@@ -214,10 +274,12 @@ class Contact(OfClient, Tagged, Resource):
 
     def let_go(self) -> None:
         self.count_tags(-1)
+        self._count_places(-1)
         self.account.clients.filter(contact_id=self.id).update(contact_id=None, trashed_contact_id=self.id)
 
     def take_back(self) -> None:
         self.count_tags(+1)
+        self._count_places(+1)
         self.account.clients.filter(trashed_contact_id=self.id).update(contact_id=self.id, trashed_contact_id=None)
 
     @transaction.atomic
@@ -232,22 +294,42 @@ class Contact(OfClient, Tagged, Resource):
 
     def assign(self, list_ids: list[int]) -> None:
         """Be in exactly these contact lists of the account; its places in lists that are in the trash stay."""
-        places = ContactListMembership.objects.filter(account_id=self.account_id, contact_id=self.id)
-        live = ContactList.objects.live().filter(account_id=self.account_id).values("id")
-        places.filter(contact_list_id__in=live).exclude(contact_list_id__in=list_ids).delete()
-        ContactListMembership.objects.bulk_create(
-            [
+        before, after = set(self._places().values_list("contact_list_id", flat=True)), set(list_ids)
+        gone = before - after
+        if gone:
+            live = self.account.contact_lists.live().filter(id__in=gone)
+            gone = set(live.values_list("id", flat=True))
+            self._places().filter(contact_list_id__in=gone).delete()
+        if new := after - before:
+            ContactListMembership.objects.bulk_create(
                 ContactListMembership(account_id=self.account_id, contact_id=self.id, contact_list_id=list_id)
-                for list_id in sorted(set(list_ids))
-            ],
-            ignore_conflicts=True,
-        )
+                for list_id in sorted(new)
+            )
+        ContactListCount.change(self.account_id, dict.fromkeys(gone, -1) | dict.fromkeys(new, +1))
+
+    def _places(self) -> models.QuerySet:
+        return ContactListMembership.objects.filter(account_id=self.account_id, contact_id=self.id)
+
+    def _count_places(self, by: int) -> None:
+        """A list counts the contacts that are not in the trash."""
+        ids = self._places().values_list("contact_list_id", flat=True)
+        ContactListCount.change(self.account_id, dict.fromkeys(ids, by))
+
+
+class ContactListQuerySet(TrashableQuerySet):
+    def with_counts(self) -> Self:
+        counts = ContactListCount.objects.filter(account_id=OuterRef("account_id"), contact_list_id=OuterRef("id"))
+        total = counts.order_by().values("contact_list_id").annotate(total=Sum("uses")).values("total")
+        return self.annotate(contacts_count=Coalesce(Subquery(total, output_field=models.BigIntegerField()), 0))
 
 
 class ContactList(Resource):
     name = models.CharField(max_length=255)
 
-    objects = TrashableQuerySet.as_manager()
+    # A new one is empty; others are read `with_counts`.
+    contacts_count = 0
+
+    objects = ContactListQuerySet.as_manager()
 
     class Meta:
         default_related_name = "contact_lists"
@@ -266,6 +348,13 @@ class ContactList(Resource):
     def __str__(self) -> str:
         return self.name
 
+    def restore(self) -> None:
+        """As of any resource. Raises ValidationError if its name was given to another list meanwhile."""
+        other = self.account.contact_lists.live().filter(name=self.name).first()
+        if other is not None:
+            raise ValidationError({"name": [f"was given to contact list {other.id} meanwhile; rename that one first"]})
+        super().restore()
+
 
 class ContactListMembership(models.Model):
     pk = models.CompositePrimaryKey("account_id", "contact_id", "contact_list_id")
@@ -275,6 +364,18 @@ class ContactListMembership(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["account", "contact_list_id", "contact_id"], name="contacts_of_list")]
+
+
+class ContactListCount(ShardedCount):
+    """How many contacts a list has; one that is in the trash is not counted. An import puts all of its contacts in one."""
+
+    pk = models.CompositePrimaryKey("account_id", "contact_list_id", "shard")
+    contact_list_id = models.BigIntegerField()
+
+    @classmethod
+    def change(cls, account_id: int, changes: dict[int, int]) -> None:
+        """Add to the counts of the lists (id to difference)."""
+        cls.add(account_id, "contact_list_id", changes)
 
 
 class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
@@ -308,6 +409,7 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
             models.Index(
                 fields=["account", "trashed_at", "id"], name="deal_trash", condition=Q(trashed_at__isnull=False)
             ),
+            *orders_of_list("deal"),
         ]
 
     def __str__(self) -> str:

@@ -163,6 +163,8 @@ class Post(TenantModel, Tagged, Trashable):
         ERROR = "error"
         IDEA = "idea"
 
+    CALLED = "title"
+
     forum_id = models.BigIntegerField(null=True)
     category_id = models.BigIntegerField(null=True)
     task_kind = models.CharField(max_length=255, choices=TaskKind.choices, default=TaskKind.FEEDBACK)
@@ -238,6 +240,21 @@ class Post(TenantModel, Tagged, Trashable):
                 fields=["account", "closed", "-created_at", "-id"],
                 name="post_tasks",
                 condition=Q(category_id=None, trashed_at=None),
+            ),
+            # One for each order of the account's lists, of forum posts and of tasks; a row is in three of the six. By name, and
+            # to find by anything: `accounts.search`.
+            *(
+                models.Index(
+                    fields=["account", *fields],
+                    name=f"{kind}_by_{order}",
+                    condition=Q(trashed_at=None, category_id__isnull=is_task),
+                )
+                for kind, is_task in (("any_post", False), ("task", True))
+                for order, fields in (
+                    ("id", ["id"]),
+                    ("creation", ["created_at", "id"]),
+                    ("change", ["updated_at", "id"]),
+                )
             ),
             # What a client, a user in charge, a trashed client and the trash itself hold.
             models.Index(
@@ -337,6 +354,12 @@ class Post(TenantModel, Tagged, Trashable):
         self.count_tags(+1)
 
 
+class CommentQuerySet(models.QuerySet):
+    def with_names(self) -> Self:
+        """With its author's name."""
+        return self.annotate(nick=F("user__name"))
+
+
 class Comment(TenantModel):
     post_id = models.BigIntegerField()
     user_id = models.BigIntegerField()
@@ -348,6 +371,8 @@ class Comment(TenantModel):
     kind = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = CommentQuerySet.as_manager()
 
     class Meta:
         default_related_name = "comments"

@@ -37,8 +37,13 @@ CLIENT = [
     "contact_id",
     "url",
     "origin",
+    "additional_fields",
     "creator_id",
     "updater_id",
+    "contacts_count",
+    "posts_count",
+    "deals_count",
+    "last_activity",
 ]
 
 CONTACT = [
@@ -59,7 +64,7 @@ CONTACT = [
     "updater_id",
 ]
 
-CONTACT_LIST = ["name"]
+CONTACT_LIST = ["name", "contacts_count"]
 
 DEAL = [
     "name",
@@ -106,6 +111,8 @@ POST = [
     "duplicate_from_id",
 ]
 
+STATUS = ["code", "name", "kind", "color", "position", "closed"]
+
 COMMENT = ["comment", "kind", "post_id", "user_id", "nick", "agent"]
 
 
@@ -125,8 +132,13 @@ def client_body(row, by: User, **fields) -> dict:
     usual = {
         "external_ids": {},
         "tags": [],
+        "additional_fields": {},
         "creator_id": by.id,
         "updater_id": by.id,
+        "contacts_count": 0,
+        "posts_count": 0,
+        "deals_count": 0,
+        "last_activity": on_the_wire(row.updated_at),
     }
     return _body(CLIENT, row, {**usual, **fields})
 
@@ -137,7 +149,7 @@ def contact_body(row, by: User, **fields) -> dict:
 
 
 def contact_list_body(row, **fields) -> dict:
-    return _body(CONTACT_LIST, row, fields)
+    return _body(CONTACT_LIST, row, {"contacts_count": 0, **fields})
 
 
 def deal_body(row, by: User, **fields) -> dict:
@@ -170,3 +182,7 @@ def post_body(row, by: User, **fields) -> dict:
 
 def comment_body(row, by: User, **fields) -> dict:
     return _body(COMMENT, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **fields})
+
+
+def status_body(row, **fields) -> dict:
+    return _body(STATUS, row, {"kind": "post", "position": 8, "closed": False, **fields})

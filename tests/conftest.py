@@ -15,6 +15,10 @@ os.environ |= {
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
     "HTTPS": "off",
+    # No limits, but where a test sets some.
+    "RATE_LIMIT": "0",
+    "FAILED_LOGIN_LIMIT": "0",
+    "ACCOUNT_LIMIT": "0",
 }
 
 

@@ -5,8 +5,9 @@
 
     <?xml …
 
-What changes from run to run (times, the id of an account, a new token) is shown as a fixed sample. With UPDATE_DOCS=1 in
-the environment the answers are written into the document instead of being compared.
+What changes from run to run (times, the id of an account, a new token, a cursor) is shown as a fixed sample; $CURSOR is the
+last cursor that was given. With UPDATE_DOCS=1 in the environment the answers are written into the document instead of being
+compared.
 """
 
 import json
@@ -23,13 +24,14 @@ from tests.client import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
-SHOWN_HEADERS = ("Location", "Link", "Allow", "WWW-Authenticate", "X-Ignored-Fields")
+SHOWN_HEADERS = ("Location", "Link", "Allow", "WWW-Authenticate", "X-Ignored-Fields", "Idempotent-Replayed")
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
 
 SAMPLES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"), "2026-11-21T12:00:00+00:00"),
     (re.compile(r'"id": \d{10,15}\b'), '"id": 271828182845904'),
     (re.compile(r"[A-Za-z0-9]{32}/"), "x7Kq…/"),
+    (re.compile(r'"cursor": "[A-Za-z0-9_=-]{32}"'), '"cursor": "AAAAAAAAAA0ABkb…"'),
 )
 
 
@@ -42,6 +44,8 @@ class Example:
     headers: dict[str, str] = field(default_factory=dict)
     body: str | None = None
     auth: tuple[str, str] | None = None
+    # What the answer gives for an example that follows.
+    cursor: str | None = None
 
     def read(self, variables: dict[str, str]) -> None:
         """Take the command apart. Raises AssertionError for what these examples do not use."""
@@ -85,7 +89,9 @@ class Example:
         if self.method == "HEAD":
             body = ""
         elif response.headers["Content-Type"] == "application/json":
-            body = pretty(json.loads(body)) + "\n"
+            data = json.loads(body)
+            self.cursor = data.get("cursor") if isinstance(data, dict) else None
+            body = pretty(data) + "\n"
         text = "\n".join(lines) + "\n" + (f"\n{body}" if body else "")
         for pattern, sample in SAMPLES:
             text = pattern.sub(sample, text)
@@ -130,6 +136,8 @@ def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
             command = example.command
             example.read(variables)
             answer = example.run()
+            if example.cursor:
+                variables["CURSOR"] = example.cursor
             if not UPDATING:
                 assert answer == example.shown, f"{path.name}: $ {command}"
             ran.append(example)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from accounts import passwords
+from accounts import passwords, throttling
 from accounts.middleware import address_book
 from accounts.models import Account, User
 from forum.models import Category, Forum
@@ -24,6 +24,7 @@ def nothing_remembered():
     """What a process remembers of one test's accounts means nothing in the next."""
     address_book.clear()
     passwords.verified.clear()
+    throttling.limiter.clear()
 
 
 @dataclass

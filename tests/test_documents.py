@@ -12,8 +12,8 @@ from tests.examples import ROOT, Example, run_document
 
 
 @pytest.fixture
-def demo(db, settings) -> dict[str, str]:
-    """What `make run` prints, as the variables of the examples."""
+def demo(transactional_db, settings) -> dict[str, str]:
+    """What `make run` prints, as the variables of the examples. They are committed, as the feed of changes sees them."""
     settings.BASE_DOMAIN = "localhost"
     settings.LOCAL_ACCOUNT = "demo"
     call_command("demo", stdout=StringIO())

@@ -1,4 +1,4 @@
-"""`POST /app/account.json`: a partner makes an account with its first user (decisions, section 2)."""
+"""The account itself; and a partner makes one with its first user (decisions, section 2)."""
 
 from typing import Any
 
@@ -6,11 +6,12 @@ from django.conf import settings
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 
+from accounts import throttling
 from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.fields import Integer, Text
 from accounts.models import PREFIX_PATTERN, RESERVED_PREFIXES, Account, Host
-from accounts.permissions import Admin
+from accounts.permissions import AdminToWrite
 from accounts.views import in_transaction
 
 
@@ -54,8 +55,12 @@ class AccountSerializer(ResourceSerializer):
 
 
 class AccountViewSet(JSONViewSet):
-    permission_classes = [Admin]
+    permission_classes = [AdminToWrite]
     body_keys = ("account", "user")
+    shown_once = ("api_token",)
+
+    def retrieve(self, request) -> Response:
+        return self.answer(self.represent(self.account))
 
     def create(self, request) -> Response:
         partner = self.account
@@ -77,12 +82,15 @@ class AccountViewSet(JSONViewSet):
             )
             return *made, ignored
 
-        account, owner, token, ignored = in_transaction(act)
-        url = self.url_of(account)
+        with throttling.new_account(request, partner.id):
+            account, owner, token, ignored = in_transaction(act)
+        data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
+        return self.answer(data, status=201, ignored=ignored, headers={"Location": f"{data['url']}/app/account.json"})
+
+    def represent(self, account: Account, **besides) -> dict[str, Any]:
         data = AccountSerializer.represent(account, account.zone)
         times = {name: data.pop(name) for name in ("created_at", "updated_at")}
-        data |= {"url": url, "user": UserSerializer.represent(owner, account.zone), "api_token": token, **times}
-        return self.answer(data, status=201, ignored=ignored, headers={"Location": f"{url}/app/account.json"})
+        return {**data, "url": self.url_of(account), **besides, **times}
 
     def url_of(self, account: Account) -> str:
         """The account's own address, by the scheme and at the port that this request came to."""

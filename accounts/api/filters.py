@@ -1,14 +1,21 @@
 """Filters of lists: declared with django-filter, read by the same fields, and refused in the same words, as a body."""
 
+import re
+
 import django_filters
 from django import forms
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field
 
+from accounts.fields import Integer, Text, Time
+from accounts.models import Tag
+from accounts.search import LENGTH
+from accounts.tenancy import fold
+
 
 class _FormField(forms.Field):
     def __init__(self, wire: Field, **kwargs):
-        super().__init__(required=False)
+        super().__init__(required=False, **kwargs)
         self.wire = wire
 
     def to_python(self, value):
@@ -23,6 +30,9 @@ class _FormField(forms.Field):
 class WireFilter(django_filters.Filter):
     """A filter whose value is read by a field of the wire."""
 
+    # Where a value is not simply the parameter of the filter's name.
+    widget: type[forms.Widget] | None = None
+
     def __init__(self, wire: Field, *, field_name: str | None = None, lookup_expr: str = "exact"):
         super().__init__(field_name=field_name, lookup_expr=lookup_expr)
         self.wire = wire
@@ -32,7 +42,57 @@ class WireFilter(django_filters.Filter):
         # Bound anew: the field reads times in the zone of the account that asks.
         wire = type(self.wire)(*self.wire._args, **self.wire._kwargs)
         wire._context = {"account": self.parent.account}
-        return _FormField(wire)
+        return _FormField(wire, widget=self.widget)
+
+
+class QueryTime(Time):
+    """A time in a query string, where the plus of its offset, unless it was escaped, has become a space."""
+
+    def to_internal_value(self, data):
+        return super().to_internal_value(re.sub(r" (\d\d(:?\d\d)?)$", r"+\1", data) if "T" in data else data)
+
+
+class SearchText(Text):
+    default_error_messages = {"words": "must have a letter or a digit"}
+
+    def __init__(self):
+        super().__init__(max_length=LENGTH)
+
+    def to_internal_value(self, data) -> str | None:
+        text = super().to_internal_value(data)
+        if text.strip() and not any(character.isalnum() for character in text):
+            self.fail("words")
+        return text.strip() or None
+
+
+class SearchFilter(WireFilter):
+    """`q`: the list ranks what is found, when the other filters are laid on."""
+
+    def __init__(self):
+        super().__init__(SearchText())
+
+    def filter(self, rows, value):
+        return rows
+
+
+class TagFilter(WireFilter):
+    """A tag by its name, in any case."""
+
+    def __init__(self):
+        super().__init__(Text())
+
+    def filter(self, rows, value):
+        name = " ".join((value or "").split())
+        if not name:
+            return rows
+        # Rows carry the name as the tag was first written.
+        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(name)).first()
+        return rows.filter(tags__contains=[tag.name]) if tag else rows.none()
+
+
+def link_filter() -> WireFilter:
+    """By the id of something that the rows name. One that there is not has no rows."""
+    return WireFilter(Integer())
 
 
 class FilterSet(django_filters.FilterSet):
@@ -40,8 +100,34 @@ class FilterSet(django_filters.FilterSet):
         self.account = account
         super().__init__(parameters, queryset=queryset)
 
+    def faults(self) -> dict[str, list[str]]:
+        """What is wrong with the values of the filters."""
+        return {} if self.is_valid() else {name: list(messages) for name, messages in self.errors.items()}
+
     def rows(self):
         """The rows that pass. Raises ValidationError naming every filter whose value can't be read."""
-        if not self.is_valid():
-            raise ValidationError({name: list(messages) for name, messages in self.errors.items()})
+        if faults := self.faults():
+            raise ValidationError(faults)
         return self.qs
+
+
+class ListFilters(FilterSet):
+    """What every list may be narrowed by."""
+
+    # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
+    # that its time was read from: nothing is missed.
+    updated_since = WireFilter(QueryTime(), field_name="updated_at", lookup_expr="gte")
+    q = SearchFilter()
+
+    @classmethod
+    def parameters(cls) -> list[str]:
+        """The names of its parameters, as a refusal lists them."""
+        return list(cls.base_filters)
+
+    @classmethod
+    def knows(cls, parameter: str) -> bool:
+        return parameter in cls.base_filters
+
+    @property
+    def are_used(self) -> bool:
+        return any(value not in (None, {}) for name, value in self.form.cleaned_data.items() if name != "q")

@@ -40,7 +40,8 @@ class JSONParser(BaseParser):
             raise ParseError("The JSON can't be read: it has a number that is none") from None
 
 
-def _exact(value):
+def exact(value):
+    """For orjson: a decimal with all of its digits, but for zeros at the end."""
     if isinstance(value, Decimal):
         plain = f"{value:f}"
         return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())
@@ -53,4 +54,4 @@ class JSONRenderer(BaseRenderer):
     charset = None
 
     def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
-        return orjson.dumps(data, default=_exact)
+        return orjson.dumps(data, default=exact)

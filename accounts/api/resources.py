@@ -1,10 +1,12 @@
 """Generation B: the base of every JSON resource (decisions, section 4)."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
+from django.db.models import Model
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -12,8 +14,11 @@ from rest_framework.response import Response
 
 from accounts.api.formats import JSONParser, JSONRenderer
 from accounts.authentication import Token
+from accounts.errors import Outrun
 from accounts.fields import MISSING, Integer, Time
+from accounts.paging import Page
 from accounts.permissions import Team
+from accounts.trash import Trashable
 from accounts.views import AccountViewSet, in_transaction
 
 IGNORED_LISTED = 20
@@ -93,12 +98,16 @@ class JSONViewSet(AccountViewSet):
     # The top level of a body: the token, the resources, and what the endpoint names besides.
     body_keys: tuple[str, ...] = ()
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The body."""
+        if not isinstance(self.request.data, dict):
+            raise ValidationError({"body": ["must be an object"]})
+        return self.request.data
+
     def body(self, key: str):
         """What the body has under `key`. Other keys are noted as ignored."""
-        data = self.request.data
-        if not isinstance(data, dict):
-            raise ValidationError({"body": ["must be an object"]})
-        return data.get(key)
+        return self.given.get(key)
 
     def answer(
         self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None
@@ -109,6 +118,19 @@ class JSONViewSet(AccountViewSet):
                 quote(name, safe="", errors="replace") for name in ignored[:IGNORED_LISTED]
             )
         return Response(data, status=status, headers=headers)
+
+    def paged(self, rows, represent: Callable[[Any], Any], *filters: str) -> Response:
+        """The page that was asked for of rows that are in order. Raises ValidationError for a parameter that it has not."""
+        known = ["page", "per_page", *filters]
+        unknown = [name for name in self.request.query_params if name not in {"api_token", *known}]
+        if unknown:
+            raise ValidationError({name: [f"is not one of the parameters {', '.join(known)}"] for name in unknown})
+        page = Page.read(self.request.query_params)
+        # One more than the page holds, to know whether there is a next one.
+        found = list(rows[page.start : page.start + page.size + 1])
+        url = self.base_url + self.request.path
+        link = page.link(url, self.request.META["QUERY_STRING"], more=len(found) > page.size)
+        return self.answer([represent(row) for row in found[: page.size]], headers={"Link": link})
 
     @property
     def strict(self) -> bool:
@@ -122,9 +144,7 @@ class JSONViewSet(AccountViewSet):
         Returns the names that were ignored. With `Prefer: handling=strict` they are faults.
         """
         faults: dict[str, Any] = {}
-        ignored = [
-            name for name in self.request.data if name not in {"api_token", *self.body_keys, *serializers_by_key}
-        ]
+        ignored = [name for name in self.given if name not in {"api_token", *self.body_keys, *serializers_by_key}]
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
             found = serializer.faults()
@@ -145,6 +165,14 @@ class ResourceViewSet(JSONViewSet):
 
     key: str
     serializer_class: type[ResourceSerializer]
+    # What a row is; of those that go to the trash, it says here which viewset answers them when they come back.
+    model: type[Model]
+    trashable: ClassVar[dict[str, type["ResourceViewSet"]]] = {}
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "model" in vars(cls) and issubclass(cls.model, Trashable):
+            ResourceViewSet.trashable[cls.key] = cls
 
     def rows(self):
         """The rows that a path may name; the account's, and none in the trash."""
@@ -169,27 +197,43 @@ class ResourceViewSet(JSONViewSet):
         return self.serializer_class(row, data=data, partial=row is not None, context=context)
 
     def create(self, request) -> Response:
-        def act():
-            serializer = self.serializer(self.body(self.key))
-            ignored = self.check(**{self.key: serializer})
-            return self.make(serializer.values), ignored
-
-        row, ignored = in_transaction(act)
-        return self.answer(self.represent(row), status=201, ignored=ignored, headers={"Location": self.locate(row)})
+        return self.write(lambda: self.meant(self.body(self.key)))
 
     def retrieve(self, request, id: int) -> Response:
         return self.answer(self.represent(self.find(id)))
 
     def update(self, request, id: int) -> Response:
-        def act():
-            row = self.find(id, locked=True)
-            serializer = self.serializer(self.body(self.key), row)
-            ignored = self.check(**{self.key: serializer})
-            self.change(row, serializer.values)
-            return row, ignored
+        return self.write(lambda: self.find(id, locked=True))
 
-        row, ignored = in_transaction(act)
-        return self.answer(self.represent(row), ignored=ignored)
+    def meant(self, given: Any):
+        """The row, locked, that a create means instead of a new one; none unless the resource has such a rule."""
+        return
+
+    def content(self, row) -> Any:
+        """What is to be written to the row, or to a new one: what the body has under the key."""
+        return self.body(self.key)
+
+    def write(self, which: Callable[[], Any], content: Callable[[Any], Any] | None = None) -> Response:
+        """Change the row that `which` finds, locked; where it finds none, make one."""
+
+        def act():
+            row = which()
+            serializer = self.serializer((content or self.content)(row), row)
+            try:
+                ignored = self.check(**{self.key: serializer})
+            except ValidationError:
+                # It may be there by now, and what is wrong with the new one just that.
+                if row is None and which() is not None:
+                    raise Outrun("Another request made it meanwhile") from None
+                raise
+            if row is None:
+                return self.make(serializer.values), ignored, True
+            self.change(row, serializer.values)
+            return row, ignored, False
+
+        row, ignored, made = in_transaction(act)
+        headers = {"Location": self.locate(row)} if made else {}
+        return self.answer(self.represent(row), status=201 if made else 200, ignored=ignored, headers=headers)
 
     def destroy(self, request, id: int) -> Response:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))

@@ -4,7 +4,9 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.resources import ResourceSerializer
+from accounts.api.filters import ListFilters
+from accounts.api.lists import Listing
+from accounts.api.resources import ResourceSerializer, ResourceViewSet
 from accounts.fields import Choice, Email, Integer, Text
 from accounts.models import User
 from accounts.tenancy import fold
@@ -70,3 +72,13 @@ class UserSerializer(ResourceSerializer):
     notification = Text(read_only=True)
     description = Text(read_only=True)
     www = Text(read_only=True)
+
+
+class UserViewSet(Listing, ResourceViewSet):
+    """The team: whoever may be made responsible for something."""
+
+    serializer_class = UserSerializer
+    filters = ListFilters
+
+    def listed(self):
+        return self.account.users.team()

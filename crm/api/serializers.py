@@ -1,15 +1,35 @@
 """The CRM's resources, field by field, in the order of the wire (decisions, section 4)."""
 
-from decimal import Decimal
+from datetime import datetime
+from typing import Any
 
-from accounts.api.resources import ResourceSerializer
+from rest_framework.exceptions import ValidationError
+
+from accounts.api.resources import ResourceSerializer, moment
 from accounts.errors import Outrun
-from accounts.fields import TEAM, Boolean, Day, Exact, Integer, Related, RelatedList, Tags, Text, WireField, long_text
-from crm.api.fields import BuiltName, ExternalIds
+from accounts.fields import (
+    TEAM,
+    Boolean,
+    Day,
+    Exact,
+    Integer,
+    Related,
+    RelatedList,
+    Tags,
+    Text,
+    Time,
+    WireField,
+    long_text,
+)
+from crm.additional_fields import LONGEST, MOST, as_json, merged, storable
+from crm.api.fields import TYPED, AdditionalFields, BuiltName, ExternalIds
 from crm.models import Client, Deal
 
+# `string1` … `datetime10`: read like any field, and answered when they are set.
+TypedFields = type("TypedFields", (ResourceSerializer,), {name: make(write_only=True) for name, make in TYPED.items()})
 
-class ClientSerializer(ResourceSerializer):
+
+class ClientSerializer(TypedFields):
     name = BuiltName()
     email = Text()
     note = long_text()
@@ -43,8 +63,44 @@ class ClientSerializer(ResourceSerializer):
     contact_id = Related("contacts")
     url = Text()
     origin = Text()
+    additional_fields = AdditionalFields()
+    try_update = Boolean(write_only=True)
     creator_id = Integer(read_only=True)
     updater_id = Integer(read_only=True)
+    contacts_count = Integer(read_only=True)
+    posts_count = Integer(read_only=True)
+    deals_count = Integer(read_only=True)
+    last_activity = Time(read_only=True)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Gather what goes into the one column of additional fields."""
+        values.pop("try_update", None)
+        before = self.instance.additional_fields if self.instance else {}
+        changes = values.pop("additional_fields", {})
+        for name in TYPED.keys() & values.keys():
+            value = storable(values.pop(name))
+            # Both are answered: of what is sent back whole with one of them changed, the change counts.
+            if name not in changes or value != before.get(name):
+                changes[name] = value
+        if changes:
+            after = merged(before, changes)
+            if len(after) > MOST:
+                raise ValidationError({"additional_fields": [f"are too many (maximum is {MOST})"]})
+            if len(as_json(after)) > LONGEST:
+                raise ValidationError({"additional_fields": [f"are too long (maximum is {LONGEST} characters in all)"]})
+            values["additional_fields"] = changes
+        return values
+
+    @classmethod
+    def represent(cls, row, zone) -> dict[str, Any]:
+        data = super().represent(row, zone)
+        if row.additional_fields:
+            fields = {
+                name: moment(datetime.fromisoformat(value), zone) if TYPED.get(name) is Time else value
+                for name, value in sorted(row.additional_fields.items())
+            }
+            data = {**data, "additional_fields": fields, **{name: fields[name] for name in TYPED if name in fields}}
+        return data
 
 
 class ContactSerializer(ResourceSerializer):
@@ -82,6 +138,7 @@ class ContactListName(Text):
 
 class ContactListSerializer(ResourceSerializer):
     name = ContactListName(required=True)
+    contacts_count = Integer(read_only=True)
 
 
 class NestedExternalIds(ExternalIds):
@@ -116,7 +173,7 @@ class NestedClient(WireField):
         account = self.context["account"]
         client = Client(account=account)
         serializer = NestedClientSerializer(data=data, context=self.context)
-        pairs = self._readable_pairs(data.get("external_ids"))
+        pairs = ExternalIds.readable(data.get("external_ids"))
         holders = sorted(set(Client.holders(account.id, pairs).values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(map(str, holders)))
@@ -132,18 +189,6 @@ class NestedClient(WireField):
             self.refuse(faults)
         self.parent.ignored += [f"client.{name}" for name in serializer.ignored]
         return client, serializer.values
-
-    @staticmethod
-    def _readable_pairs(external_ids) -> dict[str, str]:
-        if not isinstance(external_ids, dict):
-            return {}
-        return {
-            key: str(value)
-            for key, value in external_ids.items()
-            if isinstance(value, str | int | Decimal)
-            and not isinstance(value, bool)
-            and ExternalIds.fits(key, str(value))
-        }
 
 
 class DealSerializer(ResourceSerializer):

@@ -2,14 +2,14 @@
 
 from rest_framework.response import Response
 
-from accounts.api.filters import FilterSet, WireFilter
+from accounts.api.filters import ListFilters, QueryTime, TagFilter, WireFilter, link_filter
+from accounts.api.lists import Listing
 from accounts.api.resources import ResourceViewSet
-from accounts.fields import Boolean, Integer, Time
-from accounts.paging import Page
+from accounts.fields import Boolean
 from accounts.text import cleaned
 from accounts.views import in_transaction
 from forum.api.serializers import COMMENT, CommentOnPostSerializer, CommentSerializer, PostSerializer
-from forum.models import Post
+from forum.models import Comment, Post
 
 
 def agent_of(request) -> str:
@@ -17,9 +17,30 @@ def agent_of(request) -> str:
     return cleaned(request.headers.get("User-Agent", ""))[:255]
 
 
-class PostViewSet(ResourceViewSet):
+class PostFilters(ListFilters):
+    tag = TagFilter()
+    client_id = link_filter()
+    responsible_id = link_filter()
+    user_id = link_filter()
+    status_id = link_filter()
+
+
+class ForumPostFilters(PostFilters):
+    forum_id = link_filter()
+    category_id = link_filter()
+
+
+class PostViewSet(Listing, ResourceViewSet):
+    """Posts and tasks; the list is that of the forum posts, of all the account's forums, and merged ones too."""
+
     key = "post"
+    model = Post
     serializer_class = PostSerializer
+    filters = ForumPostFilters
+    orders = ("id", "created_at", "updated_at")
+
+    def listed(self):
+        return self.account.posts.live().exclude(category_id=None)
 
     def rows(self):
         return self.account.posts.live().with_names()
@@ -35,16 +56,51 @@ class PostViewSet(ResourceViewSet):
             serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
             ignored = self.check(post=serializer)
             post = self.rows().locked().get(id=serializer.values["post_id"])
-            comment = post.comment(
-                by=self.request.user, text=serializer.values["content"], agent=agent_of(self.request)
-            )
-            comment.nick = self.request.user.name
-            return comment, ignored
+            return self.add_comment(post, serializer.values["content"]), ignored
 
-        comment, ignored = in_transaction(act)
+        return self.answer_comment(*in_transaction(act))
+
+    def comments(self, request, id: int) -> Response:
+        """The comments of a post, oldest first."""
+        post = self.find(id)
+        rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
+        return self.paged(rows, lambda row: CommentSerializer.represent(row, self.account.zone))
+
+    def create_comment(self, request, id: int) -> Response:
+        def act():
+            post = self.find(id, locked=True)
+            serializer = CommentSerializer(data=self.body("comment"), context={"account": self.account})
+            ignored = self.check(comment=serializer)
+            return self.add_comment(post, serializer.values["comment"]), ignored
+
+        return self.answer_comment(*in_transaction(act))
+
+    def add_comment(self, post: Post, text: str) -> Comment:
+        comment = post.comment(by=self.request.user, text=text, agent=agent_of(self.request))
+        comment.nick = self.request.user.name
+        return comment
+
+    def answer_comment(self, comment: Comment, ignored: list[str]) -> Response:
+        # What is read of a comment is read with its post.
         location = f"{self.base_url}/app/posts/{comment.post_id}.json"
         data = CommentSerializer.represent(comment, self.account.zone)
         return self.answer(data, status=201, ignored=ignored, headers={"Location": location})
+
+    def vote(self, request, id: int) -> Response:
+        """Cast the user's vote; 200 where it was cast before."""
+
+        def act():
+            ignored = self.check()
+            post = self.find(id, locked=True)
+            return post, post.vote(by=request.user), ignored
+
+        post, cast, ignored = in_transaction(act)
+        headers = {"Location": self.locate(post)} if cast else {}
+        return self.answer(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
+
+    def withdraw_vote(self, request, id: int) -> Response:
+        in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))
+        return self.answer("ok")
 
     def make(self, values):
         row = Post(account=self.account, agent=agent_of(self.request))
@@ -55,22 +111,21 @@ class PostViewSet(ResourceViewSet):
         row.write(values, by=self.request.user)
 
 
-class TaskFilters(FilterSet):
-    responsible_id = WireFilter(Integer())
-    client_id = WireFilter(Integer())
+class TaskFilters(PostFilters):
     closed = WireFilter(Boolean())
-    scheduled_before = WireFilter(Time(), field_name="scheduled_at", lookup_expr="lt")
+    scheduled_before = WireFilter(QueryTime(), field_name="scheduled_at", lookup_expr="lt")
 
 
-class TaskViewSet(ResourceViewSet):
+class TaskViewSet(Listing, ResourceViewSet):
     """The account's tasks, open ones first, newest first."""
 
     serializer_class = PostSerializer
+    filters = TaskFilters
+    orders = ("id", "created_at", "updated_at")
+    default_order = ("closed", "-created_at", "-id")
 
-    def list(self, request) -> Response:
-        page = Page.read(request.query_params)
-        rows = TaskFilters(request.query_params, self.account.posts.tasks().with_names(), account=self.account).rows()
-        rows = list(rows[page.start : page.start + page.size + 1])
-        url = self.base_url + request.path
-        link = page.link(url, request.META["QUERY_STRING"], more=len(rows) > page.size)
-        return self.answer([self.represent(row) for row in rows[: page.size]], headers={"Link": link})
+    def listed(self):
+        return self.account.posts.tasks()
+
+    def rows(self):
+        return self.listed().with_names()

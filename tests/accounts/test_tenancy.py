@@ -1,6 +1,5 @@
 """Nobody sees or changes anything of another account: every route, every method, every caller; then the tables themselves."""
 
-import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -41,6 +40,8 @@ class Row(NamedTuple):
     team: int = 200
     # What is wrong with the body when its ids are another account's.
     foreign: list[str] | None = None
+    query: str = ""
+    admins_only: bool = False
 
     @property
     def is_json(self) -> bool:
@@ -51,10 +52,10 @@ class Row(NamedTuple):
         return "<" in self.route
 
     def path(self, ids: SimpleNamespace) -> str:
-        kind = re.sub(r"s(/|$).*", "", self.route.removeprefix("app/"))
-        return "/" + self.route.replace("<id:id>", str(getattr(ids, kind, ""))).replace(
-            "<category_name:category_name>", ids.category_name
-        )
+        things = f"{self.route}/".split("/")[1]
+        kind = {"statuses": "status"}.get(things, things.removesuffix("s"))
+        path = self.route.replace("<id:id>", str(getattr(ids, kind, "")))
+        return f"/{path}{self.query}".replace("<category_name:category_name>", ids.category_name)
 
 
 def xml_user(ids):
@@ -129,10 +130,20 @@ def post(ids):
     }
 
 
+def status(ids):
+    return {"status": {"code": "brand-new", "name": "Brand new"}}
+
+
+def comment(ids):
+    return {"comment": {"comment": "New"}}
+
+
 OF_CLIENT = ["status_id", "responsible_id", "contact_id"]
 OF_CONTACT = ["client_id", "contact_list_ids", "responsible_id"]
 OF_DEAL = ["client_id", "status_id", "responsible_id"]
 OF_POST = ["client_id", "responsible_id", "status_id", "category_id", "forum_id"]
+
+NEW = "?external_ids[new]=17"
 
 TABLE = [
     Row("GET", "app/users/me.xml", member=200),
@@ -159,37 +170,61 @@ TABLE = [
     Row("POST", "", member=200),
     Row("GET", "<category_name:category_name>", member=200),
     Row("POST", "<category_name:category_name>", member=200),
-    Row("POST", "app/account.json", account, team=201),
+    Row("GET", "app/account.json"),
+    Row("POST", "app/account.json", account, team=201, admins_only=True),
+    Row("GET", "app/changes.json"),
     Row("POST", "app/clients.json", client, team=201, foreign=OF_CLIENT),
+    Row("PUT", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
+    Row("PATCH", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
+    Row("GET", "app/clients.json"),
     Row("GET", "app/clients/<id:id>.json"),
     Row("PUT", "app/clients/<id:id>.json", client, foreign=OF_CLIENT),
     Row("PATCH", "app/clients/<id:id>.json", client, foreign=OF_CLIENT),
     Row("DELETE", "app/clients/<id:id>.json"),
     Row("GET", "app/clients/tags.json"),
     Row("POST", "app/contacts.json", contact, team=201, foreign=OF_CONTACT),
+    Row("GET", "app/contacts.json"),
     Row("GET", "app/contacts/<id:id>.json"),
     Row("PUT", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),
     Row("PATCH", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),
     Row("DELETE", "app/contacts/<id:id>.json"),
     Row("GET", "app/contacts/tags.json"),
     Row("POST", "app/contact_lists.json", contact_list, team=201),
+    Row("GET", "app/contact_lists.json"),
     Row("GET", "app/contact_lists/<id:id>.json"),
     Row("PUT", "app/contact_lists/<id:id>.json", contact_list),
     Row("PATCH", "app/contact_lists/<id:id>.json", contact_list),
     Row("DELETE", "app/contact_lists/<id:id>.json"),
     Row("POST", "app/deals.json", deal, team=201, foreign=OF_DEAL),
+    Row("PUT", "app/deals.json", deal, team=201, foreign=OF_DEAL, query=NEW),
+    Row("PATCH", "app/deals.json", deal, team=201, foreign=OF_DEAL, query=NEW),
+    Row("GET", "app/deals.json"),
     Row("GET", "app/deals/<id:id>.json"),
     Row("PUT", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
+    Row("GET", "app/posts.json"),
     Row("GET", "app/posts/<id:id>.json"),
     Row("PUT", "app/posts/<id:id>.json", post, foreign=OF_POST),
     Row("PATCH", "app/posts/<id:id>.json", post, foreign=OF_POST),
     Row("DELETE", "app/posts/<id:id>.json"),
+    Row("GET", "app/posts/<id:id>/comments.json"),
+    Row("POST", "app/posts/<id:id>/comments.json", comment, team=201),
+    Row("POST", "app/posts/<id:id>/vote.json", team=201),
+    Row("DELETE", "app/posts/<id:id>/vote.json"),
+    Row("GET", "app/statuses.json"),
+    Row("POST", "app/statuses.json", status, team=201, admins_only=True),
+    Row("GET", "app/statuses/<id:id>.json"),
+    Row("PUT", "app/statuses/<id:id>.json", status, admins_only=True),
+    Row("PATCH", "app/statuses/<id:id>.json", status, admins_only=True),
+    Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
+    Row("GET", "app/trash.json", admins_only=True),
+    Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/posts/tags.json"),
     Row("GET", "app/tasks.json"),
+    Row("GET", "app/users.json"),
     Row("GET", "app.json"),
 ]
 
@@ -254,7 +289,8 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
     make_task(user, f"{mark} left task", client_id=gone.id)
     gone.trash(by=user)
     for make in (make_contact_list, make_deal, make_post):
-        make(user, f"{mark} gone {make.__name__}").trash(by=user)
+        gone = make(user, f"{mark} gone {make.__name__}")
+        gone.trash(by=user)
     return SimpleNamespace(
         user=user.id,
         client=client.id,
@@ -263,6 +299,8 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
         deal=deal.id,
         post=post.id,
         task=task.id,
+        status=account.statuses.create(kind=Status.Kind.POST, code=f"{mark} spare", name=f"{mark} spare").id,
+        trash=gone.id,
         category=category.id,
         category_name=category.name,
         other_forum=other_forum.id,
@@ -394,7 +432,7 @@ def test_a_member(world, row):
     response = send(row, caller(row, world.acme.host, world.acme.carol), world.theirs, world.theirs)
     assert response.status_code == row.member, response.text
     if row.member == 403 and row.is_json:
-        who = "an admin or the owner" if row.route == "app/account.json" else "the team"
+        who = "an admin or the owner" if row.admins_only else "the team"
         assert_refused(response, 403, "forbidden", message=f"Only {who} may do this")
     elif row.member == 403:
         assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>')

@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, read
+from tests.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.bodies import client_body, deal_body
 from tests.factories import make_client
 
@@ -65,7 +65,9 @@ def test_it_rejects_a_body_without_a_deal(acme, body):
 
 
 def test_it_rejects_other_methods(acme):
-    assert_refused(acme.json().get("/app/deals.json"), 405, "method_not_allowed", allow="POST")
+    assert_refused(
+        acme.json().delete("/app/deals.json"), 405, "method_not_allowed", allow="GET, HEAD, POST, PUT, PATCH"
+    )
 
 
 def test_all_of_its_fields(acme):
@@ -119,7 +121,7 @@ def test_a_new_client(acme):
         deal_body(deal, acme.bob, name="a", client_id=client.id),
         location=f"http://acme.example.test/app/deals/{deal.id}.json",
     )
-    body = client_body(client, acme.bob, **given)
+    body = client_body(client, acme.bob, **given, deals_count=1, last_activity=on_the_wire(deal.updated_at))
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
 
 
@@ -130,6 +132,7 @@ def test_a_client_that_holds_one_of_the_external_ids(acme):
     assert response.status_code == 201
     assert read(response)["client_id"] == client.id
     client.refresh_from_db()
+    deal = acme.account.deals.get()
     # Linked, with the other id added, and its other fields left alone.
     body = client_body(
         client,
@@ -138,6 +141,8 @@ def test_a_client_that_holds_one_of_the_external_ids(acme):
         email="ann@example.net",
         external_ids={"other": "5", "shop_id": "17"},
         updater_id=acme.bob.id,
+        deals_count=1,
+        last_activity=on_the_wire(deal.updated_at),
     )
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
     assert acme.account.clients.count() == 1

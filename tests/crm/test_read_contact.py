@@ -34,5 +34,5 @@ def test_it_rejects_other_methods(acme):
     contact = make_contact(acme.bob)
     response = acme.json().post(f"/app/contacts/{contact.id}.json", json={})
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, PUT, PATCH, DELETE")
-    response = acme.json().get("/app/contacts.json")
-    assert_refused(response, 405, "method_not_allowed", allow="POST")
+    response = acme.json().delete("/app/contacts.json")
+    assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")

@@ -7,6 +7,8 @@ from django.core.management.base import BaseCommand
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
+from accounts import changes
+from accounts.models import Account, IdempotentAnswer, RateCount
 from accounts.trash import KEPT_FOR, Trashable
 
 logger = logging.getLogger("rostrum.housekeeping")
@@ -15,7 +17,11 @@ AT_ONCE = 500
 
 
 class Command(BaseCommand):
-    help = "Erase what has been in the trash for more than 30 days. Safe to run at any time, and by several at once."
+    help = (
+        "Erase what has been in the trash for more than 30 days, changes that are older than 90 days, and the answers"
+        " kept for an Idempotency-Key for 24 hours."
+        " Safe to run at any time, and by several at once."
+    )
 
     def add_arguments(self, parser):
         parser.add_argument(
@@ -47,3 +53,21 @@ class Command(BaseCommand):
                 erased += now
             if erased:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
+        self.erase_changes(stop)
+        RateCount.objects.ended().delete()
+        erased = 0
+        while not stop.is_set() and (now := IdempotentAnswer.objects.erase(most=AT_ONCE)):
+            erased += now
+        if erased:
+            logger.info("erased %d answers kept for an Idempotency-Key", erased)
+
+    def erase_changes(self, stop: threading.Event) -> None:
+        before = timezone.now() - changes.KEPT_FOR
+        erased = 0
+        for account in Account.objects.only("id"):
+            # So that a first reader finds little to do, and what nobody reads can be erased.
+            account.changes.number_all(account.id)
+            while not stop.is_set() and (now := account.changes.erase(before=before, most=AT_ONCE)):
+                erased += now
+        if erased:
+            logger.info("erased %d old changes", erased)

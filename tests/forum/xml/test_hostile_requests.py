@@ -181,7 +181,6 @@ def test_it_rejects_too_many_parameters(acme, caplog):
         ),
         *(
             "HTTP_X_HTTP_METHOD_OVERRIDE",
-            "HTTP_IDEMPOTENCY_KEY",
             "HTTP_PREFER",
             "HTTP_X_REQUEST_ID",
             "HTTP_X_CSRFTOKEN",

@@ -21,6 +21,7 @@ NOT_FOUND = "There is no such thing here"
 NOT_ALLOWED = "This method can't be used here"
 TOO_LARGE = "The body is too large (maximum is 1 MiB)"
 UNSUPPORTED = "The Content-Type of the body is not supported here"
+TOO_MANY = "Too many requests"
 UNAVAILABLE = "The service is not available at the moment; try again"
 NO_FORUM = "No forum lives at this address"
 

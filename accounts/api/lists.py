@@ -1,0 +1,127 @@
+"""Lists of generation B: pages, orders, filters and searches, the same for every resource (decisions, section 4)."""
+
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.db.models.expressions import F, OrderBy, RawSQL
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+
+from accounts.api.filters import ListFilters
+from accounts.paging import Page
+from accounts.search import MOST, search
+
+# So many rows are sorted; the rest of what there is more of is met soon, going through the list in its order.
+FEW = 10_000
+# The token is not the list's.
+BESIDES = frozenset(["api_token"])
+PARAMETERS = ("page", "per_page", "order")
+
+
+def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
+    """The ids of `rows`, which are in order, from `start` to `stop`; None if there are more than a FEW.
+
+    Filters find a few rows fast, by the index that is for it, and a list is fast in its order; but which is the faster way to
+    a page, the database can only guess, from how many rows it thinks there are and as if they were spread evenly. Where
+    they are the latest of a million, it would go through them all. So the few are collected first: planned as if all of them
+    were wanted (MATERIALIZED), and cut off where they are not few.
+    """
+    terms = {f"term{number}": term.expression for number, term in enumerate(rows.query.order_by)}
+    directions = ", ".join(
+        f"{name} DESC" if term.descending else name for name, term in zip(terms, rows.query.order_by, strict=True)
+    )
+    sql, parameters = rows.order_by().values("id", **terms).query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            WITH found AS MATERIALIZED ({sql}), few AS (SELECT * FROM found LIMIT %s),
+            page AS (SELECT id, {", ".join(terms)} FROM few ORDER BY {directions} LIMIT %s OFFSET %s)
+            SELECT (SELECT count(*) FROM few), (SELECT array_agg(id ORDER BY {directions}) FROM page)
+            """,  # noqa: S608
+            [*parameters, FEW + 1, stop - start, start],
+        )
+        number, ids = cursor.fetchone()
+    return None if number > FEW else ids or []
+
+
+class Listing:
+    """`GET` of all the resources of a kind. A page takes two statements: its ids, from an index alone, and its rows.
+
+    The ids come first so that a page far down the list reads no row that it skips, and so that a row, with what is counted
+    for it, is read once.
+    """
+
+    filters: type[ListFilters]
+    orders = ("id", "created_at", "updated_at", "name")
+    # What no order asked for means, unless it is a search.
+    default_order: tuple[str, ...] = ("id",)
+
+    def listed(self) -> QuerySet:
+        """What is listed, bare."""
+        raise NotImplementedError
+
+    def rows(self) -> QuerySet:
+        """The rows with all that they are answered with; also those that a path may name."""
+        return self.listed()
+
+    def read_list(self, parameters) -> tuple[Page, str | None, ListFilters]:
+        """The page, the order if one is asked for, and the filters. Raises ValidationError for all that is wrong."""
+        faults: dict[str, Any] = {}
+        for name, values in parameters.lists():
+            if name in BESIDES:
+                continue
+            if name not in PARAMETERS and not self.filters.knows(name):
+                known = ", ".join([*PARAMETERS, *self.filters.parameters()])
+                faults[name] = [f"is not one of the parameters {known}"]
+            elif len(values) > 1:
+                faults[name] = ["is given more than once"]
+        page, order = None, parameters.get("order", "").strip() or None
+        try:
+            page = Page.read(parameters)
+        except ValidationError as error:
+            faults |= error.detail
+        if order is not None and order.removeprefix("-") not in self.orders:
+            allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
+            faults["order"] = [f"is not one of {', '.join(allowed)}"]
+        filters = self.filters(parameters, self.listed(), account=self.account)
+        faults |= filters.faults()
+        if faults:
+            raise ValidationError(faults)
+        return page, order, filters
+
+    def ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+        """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
+        rows, text = filters.qs, filters.form.cleaned_data["q"]
+        if text is not None:
+            if start >= MOST:
+                return []
+            found = search(rows, text, enough=stop if order is None else MOST)
+            if order is None:
+                return found[start:stop]
+            rows = self.listed().filter(id__in=found)
+        rows = rows.order_by(*self.order_by(order))
+        if text is None and filters.are_used and not rows.query.is_empty():
+            ids = among_few(rows, start=start, stop=stop)
+            if ids is not None:
+                return ids
+        return list(rows.values_list("id", flat=True)[start:stop])
+
+    def order_by(self, order: str | None) -> list[OrderBy]:
+        """The terms of an order, ties broken by the id."""
+        terms = self.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
+        columns = {term.removeprefix("-"): term.startswith("-") for term in terms}
+        return [
+            OrderBy(RawSQL("search_name", []) if name == "name" else F(name), descending=descending)
+            for name, descending in columns.items()
+        ]
+
+    # Last in the class, where `list` is this from here on.
+    def list(self, request) -> Response:
+        page, order, filters = self.read_list(request.query_params)
+        # One more than the page holds, to know whether there is a next one.
+        ids = self.ids(filters, order, start=page.start, stop=page.start + page.size + 1)
+        wanted = ids[: page.size]
+        rows = {row.id: row for row in self.rows().filter(id__in=wanted)} if wanted else {}
+        link = page.link(self.base_url + request.path, request.META["QUERY_STRING"], more=len(ids) > page.size)
+        return self.answer([self.represent(rows[id]) for id in wanted if id in rows], headers={"Link": link})

@@ -1,0 +1,87 @@
+"""Statuses of posts, deals and clients (decisions, section 4)."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.http import Http404
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+
+from accounts.api.filters import FilterSet, WireFilter
+from accounts.api.resources import ResourceSerializer, ResourceViewSet
+from accounts.fields import Boolean, Choice, Integer, Text
+from accounts.models import BIGGEST_POSITION, Status
+from accounts.permissions import AdminToWrite
+from accounts.text import is_carriable
+from accounts.views import in_transaction
+
+
+class StatusSerializer(ResourceSerializer):
+    code = Text(required=True)
+    name = Text(required=True)
+    kind = Choice(Status.Kind.values)
+    color = Text()
+    position = Integer(low=-BIGGEST_POSITION, high=BIGGEST_POSITION)
+    closed = Boolean()
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The rules between fields. A null for what a status always has means that it was not said."""
+        values = {name: value for name, value in values.items() if value is not None or name == "color"}
+        row = self.instance
+        kind = row.kind if row else values.setdefault("kind", Status.Kind.POST)
+        if values.get("kind", kind) != kind:
+            raise ValidationError({"kind": ["can't be changed"]})
+        others = self.context["account"].statuses.filter(kind=kind).exclude(id=row.id if row else None)
+        taken = [name for name in ("code", "name") if name in values and others.filter(**{name: values[name]}).exists()]
+        if taken:
+            raise ValidationError({name: ["is already taken"] for name in taken})
+        return values
+
+
+class StatusFilters(FilterSet):
+    kind = WireFilter(Choice(Status.Kind.values))
+
+
+class StatusViewSet(ResourceViewSet):
+    """Shops post their whole list of statuses every time: one whose code and kind are there already is updated."""
+
+    key = "status"
+    model = Status
+    serializer_class = StatusSerializer
+    permission_classes = [AdminToWrite]
+
+    def rows(self):
+        return self.account.statuses.all()
+
+    def locate(self, row) -> str:
+        return f"{self.base_url}/app/statuses/{row.id}.json"
+
+    def list(self, request) -> Response:
+        rows = StatusFilters(request.query_params, self.rows(), account=self.account).rows()
+        return self.paged(rows.order_by("kind", "position", "id"), self.represent, "kind")
+
+    def meant(self, given: Any) -> Status | None:
+        code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)
+        if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_carriable(str(code)):
+            return None
+        kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
+        return self.rows().locked().filter(code=str(code), kind=kind).first() if is_carriable(kind) else None
+
+    def destroy(self, request, id: int) -> Response:
+        def act() -> None:
+            # All of them: two that are deleted at the same time could be the last two.
+            statuses = {status.id: status for status in self.rows().order_by("id").locked()}
+            if id not in statuses:
+                raise Http404
+            statuses[id].erase()
+
+        in_transaction(act)
+        return self.answer("ok")
+
+    def make(self, values: dict[str, Any]) -> Status:
+        row = Status(account=self.account)
+        row.write(values)
+        return row
+
+    def change(self, row: Status, values: dict[str, Any]) -> None:
+        row.write(values)

@@ -1,0 +1,59 @@
+"""What was deleted in the last 30 days, and getting it back (decisions, section 6)."""
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+
+from accounts.api.resources import JSONViewSet, ResourceViewSet, moment
+from accounts.paging import Page
+from accounts.permissions import Admin
+from accounts.trash import Trashable, contents
+from accounts.views import in_transaction
+
+
+class TrashViewSet(JSONViewSet):
+    permission_classes = [Admin]
+
+    def kinds(self) -> dict[str, type[Trashable]]:
+        """The kinds of resources that are asked for: one if it is named, else all."""
+        every = {key: viewset.model for key, viewset in sorted(ResourceViewSet.trashable.items())}
+        named = self.request.query_params.get("resource", "").strip()
+        if named and named not in every:
+            raise ValidationError({"resource": [f"is not one of {', '.join(every)}"]})
+        return {named: every[named]} if named else every
+
+    def list(self, request) -> Response:
+        page = Page.read(request.query_params)
+        rows = contents(self.account, self.kinds(), most=page.start + page.size + 1)
+        return self.paged(rows, self.represent, "resource")
+
+    def represent(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "id": row["id"],
+            "resource": row["resource"],
+            "name": row["called"],
+            "trashed_at": moment(row["trashed_at"], self.account.zone),
+            "trashed_by_id": row["trashed_by_id"],
+        }
+
+    def restore(self, request, id: int) -> Response:
+        def act() -> tuple[ResourceViewSet, Any, list[str]]:
+            ignored = self.check()
+            found = [row["resource"] for row in contents(self.account, self.kinds(), most=1, id=id)]
+            if len(found) > 1:
+                # An account's own sequence gives each id once; rows that were taken over from elsewhere may share one.
+                raise ValidationError({"resource": [f"must say which is meant: {', '.join(sorted(found))}"]})
+            if not found:
+                raise Http404
+            viewset = ResourceViewSet.trashable[found[0]](request=request)
+            rows = getattr(self.account, viewset.model._meta.default_related_name)
+            row = rows.trashed().locked().filter(id=id).first()
+            if row is None:
+                raise Http404
+            row.restore()
+            return viewset, viewset.find(id), ignored
+
+        viewset, row, ignored = in_transaction(act)
+        return self.answer(viewset.represent(row), ignored=ignored)

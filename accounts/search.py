@@ -1,0 +1,211 @@
+"""Search (`q` of the lists), on PostgreSQL alone: words by text search, fragments and typing errors by trigrams.
+
+A searched table has three columns beside those of its model, all of them written by the database from the others, so that
+no code can forget to: `search_name`, which the list goes by in the order of names; `search_text`, the short fields; and
+`search_words`, the words of these (weight A) and of the long texts (weight D). All text in them is folded: no case, no
+diacritics, no punctuation. The model does not know them, so that reading a row does not read them too.
+
+One GIN index of a table finds by any of: words, parts of the text, tags, links to other rows; and by all of these at once.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db import connection, migrations
+from django.db.models import BooleanField, QuerySet
+from django.db.models.expressions import RawSQL
+
+LENGTH = 255
+# So many candidates are ranked, whatever was asked for; for words that more rows than these have, it is the first of them.
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is looked for: `text` is folded, as what is searched is."""
+
+    text: str
+
+    @classmethod
+    def read(cls, text: str) -> "Query":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT search.fold(%s)", [text])
+            return cls(cursor.fetchone()[0][:LENGTH].strip())
+
+    @cached_property
+    def terms(self) -> list[str]:
+        return list(dict.fromkeys(self.text.split()))
+
+    @cached_property
+    def digits(self) -> str:
+        """A number, however it is typed. Its last nine digits tell one telephone from another, with a prefix or without."""
+        number = self.text.replace(" ", "")
+        return number[-9:] if re.fullmatch("[0-9]+", number) else ""
+
+    @property
+    def subject(self) -> str:
+        """What a row is to be like."""
+        return self.digits or self.text
+
+    @property
+    def words(self) -> str:
+        """As a tsquery: all the words, or what begins so. A single letter is a whole word: too much begins with it."""
+        return " & ".join(f"'{term}'" + (":*" if len(term) > 1 else "") for term in self.terms)
+
+    @property
+    def like_words(self) -> str:
+        """As a tsquery: all the words, or others in their place, where that may be: what has the same stem (endings change
+        with number and case, in Polish as in English), and what has two letters swapped, which trigrams hardly tell."""
+
+        def others(term: str) -> str:
+            stem = term[: max(4, len(term) - (3 if len(term) > 7 else 2))]
+            swapped = [term[:n] + term[n + 1] + term[n] + term[n + 2 :] for n in range(len(term) - 1)]
+            return " | ".join([f"'{stem}':*", *(f"'{word}'" for word in swapped)])
+
+        return " & ".join(f"({others(term)})" if self.is_loose(term) else f"'{term}'" for term in self.terms)
+
+    @staticmethod
+    def is_loose(term: str) -> bool:
+        """Whether a term may be mistyped: a number is another number then, and a short word is another word."""
+        return re.fullmatch("[a-z]{5,}", term) is not None
+
+    def exact(self) -> tuple[str, list[str]]:
+        """The condition on a row that it has what is looked for."""
+        conditions, parameters = ["search_words @@ to_tsquery('simple', %s)"], [self.words]
+        parts = [self.digits] if self.digits else self.terms
+        # Shorter ones are no help to an index of trigrams, nor are other scripts where the database's locale is C.
+        if any(re.search("[a-z0-9]{3}", part) for part in parts):
+            conditions.append(" AND ".join(["search_text LIKE %s"] * len(parts)))
+            parameters += [f"%{part}%" for part in parts]
+        return " OR ".join(f"({condition})" for condition in conditions), parameters
+
+    def similar(self) -> tuple[str, list[str]] | None:
+        """The condition that it has something like it, unless only the exact will do."""
+        if not any(self.is_loose(term) for term in self.terms):
+            return None
+        # How alike is set with the connection: pg_trgm.word_similarity_threshold.
+        alike = ["search_text %%> %s" if self.is_loose(term) else "search_text LIKE %s" for term in self.terms]
+        parameters = [self.like_words, *(term if self.is_loose(term) else f"%{term}%" for term in self.terms)]
+        return f"(search_words @@ to_tsquery('simple', %s)) OR ({' AND '.join(alike)})", parameters
+
+
+def search(rows: QuerySet, text: str, *, enough: int = MOST) -> list[int]:
+    """The ids of those of `rows` that a search for `text` finds, best first, at most MOST.
+
+    First come those that have all that is looked for, then those that have something like it, which are not looked for where
+    there are `enough` of the first.
+    """
+    query = Query.read(text)
+    if not query.terms or rows.query.is_empty():
+        return []
+    found = _best(rows, query, query.exact(), query.words, MOST)
+    if len(found) < min(enough, MOST) and (similar := query.similar()):
+        # Among those are the first again.
+        more = _best(rows, query, similar, query.like_words, MOST + len(found))
+        found = list(dict.fromkeys([*found, *more]))
+    return found[:MOST]
+
+
+def _best(rows: QuerySet, query: Query, condition: tuple[str, list[str]], words: str, most: int) -> list[int]:
+    """The ids of the rows under a condition, ranked: most like what is looked for, then by the weight of the words.
+
+    The subquery is materialized so that it is planned as if all of it were wanted. Planned for the limit, it would walk
+    through the table from its beginning in the hope of finding as many soon. It still ends where the limit is reached.
+    """
+    sql, parameters = condition
+    inner = rows.order_by().filter(RawSQL(sql, parameters, output_field=BooleanField()))  # noqa: S611
+    # Text and words are fetched for the candidates alone.
+    inner = inner.values("id", text=RawSQL("search_text", []), words=RawSQL("search_words", []))
+    inner_sql, inner_parameters = inner.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            WITH found AS MATERIALIZED ({inner_sql}), candidates AS (SELECT * FROM found LIMIT %s)
+            SELECT id FROM candidates
+            ORDER BY word_similarity(%s, text) DESC, ts_rank(words, to_tsquery('simple', %s), 1) DESC, id
+            """,  # noqa: S608
+            [*inner_parameters, most, query.subject, words],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+# Migrations
+
+EXTENSIONS = ("unaccent", "pg_trgm", "btree_gin")
+
+# The functions bind what they call by its identity when they are made, wherever the extensions live and whatever the
+# search_path is later. They are as immutable as the rules of `unaccent` are: who changes these builds the columns anew.
+CREATE_FUNCTIONS = r"""
+CREATE SCHEMA search;
+
+CREATE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, normalize($1, NFKC))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
+
+-- Numbers in one piece, however they are written: 48601234567, pl1234567890. E'\x01', which no text has, parts them.
+CREATE FUNCTION search.compact(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+', '', 'g'), E'\x01', ' ');
+
+-- Cut where a name is longer than an index takes.
+CREATE FUNCTION search.name(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN left(search.fold($1), 255);
+
+-- Cut far below what a tsvector holds, as folding may lengthen a text many times.
+CREATE FUNCTION search.words(text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN to_tsvector('pg_catalog.simple', left(search.fold($1), 100000));
+"""
+
+DROP_FUNCTIONS = "DROP SCHEMA search CASCADE;"
+
+
+def add_search(
+    table: str,
+    *,
+    name: str = "name",
+    short: tuple[str, ...] = (),
+    numbers: tuple[str, ...] = (),
+    words: tuple[str, ...] = (),
+    long: tuple[str, ...] = (),
+    links: tuple[str, ...] = (),
+    tagged: bool = True,
+    live: str = "trashed_at IS NULL",
+) -> migrations.RunSQL:
+    """The columns and the index of a searched table, for its rows that are `live`.
+
+    Fragments of the name, of the `short` columns and of the `numbers` are found, and words beginning so in these, in the
+    other columns `words`, and in the `long` ones, which weigh less. `links` are columns that the list is filtered by.
+    """
+
+    def joined(*columns: str, by: str = "' '") -> str:
+        return f" || {by} || ".join(f"coalesce({column}, '')" for column in columns)
+
+    text = f"search.fold({joined(name, *short, *numbers)})"
+    if numbers:
+        parted = joined(*numbers, by=r"E'\x01'")
+        text += f" || ' ' || search.compact({parted})"
+    all_words = f"setweight(search.words({joined(name, *short, *numbers, *words)}), 'A')"
+    if long:
+        all_words += f" || setweight(search.words({joined(*long)}), 'D')"
+    index_columns = ", ".join(
+        ["account_id", *links, *(["tags"] if tagged else []), "search_words", "search_text gin_trgm_ops"]
+    )
+    short_name = table.partition("_")[2]
+    return migrations.RunSQL(
+        f"""
+        ALTER TABLE {table}
+            ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED,
+            ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS ({text}) STORED,
+            ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS ({all_words}) STORED;
+        -- The list in the order of names.
+        CREATE INDEX {short_name}_by_name ON {table} (account_id, search_name, id) WHERE {live};
+        -- What the list is filtered by, alone or together, and its search. New rows wait in a list that a search reads too, until
+        -- a write that makes it longer than this (in kB) puts them in their places: at the usual 4 MB that took it a second.
+        CREATE INDEX {short_name}_found ON {table} USING gin ({index_columns}) WITH (gin_pending_list_limit = 256)
+            WHERE {live};
+        """,
+        f"""
+        DROP INDEX {short_name}_found;
+        DROP INDEX {short_name}_by_name;
+        ALTER TABLE {table} DROP COLUMN search_words, DROP COLUMN search_text, DROP COLUMN search_name;
+        """,
+    )

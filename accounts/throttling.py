@@ -1,0 +1,269 @@
+"""Limits on how often something may be done, counted for all processes together (decisions, section 5).
+
+A count belongs to a key and a window of time, and is kept in PostgreSQL. For requests a process takes a few of what is left at
+once (a lease) and gives them out without asking again; all leases together never exceed the limit. Failed logins and new
+accounts are counted one by one, before they are tried, and given back if they turn out not to count.
+
+Counting happens before the request's own transaction opens: the count outlives a rollback, and nobody waits for its row.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import ceil
+from time import monotonic
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import Error, connection
+from rest_framework.exceptions import Throttled
+from rest_framework.request import Request
+
+from accounts.models import RateCount
+from accounts.tenancy import fold
+
+logger = logging.getLogger("rostrum.throttling")
+
+MINUTE, HOUR = 60, 3600
+
+# Failures for a login that has reached its limit, an hour and address: what lets its owner in from elsewhere.
+FAILURES_ELSEWHERE = 3
+
+
+class Window(NamedTuple):
+    """What is used of a key in the window that ends in `left` seconds; `ends` (epoch) tells it from other windows."""
+
+    used: int
+    ends: float
+    left: float
+
+
+COUNT = f"""
+    INSERT INTO {RateCount._meta.db_table} AS counts (key, used, ends_at)
+    VALUES (%s, GREATEST(0, %s), statement_timestamp() + make_interval(secs => %s))
+    ON CONFLICT (key) DO UPDATE SET
+        used = CASE WHEN counts.ends_at > statement_timestamp() THEN GREATEST(0, counts.used + %s) ELSE excluded.used END,
+        ends_at = CASE WHEN counts.ends_at > statement_timestamp() THEN counts.ends_at ELSE excluded.ends_at END
+    RETURNING used, EXTRACT(EPOCH FROM ends_at)::float8, EXTRACT(EPOCH FROM ends_at - statement_timestamp())::float8
+"""  # noqa: S608
+
+
+def count(key: str, amount: int, seconds: int) -> Window:
+    """Add to what is used of a key of at most 128 characters, atomically; a negative amount gives back, to zero at most.
+
+    A window opens with the first count and lasts `seconds`, by the database's clock, which all processes share. This is
+    all that the limits ask of their storage: Redis or Valkey would do it with INCRBY, EXPIRE NX and PEXPIRETIME.
+    """
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(COUNT, [key, amount, seconds, amount])
+            return Window(*cursor.fetchone())
+    except Error as error:
+        # Nothing counts as used. If the database is away, the request's own statements will say so; if only this table
+        # can't be written (a standby, a lock, a full disk), that is no reason to turn everybody away.
+        logger.error("not counted: %s", type(error).__name__)
+        return Window(0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a limit says: of `limit`, `remaining` are left until `reset` seconds from now."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {
+            "RateLimit-Limit": str(self.limit),
+            "RateLimit-Remaining": str(self.remaining),
+            "RateLimit-Reset": str(self.reset),
+        }
+
+
+def take(key: str, limit: int, seconds: int) -> Standing:
+    """Count one. It can be given back with `count(key, -1, seconds)`."""
+    window = count(key, 1, seconds)
+    return Standing(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
+
+
+@dataclass(slots=True)
+class Lease:
+    ends: float  # which window it is of
+    until: float  # by this process's clock
+    used: int  # by all processes, when last asked
+    left: int
+
+
+class Limiter:
+    """The leases of one process, for the `size` keys counted last. `counter` is where the counts are kept."""
+
+    LARGEST_LEASE = 10
+
+    def __init__(self, counter: Callable[[str, int, int], Window] = count, *, size: int = 10_000):
+        self.size = size
+        self._count = counter
+        self._leases: OrderedDict[str, Lease] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def hit(self, key: str, limit: int, seconds: int) -> Standing:
+        """Count one, and say whether it is within the limit."""
+        # Read before the database is asked: a lease ends here no later than its window does there.
+        now = monotonic()
+        wanted = 1
+        with self._lock:
+            lease = self._leases.get(key)
+            if lease is not None and lease.until > now:
+                if lease.left:
+                    lease.left -= 1
+                    return self._standing(lease, limit, now, allowed=True)
+                if lease.used >= limit:
+                    return self._standing(lease, limit, now, allowed=False)
+                # Near the limit one at a time, so that little is left over in one process while another refuses.
+                wanted = max(1, min(self.LARGEST_LEASE, (limit - lease.used) // 20))
+        window = self._count(key, wanted, seconds)
+        granted = max(0, wanted - max(0, window.used - limit))
+        with self._lock:
+            lease = self._leases.get(key)
+            if lease is None or lease.ends != window.ends:
+                # What was left of another window is lost, and not carried over into this one.
+                lease = self._leases[key] = Lease(window.ends, now + window.left, 0, 0)
+            lease.used = max(lease.used, window.used)
+            lease.left += max(0, granted - 1)
+            self._leases.move_to_end(key)
+            if len(self._leases) > self.size:
+                self._leases.popitem(last=False)
+            return self._standing(lease, limit, now, allowed=granted > 0)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._leases.clear()
+
+    @staticmethod
+    def _standing(lease: Lease, limit: int, now: float, *, allowed: bool) -> Standing:
+        remaining = max(0, limit - lease.used) + lease.left if allowed else 0
+        return Standing(allowed, limit, remaining, max(1, ceil(lease.until - now)))
+
+
+limiter = Limiter()
+
+
+def hidden(kind: str, *parts: object) -> str:
+    """A key that does not tell the login or the address that it stands for."""
+    message = "\0".join([kind, *map(str, parts)]).encode(errors="surrogatepass")
+    return f"{kind}:{hmac.digest(b'limits' + settings.SECRET_KEY.encode(), message, hashlib.sha256).hex()}"
+
+
+def address_of(request: Request) -> str:
+    """The client's address as the limits count it: IPv6 by its /64, which a single subscriber has the whole of.
+
+    Behind the proxy it is the last entry of X-Forwarded-For, which the proxy wrote; what stands before it is the client's
+    word. Some proxies write a port as well.
+    """
+    given = [request.META.get("REMOTE_ADDR", "")]
+    if settings.TRUST_PROXY:
+        given.insert(0, request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2])
+    for text in map(str.strip, given):
+        host = text[1:].partition("]")[0] if text.startswith("[") else text
+        if host.count(":") == 1:
+            host = host.partition(":")[0]
+        try:
+            address = ipaddress.ip_address(host.partition("%")[0])
+        except ValueError:
+            continue
+        if address.version == 4:
+            return str(address)
+        return str(address.ipv4_mapped or ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+    return "unknown"
+
+
+def note(request: Request, standing: Standing) -> None:
+    """Put the standing on the request, whose answer says it (AccountMiddleware). Raises Throttled."""
+    request._request.standing = standing
+    if not standing.allowed:
+        raise Throttled(wait=standing.reset)
+
+
+def count_request(request: Request) -> None:
+    """RATE_LIMIT, for each token, or user where none is sent. Raises Throttled."""
+    if settings.RATE_LIMIT and request.user is not None:
+        who = ("token", request.auth) if request.auth is not None else ("user", request.user)
+        key = f"{who[0]}:{who[1].account_id}:{who[1].id}"
+        note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+
+
+def count_wrong_token(request: Request) -> None:
+    """FAILED_LOGIN_LIMIT for wrong tokens from an address. Raises Throttled.
+
+    Counted after the look-up: it is one indexed read, 190 random bits are not guessed, and so a right token is never
+    refused because of a neighbour's wrong one.
+    """
+    if settings.FAILED_LOGIN_LIMIT:
+        key = hidden("wrong-token", address_of(request))
+        note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+
+
+class LoginAttempt:
+    """A password that is about to be tried. It counts as failed until it was right, so that no burst outruns the limit.
+
+    The login is counted under the name given, whether or not it is somebody's: an answer tells nothing about that.
+    """
+
+    def __init__(self, request: Request, account_id: int, name: str):
+        self.request = request
+        self.account_id = account_id
+        self.name = name
+        self.counted: list[str] = []
+
+    def count(self) -> None:
+        """FAILED_LOGIN_LIMIT, for the address and for the login. Raises Throttled."""
+        limit = settings.FAILED_LOGIN_LIMIT
+        if not limit:
+            return
+        address, login = address_of(self.request), (self.account_id, fold(self.name[:256]))
+        standing = self._take(hidden("address", address), limit)
+        if standing.allowed:
+            of_login = self._take(hidden("login", *login), limit)
+            if not of_login.allowed:
+                elsewhere = self._take(hidden("login-at", address, *login), FAILURES_ELSEWHERE)
+                if not elsewhere.allowed:
+                    standing = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
+        if not standing.allowed:
+            # Nothing is tried, and so nothing has failed.
+            self.give_back()
+        note(self.request, standing)
+
+    def give_back(self) -> None:
+        while self.counted:
+            count(self.counted.pop(), -1, HOUR)
+        self.request._request.standing = None
+
+    def _take(self, key: str, limit: int) -> Standing:
+        self.counted.append(key)
+        return take(key, limit, HOUR)
+
+
+@contextmanager
+def new_account(request: Request, partner_id: int) -> Iterator[None]:
+    """ACCOUNT_LIMIT, around the making of an account; one that fails is not counted. Raises Throttled."""
+    if not settings.ACCOUNT_LIMIT:
+        yield
+        return
+    key = f"partner:{partner_id}"
+    standing = take(key, settings.ACCOUNT_LIMIT, MINUTE)
+    if not standing.allowed:
+        note(request, standing)
+    try:
+        yield
+    except BaseException:
+        count(key, -1, MINUTE)
+        raise
+    note(request, standing)

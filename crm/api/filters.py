@@ -1,0 +1,114 @@
+"""What the CRM's lists may be narrowed by."""
+
+import re
+
+from django import forms
+from django.db.models import Exists, OuterRef
+
+from accounts.api.filters import ListFilters, TagFilter, WireFilter, link_filter
+from accounts.fields import Integer, WireField
+from crm.api.fields import ExternalIds
+from crm.external_ids import MOST
+from crm.models import Client, ContactListMembership, Deal
+
+PARAMETER = re.compile(r"external_ids\[(.*)\]", re.DOTALL)
+
+
+def pairs_of(parameters) -> dict[str, str]:
+    """The pairs of `external_ids[key]=value` in a query."""
+    return {match[1]: parameters[name] for name in parameters if (match := PARAMETER.fullmatch(name))}
+
+
+class _Pairs(forms.Widget):
+    def value_from_datadict(self, data, files, name):
+        return pairs_of(data)
+
+
+class ExternalIdPairs(WireField):
+    default_error_messages = {
+        "pair": "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters",
+        "too_many": ExternalIds.default_error_messages["too_many"],
+    }
+
+    def to_internal_value(self, data: dict[str, str]) -> dict[str, str]:
+        if any(not ExternalIds.fits(key, value) for key, value in data.items()):
+            self.fail("pair")
+        if len(data) > MOST:
+            self.fail("too_many", most=MOST)
+        return data
+
+
+class ExternalIdFilter(WireFilter):
+    """The one row that has all of the external ids."""
+
+    widget = _Pairs
+
+    def __init__(self, model: type[Client] | type[Deal]):
+        super().__init__(ExternalIdPairs())
+        self.model = model
+
+    def filter(self, rows, pairs):
+        if not pairs:
+            return rows
+        held = self.model.holders(self.parent.account.id, pairs)
+        holders = set(held.values())
+        return rows.filter(id=holders.pop()) if len(held) == len(pairs) and len(holders) == 1 else rows.none()
+
+
+class ContactListFilter(WireFilter):
+    """The contacts that are in a contact list."""
+
+    def __init__(self):
+        super().__init__(Integer())
+
+    def filter(self, rows, list_id):
+        if list_id is None or not self.parent.account.contact_lists.live().filter(id=list_id).exists():
+            return rows if list_id is None else rows.none()
+        places = ContactListMembership.objects.filter(account_id=OuterRef("account_id"), contact_list_id=list_id)
+        return rows.filter(Exists(places.filter(contact_id=OuterRef("id"))))
+
+
+class ExternallyIdentifiedFilters(ListFilters):
+    @classmethod
+    def parameters(cls) -> list[str]:
+        return [f"{name}[key]" if name == "external_ids" else name for name in super().parameters()]
+
+    @classmethod
+    def knows(cls, parameter: str) -> bool:
+        if PARAMETER.fullmatch(parameter):
+            return True
+        return parameter != "external_ids" and super().knows(parameter)
+
+
+class ClientFilters(ExternallyIdentifiedFilters):
+    tag = TagFilter()
+    external_ids = ExternalIdFilter(Client)
+    status_id = link_filter()
+    responsible_id = link_filter()
+    contact_id = link_filter()
+    creator_id = link_filter()
+    updater_id = link_filter()
+
+
+class ContactFilters(ListFilters):
+    tag = TagFilter()
+    client_id = link_filter()
+    contact_list_id = ContactListFilter()
+    responsible_id = link_filter()
+    creator_id = link_filter()
+    updater_id = link_filter()
+
+
+class ContactListFilters(ListFilters):
+    creator_id = link_filter()
+    updater_id = link_filter()
+
+
+class DealFilters(ExternallyIdentifiedFilters):
+    tag = TagFilter()
+    external_ids = ExternalIdFilter(Deal)
+    client_id = link_filter()
+    status_id = link_filter()
+    responsible_id = link_filter()
+    creator_id = link_filter()
+    updater_id = link_filter()

@@ -1,0 +1,593 @@
+"""The sync feed: what is in it, how it is read, and how long it is kept."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.api.changes import EXPIRED
+from accounts.changes import KEPT_FOR, Change, Cursor
+from accounts.management.commands import housekeeping
+from accounts.models import Account
+from crm.models import Client
+from tests.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.client import JSONClient
+from tests.factories import (
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_post,
+    make_task,
+)
+
+PATH = "/app/changes.json"
+
+MAKE = {
+    "client": make_client,
+    "contact": make_contact,
+    "contact_list": make_contact_list,
+    "deal": make_deal,
+    "post": make_post,
+    "task": make_task,
+}
+every_kind = pytest.mark.parametrize("kind", MAKE)
+
+
+def get(cast, since=None, limit=None, client=None):
+    # What is left to the commit happens now.
+    connection.check_constraints()
+    given = {"since": since, "limit": limit}
+    return (client or cast.json()).get(PATH, params={name: value for name, value in given.items() if value is not None})
+
+
+def now(cast) -> str:
+    return read(get(cast, "now"))["cursor"]
+
+
+def told(cast, since) -> list[tuple[str, int, str]]:
+    """All changes since a cursor."""
+    body = read(get(cast, since, 1000))
+    assert not body["more"]
+    return [(change["resource"], change["id"], change["change"]) for change in body["changes"]]
+
+
+def path(kind, row) -> str:
+    return f"/app/{kind.replace('task', 'post')}s/{row.id}.json"
+
+
+def age(account, days, *, up_to) -> None:
+    """Make the account's first changes older."""
+    account.changes.filter(number__lte=up_to).update(at=timezone.now() - timedelta(days=days))
+
+
+def test_it_works(acme):
+    since = now(acme)
+    before = timezone.now().replace(microsecond=0)
+    created = read(acme.json().post("/app/clients.json", json={"client": {"name": "Ann"}}))
+    response = get(acme, since)
+    change = acme.account.changes.order_by("number").last()
+    assert before <= change.at <= timezone.now()
+    assert_answered(
+        response,
+        200,
+        {
+            "changes": [{"resource": "client", "id": created["id"], "change": "created", "at": on_the_wire(change.at)}],
+            "cursor": str(change.cursor),
+            "more": False,
+        },
+    )
+    assert_answered(get(acme, str(change.cursor)), 200, {"changes": [], "cursor": str(change.cursor), "more": False})
+
+
+@pytest.mark.parametrize(
+    "since",
+    [
+        "x",
+        "0",
+        "1",
+        "NOW",
+        "now ",
+        "ą",
+        "A" * 31,
+        "A" * 32,
+        "A" * 33,
+        "_" * 32,
+        "\0",
+        "2026-01-01",
+        "9" * 1000,
+    ],
+)
+def test_it_rejects_what_is_no_cursor(acme, since):
+    assert_refused(get(acme, since), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
+
+
+def test_it_rejects_a_cursor_of_another_account(acme, other):
+    # Both have as many changes, the statuses they began with.
+    assert_refused(get(acme, now(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
+    now(acme)
+    last = other.account.changes.order_by("number").last()
+    assert acme.account.changes.filter(number=last.number).exists()
+
+
+def test_it_rejects_a_cursor_that_was_changed(acme):
+    number, *rest = base64.urlsafe_b64decode(now(acme))[7:]
+    forged = bytes(7) + bytes([number - 1, *rest])
+    assert_refused(
+        get(acme, base64.urlsafe_b64encode(forged).decode()),
+        422,
+        "validation_failed",
+        {"since": ["is not a cursor of this account"]},
+    )
+    # The same bytes may be written in one way alone.
+    assert get(acme, now(acme) + "\n").status_code == 422
+    assert get(acme, now(acme)[:16] + "!" + now(acme)[16:]).status_code == 422
+
+
+@pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
+@pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
+def test_it_rejects_a_cursor_that_was_never_given(acme, number, moment):
+    """Even one with the right check sum. (0 and 0 is where an account with no changes at all would begin.)"""
+    response = get(acme, str(Cursor(acme.account.id, number, moment)))
+    if (number, moment) == (0, 0):
+        assert response.status_code == 200
+    else:
+        assert_refused(response, 422, "validation_failed", {"since": [EXPIRED]})
+
+
+@pytest.mark.parametrize(
+    ("limit", "rule"),
+    [
+        ("0", "must be between 1 and 1000"),
+        ("-1", "must be between 1 and 1000"),
+        ("1001", "must be between 1 and 1000"),
+        ("9" * 30, "is not a whole number"),
+        ("1.5", "is not a whole number"),
+        ("ten", "is not a whole number"),
+    ],
+)
+def test_it_rejects_a_limit(acme, limit, rule):
+    assert_refused(get(acme, limit=limit), 422, "validation_failed", {"limit": [rule]})
+
+
+def test_it_rejects_both_at_once(acme):
+    assert_refused(
+        get(acme, "x", "x"),
+        422,
+        "validation_failed",
+        {"since": ["is not a cursor of this account"], "limit": ["is not a whole number"]},
+    )
+
+
+def test_it_rejects_a_parameter_that_there_is_not(acme):
+    known = ["is not one of the parameters since, limit"]
+    response = acme.json().get(PATH, params={"since": "x", "page": "2", "cursor": "y"})
+    errors = {"since": ["is not a cursor of this account"], "page": known, "cursor": known}
+    assert_refused(response, 422, "validation_failed", errors)
+    assert_refused(acme.json().get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": known})
+    assert acme.json().get(PATH, params={"api_token": acme.bob_token}).status_code == 200
+
+
+def test_it_rejects_other_methods(acme):
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert_refused(acme.json().request(method, PATH), 405, "method_not_allowed", allow="GET, HEAD")
+
+
+# What is told
+
+
+@every_kind
+def test_every_change_of_every_kind(acme, kind):
+    resource = kind.replace("task", "post")
+    since = now(acme)
+    row = MAKE[kind](acme.alice)
+    body = {resource: {"title" if resource == "post" else "name": "Another"}}
+    assert acme.json().put(path(kind, row), json=body).status_code == 200
+    assert acme.json().delete(path(kind, row)).status_code == 200
+    row.refresh_from_db()
+    row.restore()
+    changes = told(acme, since)
+    # A restore that takes back external ids writes the row once more.
+    if changes[-1][2] == "updated":
+        assert kind in ("client", "deal")
+        changes.pop()
+    assert changes == [(resource, row.id, change) for change in ("created", "updated", "deleted", "restored")]
+
+
+def test_statuses(acme):
+    """They are not moved to the trash, but gone at once."""
+    assert told(acme, None)[:12] == [
+        ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
+    ]
+    since = now(acme)
+    status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
+    status.name = "Leads"
+    status.save()
+    id = status.id
+    status.delete()
+    assert told(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
+
+
+def test_a_write_past_the_interface(acme):
+    client = make_client(acme.alice)
+    since = now(acme)
+    Client.objects.filter(id=client.id).update(note="a")
+    assert told(acme, since) == [("client", client.id, "updated")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("client", {"external_ids": {"key": "1"}}),
+        ("client", {"tags": ["vip"]}),
+        ("contact", {"tags": ["vip"]}),
+        ("contact", {"contact_list_ids": []}),
+        ("deal", {"external_ids": {"key": "1"}}),
+        ("deal", {"price": 1}),
+        ("post", {"status": "planned"}),
+        ("task", {"closed": True}),
+    ],
+)
+def test_what_is_kept_beside_the_row(acme, kind, fields):
+    row = MAKE[kind](acme.alice)
+    since = now(acme)
+    resource = kind.replace("task", "post")
+    assert acme.json().put(path(kind, row), json={resource: fields}).status_code == 200
+    assert told(acme, since) == [(resource, row.id, "updated")]
+
+
+def test_a_place_in_a_contact_list(acme):
+    contact, contact_list = make_contact(acme.alice), make_contact_list(acme.alice)
+    since = now(acme)
+    body = {"contact": {"contact_list_ids": [contact_list.id]}}
+    acme.json().put(path("contact", contact), json=body)
+    assert told(acme, since) == [("contact", contact.id, "updated")]
+
+
+def test_counters_of_a_post(acme):
+    """The interface shows them, and so a comment and a vote change the post."""
+    post = make_post(acme.alice)
+    since = now(acme)
+    acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}})
+    post.vote(by=acme.bob)
+    post.vote(by=acme.bob)
+    post.withdraw_vote(by=acme.bob)
+    assert told(acme, since) == [("post", post.id, "updated")] * 3
+
+
+def test_generation_a(acme):
+    since = now(acme)
+    made = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
+    post = acme.account.posts.get()
+    assert made.status_code == 201
+    assert acme.xml().delete(f"/app/posts/{post.id}.xml").status_code == 200
+    assert told(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
+
+
+def test_a_client_that_goes_and_comes_back_with_its_children(acme):
+    client = make_client(acme.alice)
+    contact = make_contact(acme.alice, client_id=client.id)
+    deal = make_deal(acme.alice, client_id=client.id)
+    task = make_task(acme.alice, client_id=client.id)
+    main = make_client(acme.alice, contact_id=contact.id)
+    children = [("contact", contact.id, "updated"), ("deal", deal.id, "updated"), ("post", task.id, "updated")]
+    since = now(acme)
+    client.trash(by=acme.alice)
+    assert told(acme, since) == [("client", client.id, "deleted"), *children]
+    since = now(acme)
+    client.restore()
+    assert told(acme, since) == [("client", client.id, "restored"), ("client", client.id, "updated"), *children]
+    since = now(acme)
+    contact.refresh_from_db()
+    contact.trash(by=acme.alice)
+    assert told(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
+
+
+def test_a_nested_client(acme):
+    since = now(acme)
+    deal = read(acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": {"name": "b"}}}))
+    assert told(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
+
+
+def test_what_happens_in_the_trash_is_not_told(acme):
+    client = make_client(acme.alice)
+    contact = make_contact(acme.alice, client_id=client.id)
+    contact.trash(by=acme.alice)
+    since = now(acme)
+    client.trash(by=acme.alice)
+    assert told(acme, since) == [("client", client.id, "deleted")]
+    since = now(acme)
+    Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
+    call_command("housekeeping")
+    assert not Client.objects.exists()
+    assert told(acme, since) == []
+
+
+def test_what_is_removed_past_the_trash_is_told(acme):
+    client = make_client(acme.alice)
+    since = now(acme)
+    Client.objects.filter(id=client.id).delete()
+    assert told(acme, since) == [("client", client.id, "deleted")]
+
+
+def test_what_is_rolled_back_is_not_told(acme):
+    since = now(acme)
+    with transaction.atomic():
+        make_client(acme.alice)
+        connection.check_constraints()
+        transaction.set_rollback(True)
+    client = make_client(acme.alice)
+    assert told(acme, since) == [("client", client.id, "created")]
+    numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
+    assert numbers == list(range(1, 14))
+
+
+def test_what_is_refused_is_not_told(acme):
+    since = now(acme)
+    assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
+    assert told(acme, since) == []
+
+
+def test_what_an_account_does_beside_its_resources_is_not_told(acme):
+    since = now(acme)
+    acme.account.name = "Acme & Sons"
+    acme.account.save()
+    acme.bob.name = "Bob"
+    acme.bob.save()
+    assert told(acme, since) == []
+
+
+def test_an_account_takes_its_changes_along(acme):
+    make_client(acme.alice)
+    contact = make_contact(acme.alice, client_id=acme.account.clients.get().id)
+    contact.trash(by=acme.alice)
+    assert told(acme, None)
+    id = acme.account.id
+    with connection.cursor() as cursor:
+        # What links to users keeps them from being removed by themselves.
+        for table in ("crm_client", "crm_contact"):
+            cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
+    for things in ("posts", "categories", "forums", "hosts"):
+        getattr(acme.account, things).all().delete()
+    Account.objects.filter(id=id).delete()
+    connection.check_constraints()
+    assert not Change.objects.filter(account_id=id).exists()
+
+
+# How it is read
+
+
+def test_pages(acme):
+    since = now(acme)
+    clients = [make_client(acme.alice).id for _ in range(7)]
+    found, more, sizes = [], True, []
+    while more:
+        body = read(get(acme, since, 3))
+        since, more = body["cursor"], body["more"]
+        found += [change["id"] for change in body["changes"]]
+        sizes.append(len(body["changes"]))
+    assert found == clients
+    assert sizes == [3, 3, 1]
+
+
+def test_a_full_page_that_is_the_last(acme):
+    since = now(acme)
+    for _ in range(3):
+        make_client(acme.alice)
+    body = read(get(acme, since, 3))
+    assert (len(body["changes"]), body["more"]) == (3, False)
+
+
+def test_limits(acme):
+    since = now(acme)
+    Client.objects.bulk_create(
+        [
+            Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
+            for _ in range(1001)
+        ]
+    )
+    for limit, number in ((None, 100), ("", 100), (1, 1), (1000, 1000)):
+        body = read(get(acme, since, limit))
+        assert (len(body["changes"]), body["more"]) == (number, True), limit
+    assert len(read(get(acme, body["cursor"]))["changes"]) == 1
+
+
+def test_from_the_beginning(acme):
+    client = make_client(acme.alice)
+    for since in (None, ""):
+        body = read(get(acme, since))
+        assert [change["resource"] for change in body["changes"]] == ["status"] * 12 + ["client"]
+        assert body["changes"][-1]["id"] == client.id
+        assert told(acme, body["cursor"]) == []
+
+
+def test_an_account_with_no_changes_yet(acme):
+    """One from before there was a feed."""
+    body = {"changes": [], "cursor": str(Cursor(acme.account.id)), "more": False}
+    for since in (None, "now", body["cursor"]):
+        response = acme.json().get(PATH, params={"since": since} if since else None)
+        assert_answered(response, 200, body)
+    assert len(told(acme, body["cursor"])) == 12
+
+
+def test_now(acme):
+    make_client(acme.alice)
+    body = read(get(acme, "now", 1))
+    last = acme.account.changes.order_by("number").last()
+    assert body == {"changes": [], "cursor": str(last.cursor), "more": False}
+    client = make_client(acme.alice)
+    assert told(acme, body["cursor"]) == [("client", client.id, "created")]
+
+
+def test_the_time_is_in_the_accounts_zone(acme):
+    acme.account.time_zone = "Europe/Warsaw"
+    acme.account.save()
+    since = now(acme)
+    make_client(acme.alice)
+    connection.check_constraints()
+    last = acme.account.changes.order_by("position").last()
+    Change.objects.filter(pk=last.pk).update(at=datetime(2026, 7, 1, 10, 0, 0, 999999, tzinfo=UTC))
+    (change,) = read(get(acme, since))["changes"]
+    assert change["at"] == "2026-07-01T12:00:00+02:00"
+
+
+def test_nothing_of_another_account(acme, other):
+    since, hers = now(acme), now(other)
+    ours, client = make_client(acme.alice), make_client(other.mallory)
+    assert told(acme, since) == [("client", ours.id, "created")]
+    assert told(other, hers) == [("client", client.id, "created")]
+
+
+def test_numbers_tell_nothing_of_other_accounts(acme, other):
+    """They count what the account itself did, whatever the others do meanwhile."""
+    for cast in (acme, other):
+        make_client(cast.account.users.first())
+        connection.check_constraints()
+    for account in (acme.account, other.account):
+        account.changes.number_all(account.id)
+        assert list(account.changes.order_by("number").values_list("number", flat=True)) == list(range(1, 14))
+
+
+def test_everywhere_that_the_token_decides(acme):
+    make_client(acme.alice)
+    body = read(get(acme))
+    for host in ("example.test", "api.example.test"):
+        assert read(get(acme, client=JSONClient(host, acme.bob_token))) == body
+
+
+# How long it is kept
+
+
+def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 5)
+    for cast in (acme, other):
+        make_client(cast.account.users.first())
+        make_client(cast.account.users.first())
+    connection.check_constraints()
+    acme.account.changes.number_all(acme.account.id)
+    age(acme.account, 91, up_to=13)
+    with caplog.at_level("INFO", "rostrum.housekeeping"):
+        call_command("housekeeping")
+    assert [record.getMessage() for record in caplog.records] == ["erased 13 old changes"]
+    assert [change.number for change in acme.account.changes.all()] == [14]
+    assert other.account.changes.count() == 14
+    # What is left is still in order.
+    client = make_client(acme.alice)
+    assert told(acme, None)[-1] == ("client", client.id, "created")
+    assert acme.account.changes.order_by("number").last().number == 15
+
+
+def test_the_last_change_is_kept(acme):
+    since = now(acme)
+    age(acme.account, 1000, up_to=12)
+    # The cursor of the newest one would still be known.
+    call_command("housekeeping")
+    assert [change.number for change in acme.account.changes.all()] == [12]
+    assert get(acme, since).status_code == 422  # `age` moved it in time
+    since = now(acme)
+    make_client(acme.alice)
+    assert len(told(acme, since)) == 1
+
+
+def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
+    beginning, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
+    late = read(get(acme, limit=8))["cursor"]
+    age(acme.account, 91, up_to=7)
+    call_command("housekeeping")
+    for cursor in (beginning, early):
+        assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED]})
+    assert len(told(acme, late)) == 4
+    assert len(told(acme, None)) == 5
+
+
+def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
+    """The numbers after the backup's are given again, to other changes."""
+    kept = now(acme)
+    client = make_client(acme.alice)
+    lost = now(acme)
+    acme.account.changes.filter(number=13).delete()
+    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED]})
+    client.write({"name": "Another"}, by=acme.alice)
+    assert told(acme, kept) == [("client", client.id, "updated")]
+    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED]})
+
+
+def test_kept_for():
+    assert KEPT_FOR.days == 90
+    assert "90 days" in EXPIRED
+
+
+# What it costs
+
+
+@pytest.mark.parametrize("since", [None, "now", "cursor"])
+@pytest.mark.parametrize("number", [1, 200])
+def test_it_takes_three_statements(acme, django_assert_num_queries, since, number):
+    cursor = now(acme)
+    for _ in range(number):
+        make_client(acme.alice)
+    client = acme.json()
+    get(acme, client=client)
+    parameters = {"since": cursor if since == "cursor" else since} if since else None
+    # The token with its user and account, whether there is anything to number, and the changes.
+    with django_assert_num_queries(3):
+        assert client.get(PATH, params=parameters).status_code == 200
+
+
+def plans(queries) -> list[str]:
+    with connection.cursor() as cursor:
+        found = []
+        for query in queries:
+            cursor.execute("EXPLAIN " + query["sql"])
+            found.append("\n".join(line for (line,) in cursor.fetchall()))
+        return found
+
+
+@pytest.mark.parametrize("since", [None, "now", "cursor"])
+def test_it_reads_from_the_index_what_it_gives(acme, other, django_assert_num_queries, since):
+    fill = """
+        INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)
+        SELECT %s, nextval('accounts_change_positions'), n, 'client', n, 'created', now()
+        FROM generate_series(13, 20000) AS n
+    """
+    connection.check_constraints()
+    for account in (acme.account, other.account):
+        account.changes.number_all(account.id)
+    with connection.cursor() as cursor:
+        for account in (acme.account, other.account):
+            cursor.execute(fill, [account.id])
+        cursor.execute("ANALYZE accounts_change")
+    cursor = str(acme.account.changes.get(number=15_000).cursor)
+    parameters = {"since": cursor if since == "cursor" else since} if since else None
+    client = acme.json()
+    client.get(PATH)
+    with django_assert_num_queries(3) as queries:
+        client.get(PATH, params=parameters)
+    unnumbered, page = plans(queries.captured_queries)[1:]
+    assert "change_unnumbered" in unnumbered
+    assert "change_number_unique" in page
+    for plan in (unnumbered, page):
+        assert "Seq Scan" not in plan
+        assert "Sort" not in plan
+
+
+def test_erasing_reads_from_the_index(acme):
+    connection.check_constraints()
+    acme.account.changes.number_all(acme.account.id)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)"
+            " SELECT account_id, nextval('accounts_change_positions'), n, resource, id, change, at"
+            " FROM accounts_change, generate_series(13, 20000) AS n WHERE number = 1"
+        )
+        cursor.execute("ANALYZE accounts_change")
+    with CaptureQueriesContext(connection) as queries:
+        acme.account.changes.erase(before=timezone.now(), most=10)
+    assert len(queries) == 2
+    for plan in plans(queries):
+        assert "change_number_unique" in plan
+        assert "Seq Scan" not in plan

@@ -1,0 +1,262 @@
+"""The sync feed while transactions overlap, on real connections: nothing is skipped, whatever order they commit in."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, connections, transaction
+
+from accounts.changes import Change
+from crm.models import Client
+from tests.assertions import read
+from tests.factories import make_client, make_contact, make_deal, make_task
+from tests.threads import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATIENCE = 60
+
+
+def get(client, since=None, limit=1000) -> dict:
+    response = client.get("/app/changes.json", params={"limit": limit} | ({"since": since} if since else {}))
+    assert response.status_code == 200, response.text
+    return read(response)
+
+
+def told(body) -> list[tuple[str, int, str]]:
+    return [(change["resource"], change["id"], change["change"]) for change in body["changes"]]
+
+
+class Transaction:
+    """A transaction on a thread and a connection of its own that does `act`, and commits when it is told to."""
+
+    def __init__(self, act):
+        self._act = act
+        self._done, self._go = threading.Event(), threading.Event()
+        self._pool = ThreadPoolExecutor(1)
+        self._future = self._pool.submit(self._run)
+        assert self._done.wait(PATIENCE)
+
+    def _run(self):
+        try:
+            with transaction.atomic():
+                result = self._act()
+                self._done.set()
+                assert self._go.wait(PATIENCE)
+            return result
+        finally:
+            self._done.set()
+            connections.close_all()
+
+    def commit(self):
+        self._go.set()
+        result = self._future.result(PATIENCE)
+        self._pool.shutdown()
+        return result
+
+
+def test_it_works(acme):
+    """A transaction that began first, wrote first and has the lower id commits last: so it is told last."""
+    client = acme.json()
+    since = get(client, "now")["cursor"]
+    slow = Transaction(lambda: make_client(acme.alice))
+    # Nothing waits for it, neither a writer nor a reader.
+    quick = make_client(acme.alice)
+    body = get(client, since)
+    assert told(body) == [("client", quick.id, "created")]
+    assert not body["more"]
+    first = slow.commit()
+    assert first.id < quick.id
+    assert told(get(client, body["cursor"])) == [("client", first.id, "created")]
+    assert told(get(client, since)) == [("client", quick.id, "created"), ("client", first.id, "created")]
+
+
+def test_it_rejects_no_order_of_commits(acme):
+    """Ten transactions that are open together commit in the reverse order; a reader looks after every one."""
+    client = acme.json()
+    since = get(client, "now")["cursor"]
+    open_ones = [Transaction(lambda: make_client(acme.alice)) for _ in range(10)]
+    assert told(get(client, since)) == []
+    for number, one in enumerate(reversed(open_ones), start=1):
+        row = one.commit()
+        body = get(client, since)
+        assert told(body) == [("client", row.id, "created")], number
+        since = body["cursor"]
+
+
+def test_changes_of_one_row_are_told_in_their_order(acme):
+    """A transaction that was there before another one deleted the row restores it: it has the lower transaction id."""
+    client = acme.json()
+    row = make_client(acme.alice)
+    since = get(client, "now")["cursor"]
+    written, deleted = threading.Event(), threading.Event()
+
+    def early():
+        try:
+            with transaction.atomic():
+                make_task(acme.alice)
+                written.set()
+                assert deleted.wait(PATIENCE)
+                one = Client.objects.locked().get(id=row.id)
+                one.restore()
+        finally:
+            connections.close_all()
+
+    def late():
+        assert written.wait(PATIENCE)
+        Client.objects.get(id=row.id).trash(by=acme.alice)
+        deleted.set()
+
+    at_once(early, late)
+    changes = [change for resource, id, change in told(get(client, since)) if resource == "client" and id == row.id]
+    assert changes == ["deleted", "restored", "updated"]
+
+
+def test_a_transaction_elsewhere_delays_nothing(acme, other):
+    client = acme.json()
+    since = get(client, "now")["cursor"]
+    elsewhere = Transaction(lambda: make_client(other.mallory))
+    row = make_client(acme.alice)
+    assert told(get(client, since)) == [("client", row.id, "created")]
+    elsewhere.commit()
+
+
+def test_a_rollback_leaves_no_gap(acme):
+    client = acme.json()
+
+    def give_up():
+        with transaction.atomic():
+            make_client(acme.alice)
+            # As late as can be: its changes have their positions.
+            connection.check_constraints()
+            transaction.set_rollback(True)
+
+    at_once(*([give_up, lambda: make_client(acme.alice)] * 8))
+    assert len(get(client)["changes"]) == 20
+    numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
+    assert numbers == list(range(1, 12 + 8 + 1))
+
+
+def test_sixteen_writers_and_a_reader(acme, other):
+    """What a reader that polls all the while is given is what there is: in order, none twice, none missing."""
+    writers, rounds = 16, 5
+    client = acme.json()
+    since = get(client, "now")["cursor"]
+    stopped = threading.Event()
+    makers = [make_client, make_contact, make_deal, make_task]
+
+    def write(number):
+        make = makers[number % len(makers)]
+        row = make(acme.alice)
+        for round in range(rounds):
+            with transaction.atomic():
+                make_client(other.mallory)
+                # Several in one transaction, of one row and of others.
+                row.write({"title" if make is make_task else "name": f"{round}"}, by=acme.alice)
+                makers[round % len(makers)](acme.alice)
+            row.trash(by=acme.alice)
+            row.restore()
+
+    def read_all():
+        found, cursor = [], since
+        while True:
+            # Looked at before it reads: what was written until then must be in what it reads.
+            last = stopped.is_set()
+            body = get(client, cursor, 7)
+            found += told(body)
+            cursor = body["cursor"]
+            if last and not body["more"]:
+                return found
+
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(in_own_connection, read_all)
+        try:
+            at_once(*(lambda number=number: write(number) for number in range(writers)))
+        finally:
+            stopped.set()
+        found = reader.result(PATIENCE)
+
+    rows = Change.objects.filter(account_id=acme.account.id, number__gt=12).order_by("number")
+    assert found == [(row.resource, row.id, row.change) for row in rows]
+    assert [row.number for row in rows] == list(range(13, 13 + len(rows)))
+    assert_sensible(found)
+    assert {change for _, _, change in found} == {"created", "updated", "deleted", "restored"}
+    # One at first; in each round an update, another row, a deletion and a restore, which clients and deals write twice.
+    assert len(found) == writers + rounds * (writers * 4 + writers // 2)
+    assert_sensible([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
+
+
+def in_own_connection(act):
+    try:
+        return act()
+    finally:
+        connections.close_all()
+
+
+def assert_sensible(changes) -> None:
+    """Of each thing: created once and first, and never deleted twice, nor restored or updated out of turn."""
+    state = {}
+    for resource, id, change in changes:
+        before = state.get((resource, id))
+        assert (
+            before
+            in {
+                "created": (None,),
+                "updated": ("created", "updated", "restored"),
+                "deleted": ("created", "updated", "restored"),
+                "restored": ("deleted",),
+            }[change]
+        ), (resource, id, before, change)
+        state[resource, id] = change
+
+
+def test_accounts_do_not_wait_for_each_other(acme, other):
+    """One holds its lock, in the middle of a commit; the other commits all the same."""
+
+    def halfway():
+        make_client(acme.alice)
+        connection.check_constraints()
+
+    held = Transaction(halfway)
+    row = make_client(other.mallory)
+    assert told(get(other.json()))[-1] == ("client", row.id, "created")
+    held.commit()
+
+
+def test_a_mirror(acme):
+    """A full list, then the feed from a cursor taken before it, while others write: in the end the two are equal."""
+    client = acme.json()
+    for number in range(5):
+        make_client(acme.alice, f"{number}")
+    stopped = threading.Event()
+
+    def write(number):
+        for round in range(5):
+            row = make_client(acme.alice, f"{number} {round}")
+            row.write({"name": f"{number} {round} again"}, by=acme.alice)
+            if round % 2:
+                row.trash(by=acme.alice)
+
+    def mirror():
+        cursor = get(client, "now")["cursor"]
+        copy = {row.id: row.name for row in Client.objects.live()}
+        while True:
+            last = stopped.is_set()
+            body = get(client, cursor, 10)
+            cursor = body["cursor"]
+            for id in {change["id"] for change in body["changes"]}:
+                response = client.get(f"/app/clients/{id}.json")
+                if response.status_code == 404:
+                    copy.pop(id, None)
+                else:
+                    copy[id] = read(response)["name"]
+            if last and not body["more"]:
+                return copy
+
+    with ThreadPoolExecutor(1) as pool:
+        copied = pool.submit(in_own_connection, mirror)
+        try:
+            at_once(*(lambda number=number: write(number) for number in range(4)))
+        finally:
+            stopped.set()
+        assert copied.result(PATIENCE) == {row.id: row.name for row in Client.objects.live()}

@@ -1,0 +1,222 @@
+"""`Idempotency-Key`: carried out once, answered as often as it is asked, for 24 hours."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from accounts import locks
+from accounts.models import Account, IdempotentAnswer
+from tests.assertions import assert_answered, assert_refused, headers_of, read
+from tests.factories import make_client, make_post, make_task, make_token
+from tests.threads import at_once
+
+ANOTHER = {"idempotency_key": ["was used for another request in the last 24 hours"]}
+ANN = {"client": {"name": "Ann", "shoe_size": 42}}
+
+
+def post(client, body=ANN, key="key 1", path="/app/clients.json"):
+    return client.post(path, json=body, headers={"Idempotency-Key": key})
+
+
+def assert_replayed(response, first) -> None:
+    assert response.status_code == first.status_code
+    assert response.content == first.content
+    assert headers_of(response) == {**headers_of(first), "idempotent-replayed": "true"}
+
+
+def test_it_works(acme):
+    first = post(acme.json())
+    assert first.status_code == 201
+    assert "Idempotent-Replayed" not in first.headers
+    assert first.headers["X-Ignored-Fields"] == "shoe_size"
+    for _ in range(2):
+        assert_replayed(post(acme.json()), first)
+    assert acme.account.clients.count() == 1
+    # Without a key, or under another one, it is another request.
+    assert acme.json().post("/app/clients.json", json=ANN).status_code == 201
+    assert post(acme.json(), key="key 2").status_code == 201
+    assert post(acme.json(), key=" ").status_code == 201
+    assert acme.account.clients.count() == 4
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/app/clients.json", {"client": {"name": "Eve", "shoe_size": 42}}),
+        ("/app/clients.json", {"client": {"name": "Ann", "shoe_size": "42"}}),
+        ("/app/clients.json", {}),
+        ("/app/clients.json?more=1", ANN),
+        ("/app/contacts.json", ANN),
+    ],
+    ids=str,
+)
+def test_it_rejects_another_request_under_the_same_key(acme, path, body):
+    post(acme.json())
+    assert_refused(post(acme.json(), body, path=path), 422, "validation_failed", ANOTHER)
+    assert acme.account.clients.count() == 1
+
+
+def test_it_rejects_a_key_that_is_too_long(acme):
+    errors = {"idempotency_key": ["is too long (maximum is 255 characters)"]}
+    assert_refused(post(acme.json(), key="a" * 256), 422, "validation_failed", errors)
+    assert post(acme.json(), key="a" * 255).status_code == 201
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_rejects_one_while_the_first_is_running(acme):
+    """The lock of the key is held by a transaction that has not ended."""
+    from django.db import transaction
+
+    token = acme.bob.tokens.get()
+    with transaction.atomic():
+        assert locks.try_to_hold("idempotency key", acme.account.id, f"token {token.id}", "key 1")
+        (response,) = at_once(lambda: post(acme.json()))
+        message = "The first request with this Idempotency-Key is still being carried out; try again"
+        assert_refused(response, 409, "conflict", message=message)
+    assert post(acme.json()).status_code == 201
+
+
+def test_a_refusal_is_not_kept(acme):
+    response = post(acme.json(), {"client": {}})
+    assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
+    assert not IdempotentAnswer.objects.exists()
+    assert post(acme.json()).status_code == 201
+
+
+def test_each_token_has_keys_of_its_own(acme, other):
+    for token in (acme.bob_token, acme.alice_token, make_token(acme.bob)):
+        assert "Idempotent-Replayed" not in post(acme.json(token)).headers
+    assert "Idempotent-Replayed" not in post(other.json()).headers
+    assert acme.account.clients.count() == 3
+
+
+def test_the_token_may_be_sent_elsewhere_the_second_time(acme):
+    first = post(acme.json())
+    client = acme.json()
+    del client.headers["Authorization"]
+    assert_replayed(post(client, {**ANN, "api_token": acme.bob_token}), first)
+    # But for the address that it is asked at.
+    token = acme.bob_token.replace("/", "%2F")
+    assert_replayed(post(client, path=f"/app/clients.json?api_token={token}"), first)
+
+
+def test_the_order_of_keys_and_spaces_do_not_count(acme):
+    first = post(acme.json(), {"client": {"name": "Ann", "note": "a"}})
+    response = acme.json().post(
+        "/app/clients.json",
+        content='{ "client": {"note":"a", "name" : "Ann"}}',
+        headers={"Idempotency-Key": "key 1"},
+    )
+    assert_replayed(response, first)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/app/contacts.json", {"contact": {"name": "a"}}),
+        ("/app/contact_lists.json", {"contact_list": {"name": "a"}}),
+        ("/app/deals.json", {"deal": {"name": "a", "client": {"name": "a"}}}),
+        ("/app/posts.json", {"post": {"title": "a", "task_kind": "task"}}),
+        ("/app/posts.json", {"post": {"task_kind": "comment", "post_id": "POST", "content": "a"}}),
+        ("/app/posts/POST/comments.json", {"comment": {"comment": "a"}}),
+        ("/app/posts/POST/vote.json", {}),
+        ("/app/trash/GONE/restore.json", {}),
+        ("/app/statuses.json", {"status": {"code": "a", "name": "a"}}),
+    ],
+    ids=str,
+)
+def test_every_post(acme, path, body):
+    gone, task = make_client(acme.alice), make_task(acme.alice)
+    gone.trash(by=acme.alice)
+    client = acme.json(acme.alice_token)
+    for name, id in (("POST", task.id), ("GONE", gone.id)):
+        path = path.replace(name, f"{id}")
+        body = {key: {k: id if v == name else v for k, v in fields.items()} for key, fields in body.items()}
+    first = post(client, body, path=path)
+    assert first.status_code in (200, 201), first.text
+    assert_replayed(post(client, body, path=path), first)
+    task.refresh_from_db()
+    assert task.comments_cache <= 1
+
+
+def test_generation_a(acme):
+    def send(user, method="POST", path="/app/posts.xml", title="A dark theme"):
+        client = acme.xml(user)
+        client.headers["Idempotency-Key"] = "key 1"
+        return client.send_xml(method, path, f"<post><title>{title}</title></post>")
+
+    first = send(acme.carol)
+    assert first.status_code == 201
+    assert_replayed(send(acme.carol), first)
+    refused = send(acme.carol, title="Another")
+    assert refused.status_code == 422
+    assert "<error>Idempotency key was used for another request in the last 24 hours</error>" in refused.text
+    assert send(acme.bob).status_code == 201
+    assert acme.account.posts.count() == 2
+
+
+def test_a_list_that_is_asked_for_by_post_has_no_key(acme):
+    client = acme.xml()
+    client.headers["Idempotency-Key"] = "key 1"
+    for _ in range(2):
+        response = client.send_xml("POST", "/", "<order>new</order>")
+        assert (response.status_code, "Idempotent-Replayed" in response.headers) == (200, False)
+        make_post(acme.alice)
+    assert response.text.count("<post>") == 1
+    assert not IdempotentAnswer.objects.exists()
+
+
+def test_other_methods_have_no_key(acme):
+    row = make_client(acme.alice, "Ann")
+    for note in ("a", "b"):
+        response = acme.json().put(
+            f"/app/clients/{row.id}.json", json={"client": {"note": note}}, headers={"Idempotency-Key": "key 1"}
+        )
+        assert read(response)["note"] == note
+    response = acme.json().post(f"/app/clients/{row.id}.json", json={}, headers={"Idempotency-Key": "key 1"})
+    assert response.status_code == 405
+
+
+def test_the_token_of_a_new_account_is_not_kept(acme):
+    acme.account.partner_key = "key"
+    acme.account.save()
+    body = {
+        "account": {"prefix": "new-one"},
+        "user": {"login": "ann", "email": "ann@example.com", "password": "a long pass phrase"},
+    }
+    client = acme.json(acme.alice_token)
+    first = post(client, body, path="/app/account.json")
+    assert first.status_code == 201
+    secret = read(first)["api_token"]
+    stored = IdempotentAnswer.objects.get()
+    assert secret.partition("/")[0] not in f"{bytes(stored.body)} {stored.headers}"
+    assert "a long pass phrase" not in f"{bytes(stored.body)} {stored.headers}"
+    headers = {name.replace("-", "_"): value for name, value in headers_of(first).items() if name != "content-type"}
+    assert_answered(
+        post(client, body, path="/app/account.json"),
+        201,
+        {**read(first), "api_token": None},
+        **headers,
+        idempotent_replayed="true",
+    )
+    assert Account.objects.count() == 2
+
+
+def test_after_24_hours_it_is_a_new_request(acme):
+    first = post(acme.json())
+    IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=23, minutes=59))
+    assert_replayed(post(acme.json()), first)
+    IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
+    response = post(acme.json(), {"client": {"name": "Eve"}})
+    assert (response.status_code, read(response)["name"]) == (201, "Eve")
+    assert_replayed(post(acme.json(), {"client": {"name": "Eve"}}), response)
+
+
+def test_housekeeping_erases_them_after_24_hours(acme):
+    post(acme.json(), key="old")
+    IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
+    post(acme.json(), key="new")
+    call_command("housekeeping")
+    assert [answer.key for answer in IdempotentAnswer.objects.all()] == ["new"]

@@ -1,0 +1,660 @@
+"""Limits: what is counted, what the answers say of it, and that no burst on any number of processes outruns them."""
+
+import base64
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import RequestFactory
+
+from accounts import passwords, throttling
+from accounts.models import Account, APIToken, RateCount
+from accounts.throttling import HOUR, MINUTE, Limiter, Window
+from forum.models import Post
+from tests.assertions import assert_answered, assert_refused
+from tests.client import JSONClient, XMLClient
+from tests.factories import PASSWORD, make_token, make_user
+from tests.forum.xml.wire import TOO_MANY, UNAUTHENTICATED, refusal, shown
+from tests.threads import at_once
+
+ME = "/app/users/me.xml"
+TASKS = "/app/tasks.json"
+SQL = throttling.COUNT
+CONNECTIONS = 16
+
+
+class Clock:
+    """The time of the limits, in the process and in the database, which passes only as it is told to."""
+
+    def __init__(self, monkeypatch):
+        self.monkeypatch = monkeypatch
+        self.now = 1_800_000_000
+        self.advance(0)
+        monkeypatch.setattr(throttling, "monotonic", lambda: self.now)
+
+    def advance(self, seconds: int) -> None:
+        self.now += seconds
+        self.monkeypatch.setattr(throttling, "COUNT", SQL.replace("statement_timestamp()", f"to_timestamp({self.now})"))
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def hashed(monkeypatch) -> list[str]:
+    """The passwords that were hashed, in order."""
+    found, check = [], passwords.check_password
+
+    def noted(password, *args, **kwargs):
+        found.append(password)
+        return check(password, *args, **kwargs)
+
+    monkeypatch.setattr(passwords, "check_password", noted)
+    return found
+
+
+def standing(response) -> tuple[str | None, ...]:
+    """(limit, remaining, reset, retry after)"""
+    names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After")
+    return tuple(response.headers.get(name) for name in names)
+
+
+NOT_COUNTED = (None, None, None, None)
+
+
+def said(limit: int, remaining: int, reset: int, retry_after: int | None = None) -> tuple[str | None, ...]:
+    return (str(limit), str(remaining), str(reset), None if retry_after is None else str(retry_after))
+
+
+def used(prefix: str = "") -> list[int]:
+    return list(RateCount.objects.filter(key__startswith=prefix).order_by("key").values_list("used", flat=True))
+
+
+# Requests
+
+
+def test_it_works(acme, settings, clock):
+    settings.RATE_LIMIT = 600
+    for seconds, remaining, reset in ((0, 599, 60), (0, 598, 60), (20, 597, 40), (39, 596, 1), (1, 599, 60)):
+        clock.advance(seconds)
+        response = acme.json().get("/app/clients/tags.json")
+        assert_answered(response, 200, [])
+        assert standing(response) == said(600, remaining, reset)
+
+
+def test_it_rejects_more_in_generation_a(acme, settings, clock):
+    settings.RATE_LIMIT = 2
+    client = acme.xml()
+    assert [standing(client.get(ME)) for _ in range(2)] == [said(2, 1, 60), said(2, 0, 60)]
+    clock.advance(18)
+    response = client.get(ME)
+    assert shown(response) == refusal(429, TOO_MANY)
+    assert standing(response) == said(2, 0, 42, 42)
+    clock.advance(41)
+    assert standing(client.get(ME)) == said(2, 0, 1, 1)
+    clock.advance(1)
+    assert standing(client.get(ME)) == said(2, 1, 60)
+
+
+def test_it_rejects_more_in_generation_b(acme, settings, clock):
+    settings.RATE_LIMIT = 2
+    client = acme.json()
+    assert [standing(client.get(TASKS)) for _ in range(2)] == [said(2, 1, 60), said(2, 0, 60)]
+    clock.advance(18)
+    for _ in range(2):
+        response = client.get(TASKS)
+        assert_refused(response, 429, "rate_limited", retry_after="42")
+        assert standing(response) == said(2, 0, 42, 42)
+    clock.advance(42)
+    assert standing(client.get(TASKS)) == said(2, 1, 60)
+
+
+def test_a_refused_request_does_nothing(acme, settings, clock):
+    settings.RATE_LIMIT = 1
+    client = acme.xml()
+    for status in (201, 429, 429):
+        assert client.send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>").status_code == status
+    assert Post.objects.count() == 1
+
+
+# (method, path, body, status)
+COUNTED_XML = [
+    ("GET", ME, None, 200),
+    ("HEAD", ME, None, 200),
+    ("GET", "/", None, 200),
+    ("POST", "/app/posts.xml", "<post><title>a</title></post>", 201),
+    ("POST", "/app/posts.xml", "<post><title></title></post>", 422),
+    ("POST", "/app/posts.xml", "<post", 400),
+    ("POST", "/app/users.xml", "<user/>", 403),
+    ("GET", "/app/posts/999.xml", None, 404),
+    ("DELETE", ME, None, 405),
+    ("OPTIONS", ME, None, 405),
+]
+COUNTED_JSON = [
+    ("GET", TASKS, "", 200),
+    ("HEAD", TASKS, "", 200),
+    ("POST", "/app/contact_lists.json", '{"contact_list": {"name": "a"}}', 201),
+    ("POST", "/app/contact_lists.json", '{"contact_list": {}}', 422),
+    ("POST", "/app/account.json", "{}", 403),
+    ("GET", "/app/contact_lists/999.json", "", 404),
+    ("PUT", "/app/contact_lists.json", "{}", 405),
+]
+title = lambda case: f"{case[3]} {case[0]} {case[1]}"  # noqa: E731
+
+
+@pytest.mark.parametrize("case", COUNTED_XML, ids=title)
+def test_what_is_counted_in_generation_a(acme, settings, clock, case):
+    settings.RATE_LIMIT = 7
+    method, path, body, status = case
+    client = acme.xml(acme.carol)
+    response = client.send_xml(method, path, body) if body else client.request(method, path)
+    assert response.status_code == status
+    assert standing(response) == said(7, 6, 60)
+
+
+@pytest.mark.parametrize("case", COUNTED_JSON, ids=title)
+def test_what_is_counted_in_generation_b(acme, settings, clock, case):
+    settings.RATE_LIMIT = 7
+    method, path, body, status = case
+    response = acme.json().request(method, path, content=body)
+    assert response.status_code == status
+    assert standing(response) == said(7, 6, 60)
+
+
+def test_a_failure_is_counted(acme, settings, clock, monkeypatch):
+    settings.RATE_LIMIT = 7
+
+    def fail(self, *args):
+        raise RuntimeError
+
+    monkeypatch.setattr("forum.xml.views.UserViewSet.me", fail)
+    response = acme.xml().get(ME)
+    assert response.status_code == 500
+    assert standing(response) == said(7, 6, 60)
+
+
+def test_what_is_not_counted(acme, settings, clock):
+    settings.RATE_LIMIT = 1
+    for response in (
+        XMLClient(acme.host).get("/healthz"),
+        XMLClient(acme.host).get(ME),
+        XMLClient("nobody.example.test").get(ME),
+        JSONClient(acme.host).get(TASKS),
+        acme.json().get("/app/nothing.json"),
+        acme.json().post("/app/contact_lists.json", content="{"),
+    ):
+        assert standing(response) == NOT_COUNTED
+    assert used() == []
+
+
+def test_each_user_and_each_token_has_a_count_of_its_own(acme, other, settings, clock):
+    settings.RATE_LIMIT = 1
+    second = make_token(acme.bob)
+    askers = [
+        *(lambda user=user: acme.xml(user).get(ME) for user in (acme.alice, acme.bob, acme.carol)),
+        *(lambda token=token: acme.json(token).get(TASKS) for token in (acme.alice_token, acme.bob_token, second)),
+        lambda: other.xml().get(ME),
+        lambda: other.json().get(TASKS),
+    ]
+    assert [ask().status_code for ask in askers] == [200] * 8
+    assert [ask().status_code for ask in askers] == [429] * 8
+    assert used() == [1] * 8
+
+
+def test_it_may_be_off(acme, settings):
+    """As it is in the other tests."""
+    assert (settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT) == (0, 0, 0)
+    for client, path in ((acme.xml(), ME), (acme.json(), TASKS)):
+        for _ in range(3):
+            assert standing(client.get(path)) == NOT_COUNTED
+    for _ in range(3):
+        assert standing(fail(acme)) == standing(acme.json("wrong/acme").get(TASKS)) == NOT_COUNTED
+    assert used() == []
+
+
+def test_the_usual_request_asks_the_database_nothing_more(acme, settings, clock, django_assert_num_queries):
+    settings.RATE_LIMIT = 600
+    client = acme.xml()
+    client.get(ME)
+    # 1, and then 10 at a time.
+    with django_assert_num_queries(30 + 3):
+        assert [client.get(ME).status_code for _ in range(30)] == [200] * 30
+    assert used() == [31]
+
+
+def test_a_refusal_asks_the_database_nothing_more(acme, settings, clock, django_assert_num_queries):
+    settings.RATE_LIMIT = 1
+    client = acme.xml()
+    assert [client.get(ME).status_code for _ in range(2)] == [200, 429]
+    with django_assert_num_queries(10):
+        assert [client.get(ME).status_code for _ in range(10)] == [429] * 10
+
+
+@pytest.mark.django_db(transaction=True)
+def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypatch):
+    """So it is not undone with a write that is refused, and holds no lock while the request is carried out."""
+    settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = settings.ACCOUNT_LIMIT = 100
+    acme.account.partner_key = "acme-partner"
+    acme.account.save()
+    inside = []
+    count = throttling.count
+
+    def noted(*args):
+        inside.append(connection.in_atomic_block)
+        return count(*args)
+
+    monkeypatch.setattr(throttling, "count", noted)
+    monkeypatch.setattr(throttling, "limiter", Limiter(noted))
+    json, xml = acme.json(acme.alice_token), acme.xml()
+    user = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
+    for response, status in (
+        (json.post("/app/contact_lists.json", json={"contact_list": {"name": "a"}}), 201),
+        (json.post("/app/contact_lists.json", json={"contact_list": {"name": ""}}), 422),
+        (json.post("/app/account.json", json={"account": {"prefix": "new-one"}, "user": user}), 201),
+        (json.post("/app/account.json", json={"account": {"prefix": "new-one"}, "user": user}), 422),
+        (xml.send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>"), 201),
+        (xml.send_xml("POST", "/app/posts.xml", "<post><title></title></post>"), 422),
+        (fail(acme), 401),
+        (acme.json("wrong/acme").get(TASKS), 401),
+    ):
+        assert response.status_code == status
+    assert len(inside) >= 8
+    assert not any(inside)
+    assert used("partner:") == [1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplog):
+    settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT = 1, 1
+    monkeypatch.setattr(throttling, "COUNT", "SELECT %s::text, %s::int, %s::int, %s::int / 0")
+    assert [acme.xml().get(ME).status_code for _ in range(3)] == [200] * 3
+    assert {record.getMessage() for record in caplog.records if record.name == "rostrum.throttling"} == {
+        "not counted: DataError"
+    }
+
+
+# Limiters, each of which stands for a process
+
+
+@pytest.mark.parametrize("processes", [1, 2, 5])
+@pytest.mark.parametrize("limit", [1, 2, 3, 10, 59, 600, 1234])
+def test_together_they_give_out_the_limit(db, clock, limit, processes):
+    limiters = [Limiter() for _ in range(processes)]
+    asked = [limiters[number % processes].hit("key", limit, MINUTE) for number in range(limit + 50 * processes)]
+    assert sum(standing.allowed for standing in asked) == limit
+    assert {(standing.limit, standing.reset) for standing in asked} == {(limit, 60)}
+    assert {standing.remaining for standing in asked if not standing.allowed} == {0}
+    assert not any(limiter.hit("key", limit, MINUTE).allowed for limiter in limiters)
+
+
+def test_what_is_left_is_said_as_one_process_sees_it(db, clock):
+    limiter = Limiter()
+    assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(601)] == [*range(599, -1, -1), 0]
+
+
+def test_little_is_left_over_in_a_process_that_falls_silent(db, clock):
+    silent, busy = Limiter(), Limiter()
+    for _ in range(2):
+        silent.hit("key", 600, MINUTE)
+    assert sum(busy.hit("key", 600, MINUTE).allowed for _ in range(600)) == 600 - 1 - Limiter.LARGEST_LEASE
+
+
+def test_a_lease_ends_with_its_window(db, clock):
+    limiter = Limiter()
+    for _ in range(2):
+        limiter.hit("key", 600, MINUTE)
+    clock.advance(59)
+    assert limiter.hit("key", 600, MINUTE).remaining == 597
+    clock.advance(1)
+    assert limiter.hit("key", 600, MINUTE).remaining == 599
+    assert used() == [1]
+
+
+def test_a_late_answer_is_not_carried_over_into_the_next_window(clock):
+    """It was under way when the window ended, and another thread has opened the next one."""
+    answers = [Window(1, 100.0, 60.0), Window(11, 100.0, 60.0), Window(11, 40.0, 0.0), Window(12, 100.0, 60.0)]
+    limiter = Limiter(lambda *args: answers.pop(0))
+    assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(2)] == [599, 598]
+    limiter._leases["key"].left = 0
+    assert limiter.hit("key", 600, MINUTE).allowed
+    assert limiter.hit("key", 600, MINUTE).remaining == 588
+    assert limiter._leases["key"].left == 0
+
+
+def test_a_process_remembers_only_so_many_keys(db, clock):
+    limiter = Limiter(size=2)
+    for key in ("a", "b", "c", "d"):
+        limiter.hit(key, 1, MINUTE)
+    assert list(limiter._leases) == ["c", "d"]
+    # What it has forgotten, the database knows.
+    assert not any(limiter.hit(key, 1, MINUTE).allowed for key in ("a", "b", "c", "d"))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_at_the_same_time_they_give_out_the_limit(db, limit):
+    limiters = [Limiter() for _ in range(4)]
+
+    def hits(limiter):
+        return sum(limiter.hit("key", limit, HOUR).allowed for _ in range(limit // 2 + 5))
+
+    assert sum(at_once(*(lambda n=n: hits(limiters[n % 4]) for n in range(CONNECTIONS)))) == limit
+
+
+@pytest.mark.django_db(transaction=True)
+def test_at_the_same_time_each_is_taken_once(db):
+    taken = at_once(*(lambda: [throttling.take("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    left = sorted(standing.remaining for each in taken for standing in each if standing.allowed)
+    assert left == list(range(100))
+    at_once(*(lambda: [throttling.count("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    assert used() == [0]
+
+
+# Failed logins
+
+
+def at(client, address: str):
+    client._transport.remote_addr = address
+    return client
+
+
+def enter(cast, login: str, password: str = PASSWORD, address: str = "192.0.2.1"):
+    return at(XMLClient(cast.host, auth=(login, password)), address).get(ME)
+
+
+def fail(cast, login: str = "alice", address: str = "192.0.2.1"):
+    return enter(cast, login, "wrong", address)
+
+
+def test_failed_logins_of_an_address_are_limited_before_any_hashing(acme, settings, clock, hashed):
+    settings.FAILED_LOGIN_LIMIT = 3
+    for login, remaining in (("alice", 2), ("bob", 1), ("nobody", 0)):
+        response = fail(acme, login)
+        assert shown(response) == refusal(401, UNAUTHENTICATED)
+        assert standing(response) == said(3, remaining, 3600)
+    assert hashed == ["wrong"] * 3
+    clock.advance(600)
+    for login, password in (("carol", "wrong"), ("nobody", "wrong"), ("", ""), ("carol", PASSWORD)):
+        response = enter(acme, login, password)
+        assert shown(response) == refusal(429, TOO_MANY)
+        assert standing(response) == said(3, 0, 3000, 3000)
+        assert "WWW-Authenticate" not in response.headers
+    assert hashed == ["wrong"] * 3
+    assert enter(acme, "carol", address="192.0.2.2").status_code == 200
+    clock.advance(3000)
+    assert standing(fail(acme, "carol")) == said(3, 2, 3600)
+
+
+def test_failed_logins_of_a_login_are_limited_wherever_they_come_from(acme, other, settings, clock, hashed):
+    settings.FAILED_LOGIN_LIMIT = 5
+    make_user(other.account, "alice")
+    for number in range(5):
+        assert fail(acme, "alice", f"192.0.2.{number}").status_code == 401
+    clock.advance(100)
+    # An address that is new to it may still fail a few times, and not more.
+    assert [fail(acme, "ALICE", "198.51.100.1").status_code for _ in range(3)] == [401] * 3
+    assert len(hashed) == 8
+    response = fail(acme, "alice", "198.51.100.1")
+    assert shown(response) == refusal(429, TOO_MANY)
+    # When the login's own count begins anew, which is sooner.
+    assert standing(response) == said(3, 0, 3500, 3500)
+    assert enter(acme, "alice", address="198.51.100.1").status_code == 429
+    assert len(hashed) == 8
+    # A refused attempt is no failed one, and the address has two left for others.
+    assert standing(fail(acme, "bob", "198.51.100.1")) == said(5, 1, 3600)
+    # Another account's alice is another login.
+    assert enter(other, "alice", address="192.0.2.9").status_code == 200
+    clock.advance(3500)
+    assert enter(acme, "alice", address="198.51.100.1").status_code == 200
+
+
+def test_the_owner_of_an_attacked_login_gets_in_from_elsewhere(acme, settings, clock):
+    settings.FAILED_LOGIN_LIMIT = 4
+    for number in range(100):
+        fail(acme, "alice", f"192.0.2.{number}")
+    for _ in range(5):
+        passwords.verified.clear()
+        assert enter(acme, "alice", address="198.51.100.1").status_code == 200
+    # Mistyped twice.
+    assert [fail(acme, "alice", "198.51.100.1").status_code for _ in range(2)] == [401] * 2
+    assert enter(acme, "alice", address="198.51.100.1").status_code == 200
+
+
+def test_a_password_found_right_lately_is_never_refused(acme, settings, clock, hashed):
+    settings.FAILED_LOGIN_LIMIT = 1
+    assert enter(acme, "alice").status_code == 200
+    assert [fail(acme).status_code for _ in range(5)] == [401, 429, 429, 429, 429]
+    for address in ("192.0.2.1", "192.0.2.2"):
+        assert enter(acme, "alice", address=address).status_code == 200
+    assert hashed == [PASSWORD, "wrong"]
+
+
+def test_right_passwords_are_not_counted(acme, settings, clock):
+    settings.FAILED_LOGIN_LIMIT = 1
+    for _ in range(3):
+        passwords.verified.clear()
+        response = enter(acme, "alice")
+        assert response.status_code == 200
+        assert standing(response) == NOT_COUNTED
+    assert used() == [0, 0]
+
+
+def test_known_and_unknown_logins_are_answered_alike(acme, settings, clock, hashed):
+    settings.FAILED_LOGIN_LIMIT = 3
+    XMLClient(acme.host).get(ME)
+    told = {}
+    for login in ("alice", "nobody"):
+        told[login] = []
+        for number in range(5):
+            before = len(hashed)
+            with connection.execute_wrapper(noting := Statements()):
+                response = fail(acme, login, "192.0.2.1" if number > 2 else f"192.0.2.{number}")
+            headers = {name: value for name, value in response.headers.items() if name != "x-request-id"}
+            told[login].append((shown(response), headers, noting.said, len(hashed) - before))
+        RateCount.objects.all().delete()
+    assert told["alice"] == told["nobody"]
+
+
+class Statements:
+    def __init__(self):
+        self.said = []
+
+    def __call__(self, execute, sql, params, many, context):
+        self.said.append(sql)
+        return execute(sql, params, many, context)
+
+
+def test_what_is_no_attempt_is_not_counted(acme, settings, clock):
+    settings.FAILED_LOGIN_LIMIT = 1
+    for header in ("Basic !", "Digest x", ""):
+        response = XMLClient(acme.host).get(ME, headers={"Authorization": header})
+        assert response.status_code == 401
+        assert standing(response) == NOT_COUNTED
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b":", b"alice", b"\xff:\xff", b"a\0b:c", b"x" * 5000 + b":y", "ł".encode() * 300 + b":"],
+    ids=lambda raw: ascii(raw[:9]),
+)
+def test_hostile_logins_are_counted_like_others(acme, settings, clock, raw):
+    settings.FAILED_LOGIN_LIMIT = 1
+    header = {"Authorization": "Basic " + base64.b64encode(raw).decode()}
+    responses = [XMLClient(acme.host).get(ME, headers=header) for _ in range(2)]
+    assert [shown(response) for response in responses] == [refusal(401, UNAUTHENTICATED), refusal(429, TOO_MANY)]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("login", ["alice", "nobody"])
+def test_a_burst_of_failed_logins_does_not_outrun_the_limit(acme, settings, hashed, login):
+    settings.FAILED_LOGIN_LIMIT = 5
+    responses = at_once(*(lambda: fail(acme, login) for _ in range(CONNECTIONS)))
+    assert sorted(response.status_code for response in responses) == [401] * 5 + [429] * (CONNECTIONS - 5)
+    assert hashed == ["wrong"] * 5
+    assert used("address:") == used("login:") == [5]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_burst_of_right_passwords_is_let_in(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = passwords.HASHES_AT_ONCE
+    responses = at_once(*(lambda: enter(acme, "alice") for _ in range(CONNECTIONS)))
+    assert [response.status_code for response in responses] == [200] * CONNECTIONS
+    assert used() == [0, 0]
+
+
+# Wrong tokens
+
+
+def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
+    settings.FAILED_LOGIN_LIMIT = 3
+    for token, remaining in (("wrong/acme", 2), ("x" * 300, 1), ("", 0)):
+        response = acme.json().get(TASKS, headers={"Authorization": f"Bearer {token}"})
+        assert_refused(response, 401, "unauthenticated")
+        assert standing(response) == said(3, remaining, 3600)
+    clock.advance(600)
+    for token in ("wrong/acme", acme.bob_token + "x"):
+        response = acme.json(token).get(TASKS)
+        assert_refused(response, 429, "rate_limited", retry_after="3000")
+        assert standing(response) == said(3, 0, 3000, 3000)
+    # A right one is not refused for its neighbour's, nor is a wrong one from elsewhere.
+    assert acme.json().get(TASKS).status_code == 200
+    assert at(acme.json("wrong/acme"), "192.0.2.2").get(TASKS).status_code == 401
+    # Nor is a password.
+    assert acme.xml().get(ME).status_code == 200
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("remote", "forwarded", "address"),
+    [
+        ("192.0.2.1", None, "192.0.2.1"),
+        ("192.0.2.1", "", "192.0.2.1"),
+        ("192.0.2.1", "198.51.100.1", "198.51.100.1"),
+        # All but the last are the client's own words.
+        ("192.0.2.1", "203.0.113.9, 10.0.0.1,198.51.100.1", "198.51.100.1"),
+        ("192.0.2.1", "198.51.100.1:50123", "198.51.100.1"),
+        ("192.0.2.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("192.0.2.1", "[2001:db8:1:2::7]:443", "2001:db8:1:2::/64"),
+        ("192.0.2.1", "[2001:db8:1:2::7]", "2001:db8:1:2::/64"),
+        ("192.0.2.1", "fe80::1%eth0", "fe80::/64"),
+        ("192.0.2.1", "::ffff:198.51.100.1", "198.51.100.1"),
+        *(
+            ("192.0.2.1", word, "192.0.2.1")
+            for word in ("unknown", "198.51.100.1,", ",", "1.2.3", "[", ":", "x" * 9999)
+        ),
+        ("", None, "unknown"),
+        ("/run/socket", "\x00", "unknown"),
+        ("2001:db8:1:2:ffff::", None, "2001:db8:1:2::/64"),
+    ],
+)
+def test_the_address_behind_a_proxy(settings, remote, forwarded, address):
+    settings.TRUST_PROXY = True
+    given = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
+    assert throttling.address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **given)) == address
+
+
+def test_the_address_without_a_proxy(settings):
+    settings.TRUST_PROXY = False
+    request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="198.51.100.1")
+    assert throttling.address_of(request) == "192.0.2.1"
+
+
+# New accounts
+
+
+@pytest.fixture
+def partner(acme):
+    acme.account.partner_key = "acme-partner"
+    acme.account.save()
+    return acme
+
+
+def create(partner, prefix: str, token: str | None = None):
+    user = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
+    body = {"account": {"prefix": prefix}, "user": user}
+    return partner.json(token or partner.alice_token).post("/app/account.json", json=body)
+
+
+def test_new_accounts_of_a_partner_are_limited(partner, settings, clock):
+    settings.RATE_LIMIT, settings.ACCOUNT_LIMIT = 600, 2
+    second = make_token(partner.alice)
+    for prefix, token, status, expected in (
+        ("one", None, 201, said(2, 1, 60)),
+        # One that fails is not counted, and is a request like others.
+        ("one", None, 422, said(600, 598, 60)),
+        ("two", second, 201, said(2, 0, 60)),
+    ):
+        response = create(partner, prefix, token)
+        assert response.status_code == status
+        assert standing(response) == expected
+    clock.advance(15)
+    for token in (None, second):
+        response = create(partner, "three", token)
+        assert_refused(response, 429, "rate_limited", retry_after="45")
+        assert standing(response) == said(2, 0, 45, 45)
+    assert not Account.objects.filter(prefix="three").exists()
+    assert partner.json().get(TASKS).status_code == 200
+    clock.advance(45)
+    assert create(partner, "three").status_code == 201
+
+
+def test_each_partner_has_a_count_of_its_own(partner, other, settings, clock):
+    settings.ACCOUNT_LIMIT = 1
+    Account.objects.filter(pk=other.account.pk).update(partner_key="other-partner")
+    assert [create(partner, prefix).status_code for prefix in ("one", "two")] == [201, 429]
+    body = {"account": {"prefix": "three"}, "user": {"login": "a", "email": "a@b.example", "password": "a long phrase"}}
+    assert other.json().post("/app/account.json", json=body).status_code == 201
+
+
+# What is kept
+
+
+def test_nothing_kept_tells_a_login_an_address_or_a_secret(partner, settings, clock):
+    settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT = 9, 1, 9
+    fail(partner, "alice@acme.example", "192.0.2.77")
+    for _ in range(2):
+        fail(partner, "alice@acme.example", "192.0.2.78")
+    partner.json("wrong/acme").get(TASKS)
+    partner.xml().get(ME)
+    create(partner, "one")
+    keys = list(RateCount.objects.order_by("key").values_list("key", flat=True))
+    account, token = partner.account.id, APIToken.objects.holding(partner.alice_token).id
+    assert [key for key in keys if len(key.rpartition(":")[2]) != 64] == [
+        f"partner:{account}",
+        f"token:{account}:{token}",
+        f"user:{account}:{partner.alice.id}",
+    ]
+    kinds = sorted(key.partition(":")[0] for key in keys)
+    assert kinds == ["address"] * 3 + ["login"] * 2 + ["login-at", "partner", "token", "user", "wrong-token"]
+    assert max(map(len, keys)) <= 128
+
+
+def test_keys_depend_on_the_servers_key_and_on_each_part(settings):
+    keys = [throttling.hidden(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("b", "b", "c"), ("a", "b"))]
+    settings.SECRET_KEY = "another"
+    keys.append(throttling.hidden("a", "b", "c"))
+    assert len(set(keys)) == 5
+
+
+def test_the_table_is_unlogged(db):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relpersistence FROM pg_class WHERE relname = 'accounts_ratecount'")
+        assert cursor.fetchall() == [("u",)]
+
+
+def test_housekeeping_removes_windows_that_are_over(db):
+    throttling.count("open", 1, MINUTE)
+    for key, seconds in (("over", 1), ("long over", 86_400)):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO accounts_ratecount VALUES (%s, 600, statement_timestamp() - make_interval(secs => %s))",
+                [key, seconds],
+            )
+    call_command("housekeeping")
+    assert list(RateCount.objects.values_list("key", flat=True)) == ["open"]
+    assert RateCount.objects.filter(ends_at__gt=Now()).count() == 1

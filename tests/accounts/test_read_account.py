@@ -1,0 +1,60 @@
+import pytest
+
+from tests.assertions import assert_answered, assert_refused, on_the_wire
+from tests.factories import make_token
+
+
+def body(account, **fields) -> dict:
+    return {
+        "id": account.id,
+        "prefix": "acme",
+        "initial_module": "forum",
+        "from_partner": None,
+        "name": "Acme",
+        "time_zone": "UTC",
+        "language": "en",
+        "currency": "EUR",
+        "url": "http://acme.example.test",
+        **fields,
+        "created_at": on_the_wire(account.created_at),
+        "updated_at": on_the_wire(account.updated_at),
+    }
+
+
+def test_it_works(acme):
+    for token in (acme.alice_token, acme.bob_token):
+        assert_answered(acme.json(token).get("/app/account.json"), 200, body(acme.account))
+
+
+def test_it_rejects_members(acme):
+    response = acme.json(make_token(acme.carol)).get("/app/account.json")
+    assert_refused(response, 403, "forbidden", message="Only the team may do this")
+
+
+def test_it_rejects_other_methods(acme):
+    for method in ("PUT", "PATCH", "DELETE"):
+        response = acme.json(acme.alice_token).request(method, "/app/account.json")
+        assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
+
+
+@pytest.mark.parametrize("host", ["example.test", "api.example.test"])
+def test_where_the_token_decides(acme, host):
+    response = acme.json()
+    response.base_url = f"http://{host}:8000"
+    answer = response.get("/app/account.json")
+    assert_answered(answer, 200, body(acme.account, url="http://acme.example.test:8000"))
+
+
+def test_a_partners_secret_is_not_told(acme):
+    acme.account.partner_key = "secret"
+    acme.account.save()
+    response = acme.json().get("/app/account.json")
+    acme.account.refresh_from_db()
+    assert_answered(response, 200, body(acme.account))
+
+
+def test_queries(acme, django_assert_num_queries):
+    client = acme.json()
+    client.get("/app/account.json")
+    with django_assert_num_queries(1):
+        client.get("/app/account.json")

@@ -1,0 +1,189 @@
+"""The trash as its admins see it, and what comes back from it."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from crm.models import Client, Deal
+from tests.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+
+ADMINS_ONLY = "Only an admin or the owner may do this"
+MAKE = {
+    "client": make_client,
+    "contact": make_contact,
+    "contact_list": make_contact_list,
+    "deal": make_deal,
+    "post": make_post,
+    "task": make_task,
+}
+URL = "http://acme.example.test/app/trash.json"
+
+
+@pytest.fixture
+def admin(acme):
+    return acme.json(acme.alice_token)
+
+
+def restore(client, row, query=""):
+    return client.post(f"/app/trash/{row.id}/restore.json{query}")
+
+
+def entry(row, kind, name, by) -> dict:
+    return {
+        "id": row.id,
+        "resource": kind.replace("task", "post"),
+        "name": name,
+        "trashed_at": on_the_wire(row.trashed_at),
+        "trashed_by_id": by.id,
+    }
+
+
+def fill(acme) -> list[dict]:
+    """One of each kind in the trash, an hour after another; newest first."""
+    entries = []
+    for hours, (kind, make) in enumerate(MAKE.items()):
+        make(acme.alice)
+        row = make(acme.alice, f"My {kind}")
+        row.trash(by=acme.bob)
+        row.trashed_at = timezone.now() - timedelta(hours=9 - hours)
+        row.save(update_fields=["trashed_at"])
+        entries.insert(0, entry(row, kind, f"My {kind}", acme.bob))
+    return entries
+
+
+def test_it_works(acme, admin):
+    entries = fill(acme)
+    assert_answered(admin.get("/app/trash.json"), 200, entries, link=f'<{URL}?page=1>; rel="first"')
+    first = entries[0]
+    response = admin.post(f"/app/trash/{first['id']}/restore.json")
+    assert_answered(response, 200, read(acme.json().get(f"/app/posts/{first['id']}.json")))
+    assert read(admin.get("/app/trash.json")) == entries[1:]
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_each_kind_comes_back_as_it_was(acme, admin, kind):
+    row = MAKE[kind](acme.alice)
+    path = f"/app/{kind.replace('task', 'post')}s/{row.id}.json"
+    before = read(acme.json().get(path))
+    acme.json().delete(path)
+    assert_answered(restore(admin, row), 200, before)
+    assert read(acme.json().get(path)) == before
+    assert_refused(restore(admin, row), 404, "not_found")
+
+
+def test_it_rejects_agents(acme):
+    client = make_client(acme.alice)
+    client.trash(by=acme.alice)
+    assert_refused(acme.json().get("/app/trash.json"), 403, "forbidden", message=ADMINS_ONLY)
+    assert_refused(restore(acme.json(), client), 403, "forbidden", message=ADMINS_ONLY)
+    client.refresh_from_db()
+    assert client.trashed_at is not None
+
+
+def test_it_rejects_what_is_not_in_the_trash(acme, admin):
+    client = make_client(acme.alice)
+    assert_refused(restore(admin, client), 404, "not_found")
+    assert_refused(admin.post(f"/app/trash/{10**15}/restore.json"), 404, "not_found")
+    client.trash(by=acme.alice)
+    assert_refused(restore(admin, client, "?resource=deal"), 404, "not_found")
+
+
+def test_it_rejects_another_resource(acme, admin):
+    errors = {"resource": ["is not one of client, contact, contact_list, deal, post"]}
+    assert_refused(admin.get("/app/trash.json?resource=task"), 422, "validation_failed", errors)
+    assert_refused(admin.post("/app/trash/1/restore.json?resource=task"), 422, "validation_failed", errors)
+
+
+def test_it_rejects_other_parameters_and_methods(admin):
+    response = admin.get("/app/trash.json?order=id")
+    assert_refused(
+        response, 422, "validation_failed", {"order": ["is not one of the parameters page, per_page, resource"]}
+    )
+    assert_refused(admin.delete("/app/trash.json"), 405, "method_not_allowed", allow="GET, HEAD")
+    assert_refused(admin.get("/app/trash/1/restore.json"), 405, "method_not_allowed", allow="POST")
+
+
+def test_pages_and_one_kind(acme, admin):
+    entries = fill(acme)
+    response = admin.get("/app/trash.json?per_page=4")
+    assert read(response) == entries[:4]
+    assert response.headers["Link"] == f'<{URL}?per_page=4&page=1>; rel="first", <{URL}?per_page=4&page=2>; rel="next"'
+    assert read(admin.get("/app/trash.json?per_page=4&page=2")) == entries[4:]
+    assert read(admin.get("/app/trash.json?per_page=4&page=3")) == []
+    posts = [item for item in entries if item["resource"] == "post"]
+    assert read(admin.get("/app/trash.json?resource=post")) == posts
+    assert len(posts) == 2
+
+
+def test_it_rejects_an_id_that_two_have(acme, admin):
+    """As rows that were taken over from another server may."""
+    client, deal = make_client(acme.alice), make_deal(acme.alice)
+    for row in (client, deal):
+        row.trash(by=acme.alice)
+    Deal.objects.filter(pk=deal.pk).update(id=client.id)
+    errors = {"resource": ["must say which is meant: client, deal"]}
+    assert_refused(restore(admin, client), 422, "validation_failed", errors)
+    response = restore(admin, client, "?resource=deal")
+    assert (response.status_code, read(response)["name"]) == (200, deal.name)
+    # Of the two, only one is in the trash now.
+    assert read(restore(admin, client))["name"] == client.name
+
+
+def test_it_rejects_a_contact_list_whose_name_was_taken(acme, admin):
+    gone = make_contact_list(acme.alice, "News")
+    gone.trash(by=acme.alice)
+    other = make_contact_list(acme.alice, "News")
+    errors = {"name": [f"was given to contact list {other.id} meanwhile; rename that one first"]}
+    assert_refused(restore(admin, gone), 422, "validation_failed", errors)
+    admin.put(f"/app/contact_lists/{other.id}.json", json={"contact_list": {"name": "More"}})
+    assert read(restore(admin, gone))["name"] == "News"
+
+
+def test_a_client_comes_back_with_what_belonged_to_it(acme, admin):
+    client = make_client(acme.alice, external_ids={"a": "1", "b": "2"}, tags=["vip"])
+    make_deal(acme.alice, client_id=client.id)
+    client.trash(by=acme.alice)
+    make_client(acme.alice, external_ids={"a": "1"})
+    body = read(restore(admin, client))
+    assert (body["external_ids"], body["deals_count"], body["tags"]) == ({"b": "2"}, 1, ["vip"])
+
+
+def test_what_cannot_be_set_is_ignored(acme, admin):
+    client = make_client(acme.alice)
+    client.trash(by=acme.alice)
+    response = admin.post(f"/app/trash/{client.id}/restore.json", json={"name": "a"})
+    assert response.headers["X-Ignored-Fields"] == "name"
+
+
+def test_queries(acme, admin):
+    client = make_client(acme.alice)
+    client.trash(by=acme.alice)
+    admin.get("/app/trash.json")
+    for path, number in (("/app/trash.json", 1), ("/app/trash.json?page=1000", 1)):
+        with CaptureQueriesContext(connection) as queries:
+            assert admin.get(path).status_code == 200
+        assert len(queries) == 1 + number
+    with CaptureQueriesContext(connection) as queries:
+        assert restore(admin, client).status_code == 200
+    # What has the id; the row, locked; its update; what names it (three kinds); what it holds; the row, to show it.
+    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(asked) <= 1 + 10, asked
+
+
+def test_it_reads_indexes_alone_of_a_full_trash(acme):
+    """A page of the trash reads each kind from its index, cut off where the page ends."""
+    from accounts.trash import contents
+
+    client = make_client(acme.alice)
+    Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now(), trashed_by_id=acme.alice.id)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")
+    plan = contents(acme.account, {"client": Client, "deal": Deal}, most=26)[:26].explain()
+    assert "client_trash" in plan
+    assert "deal_trash" in plan
+    assert "Seq Scan" not in plan

@@ -1,0 +1,260 @@
+"""What a search finds, and in which order. The lists' own tests say what of each resource is searched."""
+
+import pytest
+
+from accounts.search import MOST, Query, search
+from crm.models import Client
+from tests.assertions import read
+from tests.factories import make_client
+from tests.lists import names
+
+PATH = "/app/clients.json"
+
+
+def found(acme, query: str) -> list[str]:
+    return names(acme.json().get(PATH, params={"q": query}))
+
+
+def test_it_works(acme):
+    make_client(acme.alice, "Łucja Źdźbło", email="lucja@example.com")
+    make_client(acme.alice, "John Smith", email="john@example.com")
+    assert found(acme, "łucja") == found(acme, "LUCJA") == found(acme, "źdźbło Łucja") == ["Łucja Źdźbło"]
+    assert found(acme, "john") == ["John Smith"]
+    assert found(acme, "example.com") == ["Łucja Źdźbło", "John Smith"]
+    assert found(acme, "łucja smith") == []
+
+
+JAN = {
+    "first_name": "Jan",
+    "last_name": "Kowalski",
+    "email": "jan.kowalski+shop@firma-x.com.pl",
+    "phone": "+48 601-234-567",
+    "mobile_phone": "(22) 555 12 34",
+    "tax_no": "PL 123-456-32-18",
+    "register_number": "000123",
+    "city": "Gdańsk",
+    "street": "ul. Żabia",
+    "post_code": "80-001",
+    "www": "https://www.zażółć.pl/sklep",
+    "note": "Prosi o faktury pro forma; regular invoices, too.",
+    "description": "Naïve café, Straße, Ærø",
+    "external_ids": {"shop": "S-1043", "erp": "99/7/2009"},
+}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # Names, in any form, order and case; beginnings and fragments.
+        *(
+            "Zakłady Mięsne",
+            "zaklady miesne",
+            "MIĘSNE zakłady",
+            "zak mi",
+            "akłady",
+            "Jan",
+            "KOWAL",
+            "walsk",
+            "jan kowalski",
+        ),
+        "Zakłady „Mięsne”, sp. z o.o.",
+        "mie\u0328sne",
+        # Fragments of an e-mail.
+        *("jan.kowalski", "kowalski+shop@", "jan.kowalski+shop@firma-x.com.pl", "@firma-x", "irma-x.com", "owalski+sh"),
+        # Digits of a telephone, with and without its prefix, spaces and dashes.
+        *("601234567", "601 234 567", "+48601234567", "+48 601-234-567", "0048 601 234 567", "48 601 234567", "234567"),
+        *("22 555 12 34", "225551234", "22-555-1234", "+48 22 555 12 34", "5512"),
+        # Numbers of a company.
+        *("PL 123-456-32-18", "1234563218", "123-456-32-18", "pl1234563218", "000123"),
+        # Where it is.
+        *("gdansk", "Gdańsk Żabia", "80-001", "zazolc.pl", "www.zażółć.pl/sklep"),
+        # Its identifiers.
+        *("S-1043", "s 1043", "1043", "99/7/2009"),
+        # The words of long texts, and whatever has the same stem.
+        *(
+            "faktury",
+            "faktura",
+            "fakturami",
+            "invoice",
+            "regularly",
+            "pro forma",
+            "kowalski invoices",
+            "strasse",
+            "cafe naive",
+        ),
+        # Mistyped.
+        *("kowalksi", "kowlaski", "kovalski", "kowalskki", "kwalski", "zakldy", "miesen", "jan kowaslki", "gdnask"),
+        # Words and numbers together.
+        *("kowalski 601234567", "jan 601 234 567", "zakłady 1043"),
+    ],
+)
+def test_it_is_found(acme, query):
+    make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
+    make_client(acme.alice, "Somebody Else", email="else@example.org", phone="700 800 900", external_ids={"shop": "55"})
+    assert found(acme, query) == ["Zakłady Mięsne Sp. z o.o."]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("kowalska anna", "nowak", "lski gdynia", "xyz", "żółw"),
+        # A number that is not quite the same is another one.
+        *("601234568", "602 234 567", "1234563219", "1044", "kowalski 601234568"),
+        # Short words are not taken for other short ones; a single letter is a word.
+        *("jon", "pan", "k", "g"),
+        # Nothing of it is a word.
+        "日本",
+        "😀a",
+    ],
+)
+def test_it_is_not_found(acme, query):
+    make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
+    assert found(acme, query) == []
+
+
+def test_what_is_not_searched(acme):
+    make_client(acme.alice, "A", origin="allegro", bank_account="PL611090", country="Polska", tags=["vip"])
+    for query in ("allegro", "611090", "polska", "vip"):
+        assert found(acme, query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    {
+        # The word itself; what begins so; a text that has it; what is like it. Of equals the shorter, then the older.
+        "nowak": ["Nowak", "Jan Nowak", "Ewa Nowak", "Nowakowski", "In the note", "Nowka"],
+        "jan nowak": ["Jan Nowak"],
+        "ewa": ["Ewa Nowak"],
+    }.items(),
+)
+def test_the_best_is_first(acme, query, expected):
+    for name in ("Nowka", "Nowakowski", "Jan Nowak", "Ewa Nowak", "Nowak"):
+        make_client(acme.alice, name)
+    make_client(acme.alice, "In the note", note="Knows Nowak")
+    assert found(acme, query) == expected
+
+
+def test_a_telephone_number_is_better_than_one_that_has_it_in_the_middle(acme):
+    make_client(acme.alice, "Middle", phone="91234567")
+    make_client(acme.alice, "Whole", phone="234-567")
+    assert found(acme, "234567") == ["Whole", "Middle"]
+
+
+def test_another_order(acme):
+    for name in ("Zenon Nowak", "Nowak", "Adam Nowak"):
+        make_client(acme.alice, name)
+    assert found(acme, "nowak")[0] == "Nowak"
+    json = acme.json()
+    assert names(json.get(f"{PATH}?q=nowak&order=name")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
+    assert names(json.get(f"{PATH}?q=nowak&order=-id")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
+
+
+def test_pages_of_a_search(acme):
+    for number in range(5):
+        make_client(acme.alice, f"Nowak {number}")
+    make_client(acme.alice, "Nowka")
+    pages, path = [], f"{PATH}?q=nowak&per_page=2"
+    while path:
+        response = acme.json().get(path)
+        pages.append(names(response))
+        path = response.links.get("next", {}).get("url")
+    assert pages == [["Nowak 0", "Nowak 1"], ["Nowak 2", "Nowak 3"], ["Nowak 4", "Nowka"]]
+
+
+def test_it_is_the_accounts_own(acme, other):
+    make_client(other.mallory, "Nowak")
+    make_client(acme.alice, "Nowak").trash(by=acme.alice)
+    assert found(acme, "nowak") == found(acme, "nowka") == []
+
+
+def test_at_most_a_thousand_are_found(acme, monkeypatch):
+    monkeypatch.setattr("accounts.search.MOST", 5)
+    monkeypatch.setattr("accounts.api.lists.MOST", 5)
+    for number in range(8):
+        make_client(acme.alice, f"Nowak {number}")
+    json = acme.json()
+    assert len(names(json.get(f"{PATH}?q=nowak"))) == 5
+    assert len(names(json.get(f"{PATH}?q=nowak&order=-name"))) == 5
+    last = json.get(f"{PATH}?q=nowak&per_page=2&page=3")
+    assert len(names(last)) == 1
+    assert "next" not in last.links
+    assert names(json.get(f"{PATH}?q=nowak&per_page=2&page=4")) == []
+    assert MOST == 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "'",
+            "' | !a:*",
+            "a' & 'b",
+            "a:*b",
+            "!a",
+            "<->a",
+            "\\",
+            "a\\'",
+            "%",
+            "_a%",
+            "a_b",
+            "[a]",
+            "{a}",
+            "$1 a",
+            "%s a",
+        ),
+        "-a",
+        "a" * 255,
+        "a " * 127,
+        "ﷺ" * 255,
+        "1" * 255,
+        "\u2028a\u00a0b",
+    ],
+)
+def test_whatever_is_asked_is_answered(acme, text):
+    make_client(acme.alice, "Jan")
+    assert isinstance(search(Client.objects.filter(account=acme.account), text), list)
+
+
+def test_long_texts_of_any_letters_are_stored(acme):
+    for letters in ("ﷺ", "aż ", "𐐀 𐐁 ", "a1 b2 "):
+        text = (letters * 65_536)[:65_536]
+        body = {"client": {"name": text[:255], "note": text, "description": text, "email": text[:255]}}
+        response = acme.json().post(PATH, json=body)
+        assert response.status_code == 201, response.text[:1000]
+        assert read(response)["note"] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    {
+        "Zażółć gęślą JAŹŃ": "zazolc gesla jazn",
+        "Straße, Æther & Œuvre": "strasse aether oeuvre",
+        "j.kowalski+a@firma-x.pl": "j kowalski a firma x pl",
+        "e\u0301 ﬁ Ａ１ ①": "e fi a1 1",
+        "“Ковальский” – №1": "ковальский no1",
+        " a\t\n_b` ": "a b",
+    }.items(),
+)
+def test_folding(db, text, folded):
+    assert Query.read(text).text == folded
+
+
+@pytest.mark.parametrize(
+    ("text", "digits", "words", "like_words"),
+    [
+        ("jan", "", "'jan':*", "'jan'"),
+        ("a b2 a", "", "'a' & 'b2':*", "'a' & 'b2'"),
+        ("601 234", "601234", "'601':* & '234':*", "'601' & '234'"),
+        ("00 486 0123 4567", "601234567", "'00':* & '486':* & '0123':* & '4567':*", "'00' & '486' & '0123' & '4567'"),
+        ("a nowak", "", "'a' & 'nowak':*", "'a' & ('nowa':* | 'onwak' | 'nwoak' | 'noawk' | 'nowka')"),
+        (
+            "umowami",
+            "",
+            "'umowami':*",
+            "('umowa':* | 'muowami' | 'uomwami' | 'umwoami' | 'umoawmi' | 'umowmai' | 'umowaim')",
+        ),
+    ],
+)
+def test_what_is_looked_for(text, digits, words, like_words):
+    query = Query(text)
+    assert (query.digits, query.words, query.like_words) == (digits, words, like_words)

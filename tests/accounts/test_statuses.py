@@ -1,0 +1,236 @@
+"""Statuses of posts, deals and clients: the team reads them, admins and owners write."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Status
+from tests.assertions import assert_answered, assert_refused, headers_of, read
+from tests.bodies import status_body
+from tests.factories import make_client, make_deal, make_post, make_task, make_token, make_user
+
+ADMINS_ONLY = "Only an admin or the owner may do this"
+
+
+@pytest.fixture
+def admin(acme):
+    return acme.json(acme.alice_token)
+
+
+def post(admin, **status):
+    return admin.post("/app/statuses.json", json={"status": status})
+
+
+def stored(acme) -> list[dict]:
+    return list(acme.account.statuses.order_by("id").values())
+
+
+def test_it_works(acme, admin):
+    given = {"code": "waiting", "name": "Czeka", "kind": "deal", "color": "#abc", "position": 3, "closed": True}
+    response = post(admin, **given)
+    row = acme.account.statuses.get(code="waiting")
+    body = status_body(row, **given)
+    path = f"/app/statuses/{row.id}.json"
+    assert_answered(response, 201, body, location=f"http://acme.example.test{path}")
+    assert_answered(acme.json().get(path), 200, body)
+
+    response = admin.put(path, json={"status": {"name": "Waiting", "color": None, "position": "", "closed": None}})
+    row.refresh_from_db()
+    body = status_body(row, **{**given, "name": "Waiting", "color": None})
+    assert_answered(response, 200, body)
+    assert_answered(acme.json().get(path), 200, body)
+
+    assert_answered(admin.delete(path), 200, "ok")
+    assert_refused(acme.json().get(path), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("given", "errors"),
+    [
+        ({}, {"code": ["can't be blank"], "name": ["can't be blank"]}),
+        ({"code": " ", "name": None}, {"code": ["can't be blank"], "name": ["can't be blank"]}),
+        ({"code": "a" * 256, "name": "a"}, {"code": ["is too long (maximum is 255 characters)"]}),
+        ({"code": [], "name": {}}, {"code": ["must be a single value"], "name": ["must be a single value"]}),
+        ({"code": "a", "name": "b", "kind": "task"}, {"kind": ["is not one of post, deal, client"]}),
+        ({"code": "a", "name": "b", "kind": []}, {"kind": ["must be a single value"]}),
+        ({"code": "a", "name": "b", "closed": "x"}, {"closed": ["is not true or false"]}),
+        (
+            {"code": "a", "name": "b", "position": 2**31},
+            {"position": ["must be between -2147483647 and 2147483647"]},
+        ),
+        (
+            {"code": "a\x00", "name": "b", "kind": "\x00"},
+            {
+                "code": ["has a character that can't be used (a control character or half of a surrogate pair)"],
+                "kind": ["is not one of post, deal, client"],
+            },
+        ),
+        ({"code": "a", "name": "New"}, {"name": ["is already taken"]}),
+        ({"code": "a", "name": "Won", "kind": "deal"}, {"name": ["is already taken"]}),
+        ({"code": "new", "name": "Planned"}, {"name": ["is already taken"]}),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_it_rejects(acme, admin, given, errors):
+    before = stored(acme)
+    assert_refused(post(admin, **given), 422, "validation_failed", errors)
+    assert stored(acme) == before
+
+
+@pytest.mark.parametrize("body", [{}, {"status": None}], ids=str)
+def test_it_rejects_a_body_without_a_status(admin, body):
+    response = admin.post("/app/statuses.json", json=body)
+    assert_refused(response, 422, "validation_failed", {"status": ["can't be blank"]})
+
+
+def test_it_rejects_agents_who_write(acme):
+    status = acme.account.statuses.first()
+    before = stored(acme)
+    assert_refused(post(acme.json(), code="a", name="a"), 403, "forbidden", message=ADMINS_ONLY)
+    for method in ("PUT", "PATCH", "DELETE"):
+        response = acme.json().request(method, f"/app/statuses/{status.id}.json", json={"status": {"name": "a"}})
+        assert_refused(response, 403, "forbidden", message=ADMINS_ONLY)
+    assert stored(acme) == before
+
+
+@pytest.mark.parametrize("role", ["admin", "owner"])
+def test_admins_may(acme, role):
+    token = make_token(make_user(acme.account, role=role))
+    assert post(acme.json(token), code="a", name="a").status_code == 201
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+def test_it_rejects_one_that_is_not_there(admin, method):
+    response = admin.request(method, f"/app/statuses/{10**15}.json", json={"status": {"name": "a"}})
+    assert_refused(response, 404, "not_found")
+
+
+def test_the_usual_values(acme, admin):
+    response = post(admin, code="a", name="A")
+    row = acme.account.statuses.get(code="a")
+    location = f"http://acme.example.test/app/statuses/{row.id}.json"
+    assert_answered(response, 201, status_body(row, code="a", name="A"), location=location)
+    # The first of its kind, and one behind the farthest.
+    assert read(post(admin, code="a", name="A", kind="client"))["position"] == 1
+    post(admin, code="b", name="B", position=2**31 - 1)
+    assert read(post(admin, code="c", name="C"))["position"] == 2**31 - 1
+
+
+def test_one_whose_code_is_there_is_updated(acme, admin):
+    row = acme.account.statuses.get(kind="post", code="new")
+    response = post(admin, id=10**6, code="new", name="Fresh", color="")
+    row.refresh_from_db()
+    body = status_body(row, code="new", name="Fresh", color="", position=1)
+    assert_answered(response, 200, body, x_ignored_fields="id")
+    # The same code of another kind is another status.
+    deal = acme.account.statuses.get(kind="deal", code="new")
+    response = post(admin, code="new", kind="deal", closed=True)
+    assert read(response) == {**read(response), "id": deal.id, "name": "New", "closed": True}
+    assert post(admin, code="new", name="New", kind="client").status_code == 201
+    # And of another case too.
+    assert post(admin, code="NEW", name="Brand new").status_code == 201
+
+
+def test_a_shop_posts_its_whole_list_on_every_save(acme, admin):
+    given = [{"code": 10 + number, "name": f"Step {number}", "kind": "deal"} for number in range(3)]
+    first = [post(admin, **status) for status in given]
+    second = [post(admin, **status) for status in given]
+    assert [response.status_code for response in first + second] == [201] * 3 + [200] * 3
+    wanted = [(status["id"], status["code"], status["name"]) for status in map(read, first)]
+    assert [(status["id"], status["code"], status["name"]) for status in map(read, second)] == wanted
+    assert [code for _, code, _ in wanted] == ["10", "11", "12"]
+
+
+def test_a_code_and_a_name_may_be_changed_to_free_ones(acme, admin):
+    row = acme.account.statuses.get(kind="post", code="planned")
+    path = f"/app/statuses/{row.id}.json"
+    assert admin.put(path, json={"status": {"code": "soon", "name": "Soon", "kind": "post"}}).status_code == 200
+    assert admin.put(path, json={"status": {"code": "soon", "name": "Soon"}}).status_code == 200
+    response = admin.put(path, json={"status": {"code": "new", "name": "Started"}})
+    errors = {"code": ["is already taken"], "name": ["is already taken"]}
+    assert_refused(response, 422, "validation_failed", errors)
+    response = admin.put(path, json={"status": {"kind": "deal"}})
+    assert_refused(response, 422, "validation_failed", {"kind": ["can't be changed"]})
+
+
+def test_the_list(acme, admin):
+    for status in Status.objects.filter(kind="post"):
+        if status.code != "new":
+            status.delete()
+    client = read(post(admin, code="good", name="Good", kind="client"))
+    rows = acme.account.statuses.filter(kind="deal").order_by("position")
+    deals = [
+        status_body(
+            row, kind="deal", code=row.code, name=row.name, color=row.color, position=row.position, closed=row.closed
+        )
+        for row in rows
+    ]
+    row = acme.account.statuses.get(kind="post")
+    new = status_body(row, code="new", name="New", color="#6b7280", position=1)
+    url = "http://acme.example.test/app/statuses.json"
+    assert_answered(
+        acme.json().get("/app/statuses.json"), 200, [client, *deals, new], link=f'<{url}?page=1>; rel="first"'
+    )
+    assert read(acme.json().get("/app/statuses.json?kind=deal")) == deals
+    assert read(acme.json().get("/app/statuses.json?kind=client&page=2")) == []
+    response = acme.json().get("/app/statuses.json?kind=deal&per_page=2&page=2")
+    assert read(response) == deals[2:4]
+    assert headers_of(response)["link"] == ", ".join(
+        f'<{url}?kind=deal&per_page=2&page={page}>; rel="{name}"'
+        for page, name in ((1, "first"), (1, "prev"), (3, "next"))
+    )
+    response = acme.json().get("/app/statuses.json?kind=task")
+    assert_refused(response, 422, "validation_failed", {"kind": ["is not one of post, deal, client"]})
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"), [("post", make_post), ("post", make_task), ("deal", make_deal), ("client", make_client)]
+)
+def test_it_rejects_the_deletion_of_one_in_use(acme, admin, kind, make):
+    status = acme.account.statuses.create(kind=kind, code="mine", name="Mine")
+    row = make(acme.alice, **({"status": status} if kind == "post" else {"status_id": status.id}))
+    for act in (lambda: None, lambda: row.trash(by=acme.alice)):
+        act()
+        response = admin.delete(f"/app/statuses/{status.id}.json")
+        errors = {"status": [f"is in use by a {kind}, perhaps one in the trash"]}
+        assert_refused(response, 422, "validation_failed", errors)
+    row.delete()
+    assert_answered(admin.delete(f"/app/statuses/{status.id}.json"), 200, "ok")
+
+
+def test_it_rejects_the_deletion_of_the_last_one_for_posts(acme, admin):
+    *others, last = acme.account.statuses.filter(kind="post")
+    for status in others:
+        assert_answered(admin.delete(f"/app/statuses/{status.id}.json"), 200, "ok")
+    response = admin.delete(f"/app/statuses/{last.id}.json")
+    errors = {"status": ["is the last one for posts, and every post has one"]}
+    assert_refused(response, 422, "validation_failed", errors)
+    # A deal need not have one.
+    for status in acme.account.statuses.filter(kind="deal"):
+        assert admin.delete(f"/app/statuses/{status.id}.json").status_code == 200
+
+
+def test_a_new_status_is_one_for_posts(acme, admin):
+    post(admin, code="waiting", name="Waiting", closed=True)
+    task = make_task(acme.alice)
+    response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": {"status": "waiting"}})
+    assert (read(response)["status"], read(response)["closed"]) == ("waiting", True)
+
+
+@pytest.mark.parametrize(
+    ("method", "number", "body"),
+    [
+        ("GET", 1, None),
+        # The row; who has its code or its name; and its update.
+        ("PUT", 4, {"status": {"code": "planned", "name": "Planned"}}),
+        # All of them, another, and the row with what refers to it, which the database looks up.
+        ("DELETE", 3, None),
+    ],
+)
+def test_queries(acme, admin, method, number, body):
+    row = acme.account.statuses.get(kind="post", code="planned")
+    admin.get("/app/statuses.json")
+    with CaptureQueriesContext(connection) as queries:
+        assert admin.request(method, f"/app/statuses/{row.id}.json", json=body).status_code == 200
+    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(asked) == 1 + number, asked

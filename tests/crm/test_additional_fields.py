@@ -1,0 +1,193 @@
+"""The fields that an account gives its clients itself, and those of them that have a type."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from accounts.fields import Exact
+from crm.models import Client
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import client_body
+from tests.factories import make_client
+
+ALL_TYPES = {
+    "string1": "first",
+    "string10": "tenth",
+    "integer1": 7,
+    "decimal1": Decimal("12.345678"),
+    "boolean1": False,
+    "date1": "2009-01-26",
+    "datetime1": "2009-01-26T17:06:53+00:00",
+}
+
+
+def send(acme, method, path, values: str):
+    """`values` is JSON as it is written, so that numbers keep their digits."""
+    return acme.json().request(method, path, content=f'{{"client": {values}}}')
+
+
+def put(acme, client, **values):
+    return acme.json().put(f"/app/clients/{client.id}.json", json={"client": values})
+
+
+def get(acme, client):
+    return read(acme.json().get(f"/app/clients/{client.id}.json"))
+
+
+def test_it_works(acme):
+    given = (
+        '{"shoe size": 42, "ratio": 2.50, "member": true, "no": false, "colour": "żółty", "none": null, "empty": ""}'
+    )
+    response = send(acme, "POST", "/app/clients.json", f'{{"name": "Ann", "additional_fields": {given}}}')
+    client = acme.account.clients.get()
+    fields = {"colour": "żółty", "empty": "", "member": True, "no": False, "ratio": Decimal("2.5"), "shoe size": 42}
+    body = client_body(client, acme.bob, name="Ann", additional_fields=fields)
+    assert_answered(response, 201, body, location=f"http://acme.example.test/app/clients/{client.id}.json")
+    assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ("7", "must be an object of key to value"),
+        ('"a"', "must be an object of key to value"),
+        ("[]", "must be an object of key to value"),
+        ('{"": 1}', "key  is not a text of 1-64 characters"),
+        ('{" ": 1}', "key   is not a text of 1-64 characters"),
+        (f'{{"{"a" * 65}": 1}}', "key " + "a" * 64 + " is not a text of 1-64 characters"),
+        ('{"a\\u0000": 1}', "key a\ufffd is not a text of 1-64 characters"),
+        ('{"a": []}', "a must be a single value"),
+        ('{"a": {"b": 1}}', "a must be a single value"),
+        (f'{{"a": "{"b" * 65_537}"}}', "a is too long (maximum is 65536 characters)"),
+        (
+            '{"a": "\\ud800"}',
+            "a has a character that can't be used (a control character or half of a surrogate pair)",
+        ),
+        ('{"a": 1e999999}', "a must have at most 14 digits before the decimal point"),
+        ('{"a": 0.0000001}', "a must have at most 6 decimal places"),
+        ('{"integer1": "seven"}', "integer1 is not a whole number"),
+        ('{"date1": "tomorrow"}', "date1 is not a date (ISO 8601, such as 2009-01-26)"),
+        ('{"boolean10": []}', "boolean10 must be a single value"),
+        (json.dumps({f"{number}": 1 for number in range(101)}), "are too many (maximum is 100)"),
+        (
+            json.dumps({f"{number}": "a" * 60_000 for number in range(5)}),
+            "are too long (maximum is 262144 characters in all)",
+        ),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_it_rejects(acme, given, rule):
+    client = make_client(acme.alice, additional_fields={"kept": 1})
+    for method, path in (("POST", "/app/clients.json"), ("PUT", f"/app/clients/{client.id}.json")):
+        response = send(acme, method, path, f'{{"name": "a", "additional_fields": {given}}}')
+        assert_refused(response, 422, "validation_failed", {"additional_fields": [rule]})
+    assert [row.additional_fields for row in Client.objects.all()] == [{"kept": 1}]
+
+
+def test_it_rejects_every_fault_at_once(acme):
+    response = put(
+        acme, make_client(acme.alice), additional_fields={"a": [], "": 1, "integer2": "x"}, integer1="y", date10=[]
+    )
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {
+            "integer1": ["is not a whole number"],
+            "date10": ["must be a single value"],
+            "additional_fields": [
+                "a must be a single value",
+                "key  is not a text of 1-64 characters",
+                "integer2 is not a whole number",
+            ],
+        },
+    )
+
+
+def test_they_are_merged_and_a_null_removes(acme):
+    client = make_client(acme.alice, additional_fields={"a": 1, "b": "two"})
+    for given, after in (
+        ({"c": True}, {"a": 1, "b": "two", "c": True}),
+        ({"a": None, "b": 2, "not there": None}, {"b": 2, "c": True}),
+        ({}, {"b": 2, "c": True}),
+        (None, {"b": 2, "c": True}),
+        ({"b": None, "c": None}, {}),
+    ):
+        response = put(acme, client, additional_fields=given)
+        assert response.status_code == 200
+        assert read(response)["additional_fields"] == after == get(acme, client)["additional_fields"]
+
+
+def test_it_rejects_more_than_a_hundred_after_the_merge(acme):
+    client = make_client(acme.alice, additional_fields={f"{number}": 1 for number in range(100)})
+    response = put(acme, client, string1="a")
+    assert_refused(response, 422, "validation_failed", {"additional_fields": ["are too many (maximum is 100)"]})
+    assert put(acme, client, string1="a", additional_fields={"0": None}).status_code == 200
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_those_with_a_type(acme, inside):
+    texts = {name: str(value) for name, value in ALL_TYPES.items()}
+    client = make_client(acme.alice, "Ann")
+    response = put(acme, client, **({"additional_fields": texts} if inside else texts))
+    client.refresh_from_db()
+    body = client_body(
+        client, acme.alice, name="Ann", updater_id=acme.bob.id, additional_fields=dict(sorted(ALL_TYPES.items()))
+    )
+    # They come last, and only those that are set.
+    body |= ALL_TYPES
+    assert_answered(response, 200, body)
+    assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
+
+
+def test_a_null_or_blank_takes_it_away(acme):
+    client = make_client(acme.alice)
+    put(acme, client, **{name: str(value) for name, value in ALL_TYPES.items()})
+    response = put(acme, client, **dict.fromkeys(ALL_TYPES, ""))
+    # But for a text, which may be empty.
+    assert read(response)["additional_fields"] == {"string1": "", "string10": ""}
+    response = put(acme, client, **dict.fromkeys(ALL_TYPES))
+    assert read(response)["additional_fields"] == {}
+    assert not ALL_TYPES.keys() & read(response).keys()
+
+
+def test_of_what_is_sent_back_whole_the_change_counts(acme):
+    client = make_client(acme.alice)
+    put(acme, client, string1="old", integer1=1)
+    whole = get(acme, client)
+    response = put(acme, client, **{**whole, "string1": "new"})
+    assert read(response)["string1"] == "new" == read(response)["additional_fields"]["string1"]
+    whole = get(acme, client)
+    response = put(acme, client, **{**whole, "additional_fields": {**whole["additional_fields"], "integer1": 2}})
+    assert read(response)["integer1"] == 2 == read(response)["additional_fields"]["integer1"]
+    # Where both say something new, the field itself does.
+    response = put(acme, client, string1="a", additional_fields={"string1": "b"})
+    assert read(response)["string1"] == "a"
+
+
+def test_times_are_in_the_zone_of_the_account(acme):
+    client = make_client(acme.alice)
+    acme.account.time_zone = "Europe/Warsaw"
+    acme.account.save()
+    response = put(acme, client, datetime1="2009-01-26 18:06:53")
+    assert read(response)["datetime1"] == "2009-01-26T18:06:53+01:00"
+    acme.account.time_zone = "UTC"
+    acme.account.save()
+    body = get(acme, client)
+    assert body["datetime1"] == body["additional_fields"]["datetime1"] == "2009-01-26T17:06:53+00:00"
+
+
+@pytest.mark.parametrize(
+    "number", ["9223372036854775807", "-9223372036854775807", "0.1", "-12345678901234.123456", "0.000001"]
+)
+def test_numbers_are_exact(acme, number):
+    response = send(acme, "POST", "/app/clients.json", f'{{"name": "a", "additional_fields": {{"a": {number}}}}}')
+    for answer in (response, acme.json().get(f"/app/clients/{read(response)['id']}.json")):
+        assert f'"additional_fields":{{"a":{number}}}' in answer.text
+
+
+def test_there_is_no_eleventh(acme):
+    response = put(acme, make_client(acme.alice), string11="a", decimal0=1, decimals1=2)
+    assert response.headers["X-Ignored-Fields"] == "string11,decimal0,decimals1"
+    assert Exact.PLACES == 6

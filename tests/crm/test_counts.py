@@ -1,0 +1,137 @@
+"""What belongs to a client, and who is in a contact list, counted."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from crm.models import Client, Contact, ContactListCount
+from tests.assertions import assert_answered, on_the_wire, read
+from tests.bodies import client_body, contact_list_body
+from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+
+COUNTS = ("contacts_count", "posts_count", "deals_count")
+MAKE = {"contacts": make_contact, "posts": make_task, "deals": make_deal}
+
+
+def counts(acme, client) -> tuple[int, ...]:
+    body = read(acme.json().get(f"/app/clients/{client.id}.json"))
+    return tuple(body[name] for name in COUNTS)
+
+
+def members(acme, contact_list) -> int:
+    return read(acme.json().get(f"/app/contact_lists/{contact_list.id}.json"))["contacts_count"]
+
+
+def test_it_works(acme):
+    client, other = make_client(acme.alice, "Ann"), make_client(acme.alice)
+    rows = [
+        make(acme.alice, client_id=client.id) for make in (make_contact, make_task, make_post, make_deal, make_deal)
+    ]
+    make_contact(acme.alice, client_id=other.id)
+    body = client_body(
+        client,
+        acme.alice,
+        name="Ann",
+        contacts_count=1,
+        posts_count=2,
+        deals_count=2,
+        last_activity=on_the_wire(rows[-1].updated_at),
+    )
+    assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
+    # Written, it is answered with the same.
+    response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"name": "Eve"}})
+    client.refresh_from_db()
+    now = on_the_wire(client.updated_at)
+    assert_answered(
+        response, 200, {**body, "name": "Eve", "updater_id": acme.bob.id, "updated_at": now, "last_activity": now}
+    )
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_the_trash_is_not_counted(acme, kind):
+    client = make_client(acme.alice)
+    row = MAKE[kind](acme.alice, client_id=client.id)
+    one = tuple(int(name == f"{kind}_count") for name in COUNTS)
+    assert counts(acme, client) == one
+    row.trash(by=acme.alice)
+    assert counts(acme, client) == (0, 0, 0)
+    row.restore()
+    assert counts(acme, client) == one
+    client.trash(by=acme.alice)
+    client.restore()
+    assert counts(acme, client) == one
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_the_last_activity_is_of_what_belongs_to_it(acme, kind):
+    client = make_client(acme.alice)
+    row = MAKE[kind](acme.alice, client_id=client.id)
+    later = timezone.now() + timedelta(days=1)
+    type(row).objects.filter(pk=row.pk).update(updated_at=later)
+    body = read(acme.json().get(f"/app/clients/{client.id}.json"))
+    assert body["last_activity"] == on_the_wire(later)
+    assert body["updated_at"] == on_the_wire(client.updated_at)
+
+
+def test_a_comment_is_activity(acme):
+    client = make_client(acme.alice)
+    Client.objects.update(updated_at=timezone.now() - timedelta(days=9))
+    post = make_post(acme.alice, client_id=client.id)
+    comment = post.comment(by=acme.bob, text="Yes")
+    body = read(acme.json().get(f"/app/clients/{client.id}.json"))
+    assert body["last_activity"] == on_the_wire(comment.created_at)
+
+
+# Contact lists
+
+
+def test_contacts_of_a_list(acme):
+    news, other = make_contact_list(acme.alice, "News"), make_contact_list(acme.alice)
+    ann, eve = (make_contact(acme.alice, contact_list_ids=[news.id]) for _ in range(2))
+    assert_answered(
+        acme.json().get(f"/app/contact_lists/{news.id}.json"),
+        200,
+        contact_list_body(news, name="News", contacts_count=2),
+    )
+    response = acme.json().put(f"/app/contact_lists/{news.id}.json", json={"contact_list": {"name": "More"}})
+    assert read(response)["contacts_count"] == 2
+    for given, expected in (
+        ([news.id, other.id], (2, 1)),
+        ([news.id, other.id], (2, 1)),
+        ([other.id], (1, 1)),
+        ([], (1, 0)),
+        ([news.id], (2, 0)),
+    ):
+        ann.assign(given)
+        assert (members(acme, news), members(acme, other)) == expected
+    eve.trash(by=acme.alice)
+    assert members(acme, news) == 1
+    eve.restore()
+    assert members(acme, news) == 2
+
+
+def test_one_that_is_assigned_while_a_list_of_its_is_in_the_trash(acme):
+    news, other = make_contact_list(acme.alice), make_contact_list(acme.alice)
+    ann = make_contact(acme.alice, contact_list_ids=[news.id])
+    news.trash(by=acme.alice)
+    ann.assign([other.id])
+    news.restore()
+    assert (members(acme, news), members(acme, other)) == (1, 1)
+    ann.trash(by=acme.alice)
+    assert (members(acme, news), members(acme, other)) == (0, 0)
+
+
+def test_a_contact_that_is_erased_was_uncounted_before(acme):
+    news = make_contact_list(acme.alice)
+    gone, _ = (make_contact(acme.alice, contact_list_ids=[news.id]) for _ in range(2))
+    gone.trash(by=acme.alice)
+    Contact.objects.filter(pk=gone.pk).delete()
+    assert members(acme, news) == 1
+
+
+def test_the_counts_of_an_erased_list_go_with_it(acme):
+    news = make_contact_list(acme.alice)
+    make_contact(acme.alice, contact_list_ids=[news.id])
+    news.delete()
+    assert not ContactListCount.objects.exists()

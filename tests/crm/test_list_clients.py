@@ -1,0 +1,242 @@
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from urllib.parse import quote
+
+import pytest
+
+from accounts.models import User
+from crm.models import Client
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import client_body
+from tests.factories import make_client, make_contact, make_deal, make_user
+from tests.lists import first, names, pages
+
+PATH = "/app/clients.json"
+ORDERS = "id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"
+PARAMETERS = (
+    "page, per_page, order, updated_since, q, tag, external_ids[key], status_id, responsible_id, contact_id, creator_id,"
+    " updater_id"
+)
+START = datetime(2009, 1, 26, 17, 6, 53, 700_000, tzinfo=UTC)
+
+
+def test_it_works(acme):
+    contact = make_contact(acme.alice)
+    fields = {
+        "email": "jan@example.com",
+        "external_ids": {"shop": "1"},
+        "tags": ["vip"],
+        "discount": Decimal("2.5"),
+        "contact_id": contact.id,
+        "responsible_id": acme.bob.id,
+    }
+    jan, anna = make_client(acme.alice, "Jan", **fields), make_client(acme.bob, "Anna")
+    deal = make_deal(acme.alice, client_id=jan.id)
+    assert_answered(
+        acme.json().get(PATH),
+        200,
+        [
+            client_body(
+                jan,
+                acme.alice,
+                name="Jan",
+                **fields,
+                deals_count=1,
+                last_activity=deal.updated_at.replace(microsecond=0).isoformat(),
+            ),
+            client_body(anna, acme.bob, name="Anna"),
+        ],
+        link=first(PATH),
+    )
+
+
+def test_none(acme, other):
+    make_client(other.mallory)
+    make_client(acme.alice).trash(by=acme.alice)
+    assert_answered(acme.json().get(PATH), 200, [], link=first(PATH))
+
+
+REFUSALS = {
+    "page=0": {"page": ["must be a whole number, 1 or more"]},
+    "per_page=101": {"per_page": ["must be a whole number from 1 to 100"]},
+    "order=price": {"order": [f"is not one of {ORDERS}"]},
+    "colour=red": {"colour": [f"is not one of the parameters {PARAMETERS}"]},
+    "external_ids=1": {"external_ids": [f"is not one of the parameters {PARAMETERS}"]},
+    "tag=a&tag=b": {"tag": ["is given more than once"]},
+    "status_id=new": {"status_id": ["is not a whole number"]},
+    "responsible_id=1.5": {"responsible_id": ["is not a whole number"]},
+    "contact_id=9223372036854775808": {"contact_id": ["must be between -9223372036854775807 and 9223372036854775807"]},
+    "updated_since=yesterday": {"updated_since": ["is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"]},
+    f"q={'a' * 256}": {"q": ["is too long (maximum is 255 characters)"]},
+    "q=%3F%21": {"q": ["must have a letter or a digit"]},
+    "q=a%00b": {"q": ["has a character that can't be used (a control character or half of a surrogate pair)"]},
+    "tag=a%00b": {"tag": ["has a character that can't be used (a control character or half of a surrogate pair)"]},
+    "external_ids[a b]=1": {
+        "external_ids": [
+            "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters"
+        ]
+    },
+    "&".join(f"external_ids[key{n}]=1" for n in range(51)): {"external_ids": ["are too many (maximum is 50)"]},
+}
+
+
+@pytest.mark.parametrize(("query", "errors"), REFUSALS.items(), ids=lambda value: str(value)[:30])
+def test_it_rejects_what_it_can_not_read(acme, query, errors):
+    assert_refused(acme.json().get(f"{PATH}?{query}"), 422, "validation_failed", errors)
+
+
+def test_it_rejects_every_fault_at_once(acme):
+    assert_refused(
+        acme.json().get(f"{PATH}?shoe=42&page=x&order=shoe&tag=a&tag=b&status_id=x&q=!&updated_since=x"),
+        422,
+        "validation_failed",
+        {
+            "shoe": [f"is not one of the parameters {PARAMETERS}"],
+            "tag": ["is given more than once"],
+            "page": ["must be a whole number, 1 or more"],
+            "order": [f"is not one of {ORDERS}"],
+            "updated_since": ["is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"],
+            "q": ["must have a letter or a digit"],
+            "status_id": ["is not a whole number"],
+        },
+    )
+
+
+def test_a_blank_parameter_is_none(acme):
+    make_client(acme.alice, "Jan")
+    blank = ("order", "q", "tag", "status_id", "updated_since")
+    assert names(acme.json().get(PATH, params=dict.fromkeys(blank, " "))) == ["Jan"]
+
+
+def test_pages(acme):
+    for number in range(7):
+        make_client(acme.alice, f"Client {number}")
+    found = pages(acme.json(), f"{PATH}?per_page=3")
+    assert found == [[f"Client {n}" for n in page] for page in ([0, 1, 2], [3, 4, 5], [6])]
+    response = acme.json().get(f"{PATH}?per_page=3&page=2&order=id&api_token={quote(acme.bob_token)}")
+    url = f"http://acme.example.test{PATH}?per_page=3&order=id&page="
+    assert response.headers["Link"] == f'<{url}1>; rel="first", <{url}1>; rel="prev", <{url}3>; rel="next"'
+    assert names(acme.json().get(f"{PATH}?page={10**40}")) == []
+
+
+@pytest.fixture
+def three(acme):
+    """Łukasz, anna and Zoe, in the order of their ids, which is that of nothing else."""
+    for name, created, updated in (("Łukasz", 2, 5), ("anna", 3, 4), ("Zoe", 1, 6)):
+        row = make_client(acme.alice, name)
+        hours = {"created_at": START + timedelta(hours=created), "updated_at": START + timedelta(hours=updated)}
+        Client.objects.filter(pk=row.pk).update(**hours)
+    return acme
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    {
+        "id": ["Łukasz", "anna", "Zoe"],
+        "created_at": ["Zoe", "Łukasz", "anna"],
+        "updated_at": ["anna", "Łukasz", "Zoe"],
+        # Whatever the database's locale: no case, no diacritics.
+        "name": ["anna", "Łukasz", "Zoe"],
+    }.items(),
+)
+def test_orders(three, order, expected):
+    assert names(three.json().get(f"{PATH}?order={order}")) == expected
+    assert names(three.json().get(f"{PATH}?order=-{order}")) == expected[::-1]
+
+
+@pytest.mark.parametrize("order", ["created_at", "-created_at", "updated_at", "-updated_at", "name", "-name"])
+def test_ties_are_broken_by_the_id(acme, order):
+    ids = [make_client(acme.alice, "Same").id for _ in range(5)]
+    Client.objects.update(created_at=START, updated_at=START)
+    expected = ids[::-1] if order.startswith("-") else ids
+    assert pages(acme.json(), f"{PATH}?per_page=2&order={order}", "id") == [expected[:2], expected[2:4], expected[4:]]
+
+
+def test_by_what_they_name(acme):
+    status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
+    contact = make_contact(acme.alice)
+    carl = make_user(acme.account, "carl", role=User.Role.AGENT)
+    make_client(acme.alice, "A", status_id=status.id, responsible_id=acme.bob.id)
+    make_client(carl, "B", contact_id=contact.id, responsible_id=acme.bob.id).write({"note": "a"}, by=acme.bob)
+
+    def found(query: str) -> list[str]:
+        return names(acme.json().get(f"{PATH}?{query}"))
+
+    assert found(f"status_id={status.id}") == ["A"]
+    assert found(f"responsible_id={acme.bob.id}") == ["A", "B"]
+    assert found(f"contact_id={contact.id}") == ["B"]
+    assert found(f"creator_id={carl.id}") == ["B"]
+    assert found(f"updater_id={acme.bob.id}") == ["B"]
+    assert found(f"responsible_id={acme.bob.id}&status_id={status.id}") == ["A"]
+    assert found("responsible_id=999999") == []
+
+
+# Times are shown to the second: asking from a time that was shown misses nothing.
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    {
+        "2009-01-26T18:06:53+01:00": ["A", "B"],
+        "2009-01-26T18:06:53%2B01:00": ["A", "B"],
+        "2009-01-26T17:06:53Z": ["A", "B"],
+        "2009-01-26 17:06:53": ["A", "B"],
+        "2009-01-26": ["A", "B"],
+        "2009-01-26T17:06:53.700Z": ["A", "B"],
+        "2009-01-26T17:06:53.701Z": ["B"],
+        "2009-01-26T17:06:54Z": ["B"],
+        "2009-01-26T17:06:55Z": [],
+    }.items(),
+)
+def test_updated_since(acme, since, expected):
+    for name, seconds in (("A", 0), ("B", 1)):
+        row = make_client(acme.alice, name)
+        Client.objects.filter(pk=row.pk).update(updated_at=START + timedelta(seconds=seconds))
+    assert names(acme.json().get(f"{PATH}?updated_since={since}")) == expected
+
+
+def test_a_tag(acme, other):
+    make_client(acme.alice, "A", tags=["VIP", "Łódź"])
+    make_client(acme.alice, "B", tags=["other"])
+    make_client(acme.alice, "C", tags=["vip"])
+    make_client(other.mallory, "D", tags=["theirs"])
+    for tag in ("vip", "VIP", " Vip "):
+        assert names(acme.json().get(PATH, params={"tag": tag})) == ["A", "C"]
+    assert names(acme.json().get(PATH, params={"tag": "łódź"})) == ["A"]
+    assert names(acme.json().get(PATH, params={"tag": "vi"})) == []
+    assert names(acme.json().get(PATH, params={"tag": "theirs"})) == []
+
+
+def test_external_ids(acme, other):
+    make_client(acme.alice, "A", external_ids={"shop": "1", "erp": "x/ż"})
+    make_client(acme.alice, "B", external_ids={"shop": "2", "erp.id": "1"})
+    make_client(acme.alice, "C", external_ids={"shop": "3"}).trash(by=acme.alice)
+    make_client(other.mallory, "D", external_ids={"shop": "4"})
+
+    def found(**pairs: str) -> list[str]:
+        return names(acme.json().get(PATH, params={f"external_ids[{key}]": value for key, value in pairs.items()}))
+
+    assert found(shop="1") == ["A"]
+    assert found(shop="1", erp="x/ż") == ["A"]
+    assert found(**{"shop": "2", "erp.id": "1"}) == ["B"]
+    # All of them, and of one client.
+    assert found(shop="2", erp="x/ż") == []
+    assert found(shop="1", erp="y") == []
+    for free in ("3", "4", "9"):
+        assert found(shop=free) == []
+
+
+def test_all_at_once(acme):
+    for name, tags in (("Jan Nowak", ["vip"]), ("Anna Nowak", ["vip"]), ("Ewa Nowak", []), ("Jan Lis", ["vip"])):
+        make_client(acme.alice, name, tags=tags, responsible_id=acme.bob.id)
+    query = f"q=nowak&tag=vip&responsible_id={acme.bob.id}&updated_since=2009-01-26&order=name&per_page=1"
+    assert pages(acme.json(), f"{PATH}?{query}") == [["Anna Nowak"], ["Jan Nowak"]]
+
+
+def test_what_is_written_is_found_at_once(acme):
+    json = acme.json()
+    client = read(json.post(PATH, json={"client": {"name": "Jan", "external_ids": {"shop": "1"}, "tags": ["vip"]}}))
+    searches = ("q=jan", "tag=vip", "external_ids[shop]=1", "order=name")
+    assert [names(json.get(f"{PATH}?{query}")) for query in searches] == [["Jan"]] * 4
+    json.put(f"/app/clients/{client['id']}.json", json={"client": {"name": "Ewa", "tags": []}})
+    assert [names(json.get(f"{PATH}?{query}")) for query in ("q=jan", "tag=vip", "q=ewa")] == [[], [], ["Ewa"]]
+    json.delete(f"/app/clients/{client['id']}.json")
+    assert [names(json.get(f"{PATH}?{query}")) for query in ("q=ewa", "external_ids[shop]=1")] == [[], []]

@@ -1,0 +1,92 @@
+import pytest
+
+from tests.assertions import assert_answered, assert_refused
+from tests.bodies import contact_body
+from tests.factories import make_client, make_contact, make_contact_list
+from tests.lists import first, names, pages
+
+PATH = "/app/contacts.json"
+PARAMETERS = (
+    "page, per_page, order, updated_since, q, tag, client_id, contact_list_id, responsible_id, creator_id, updater_id"
+)
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    lists = sorted(make_contact_list(acme.alice).id for _ in range(2))
+    fields = {"client_id": client.id, "contact_list_ids": lists, "tags": ["vip"], "phone": "601 234 567"}
+    jan, anna = make_contact(acme.alice, "Jan", **fields), make_contact(acme.bob, "Anna")
+    assert_answered(
+        acme.json().get(PATH),
+        200,
+        [contact_body(jan, acme.alice, name="Jan", **fields), contact_body(anna, acme.bob, name="Anna")],
+        link=first(PATH),
+    )
+
+
+def test_none(acme, other):
+    make_contact(other.mallory)
+    make_contact(acme.alice).trash(by=acme.alice)
+    assert_answered(acme.json().get(PATH), 200, [], link=first(PATH))
+
+
+def test_it_rejects_what_it_does_not_know(acme):
+    assert_refused(
+        acme.json().get(f"{PATH}?external_ids[key]=1&client_id=x&order=email"),
+        422,
+        "validation_failed",
+        {
+            "external_ids[key]": [f"is not one of the parameters {PARAMETERS}"],
+            "order": [
+                "is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name",
+            ],
+            "client_id": ["is not a whole number"],
+        },
+    )
+
+
+def test_pages_and_orders(acme):
+    for name in ("Ćwik", "cat", "Bob"):
+        make_contact(acme.alice, name)
+    assert pages(acme.json(), f"{PATH}?per_page=2") == [["Ćwik", "cat"], ["Bob"]]
+    assert pages(acme.json(), f"{PATH}?per_page=2&order=name") == [["Bob", "cat"], ["Ćwik"]]
+    assert pages(acme.json(), f"{PATH}?per_page=2&order=-id") == [["Bob", "cat"], ["Ćwik"]]
+
+
+@pytest.fixture
+def found(acme):
+    return lambda query: names(acme.json().get(f"{PATH}?{query}"))
+
+
+def test_by_what_they_name(acme, found):
+    client = make_client(acme.alice)
+    make_contact(acme.alice, "A", client_id=client.id, tags=["VIP"])
+    make_contact(acme.bob, "B", responsible_id=acme.bob.id)
+    assert found(f"client_id={client.id}") == ["A"]
+    assert found(f"responsible_id={acme.bob.id}") == ["B"]
+    assert found(f"creator_id={acme.bob.id}") == ["B"]
+    assert found(f"updater_id={acme.alice.id}") == ["A"]
+    assert found("tag=vip") == ["A"]
+    assert found("updated_since=2009-01-26") == ["A", "B"]
+
+
+def test_of_a_contact_list(acme, other, found):
+    news, old = make_contact_list(acme.alice), make_contact_list(acme.alice)
+    make_contact(acme.alice, "A", contact_list_ids=[news.id, old.id])
+    make_contact(acme.alice, "B", contact_list_ids=[news.id])
+    make_contact(acme.alice, "C", contact_list_ids=[news.id]).trash(by=acme.alice)
+    make_contact(acme.alice, "D")
+    assert found(f"contact_list_id={news.id}") == ["A", "B"]
+    assert found(f"contact_list_id={old.id}") == ["A"]
+    # One in the trash has no contacts, nor has one of another account.
+    old.trash(by=acme.alice)
+    assert found(f"contact_list_id={old.id}") == []
+    theirs = make_contact_list(other.mallory)
+    assert found(f"contact_list_id={theirs.id + 10**6}") == []
+
+
+def test_a_search(acme, found):
+    make_contact(acme.alice, "Jan Nowak", position="Zakupy", phone="22 601-23-45", note="Woli e-mail")
+    make_contact(acme.alice, "Anna Lis")
+    for query in ("nowak", "zakup", "226012345", "woli", "jan+email", "nowka"):
+        assert found(f"q={query}") == (["Jan Nowak"] if query != "jan+email" else []), query

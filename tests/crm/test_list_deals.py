@@ -1,0 +1,71 @@
+from decimal import Decimal
+
+from tests.assertions import assert_answered, assert_refused
+from tests.bodies import deal_body
+from tests.factories import make_client, make_deal
+from tests.lists import first, names, pages
+
+PATH = "/app/deals.json"
+PARAMETERS = (
+    "page, per_page, order, updated_since, q, tag, external_ids[key], client_id, status_id, responsible_id, creator_id,"
+    " updater_id"
+)
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice)
+    fields = {"client_id": client.id, "price": Decimal("149.9"), "external_ids": {"order": "1043"}, "tags": ["a"]}
+    order, other = make_deal(acme.alice, "Order", **fields), make_deal(acme.bob, "Other")
+    assert_answered(
+        acme.json().get(PATH),
+        200,
+        [deal_body(order, acme.alice, name="Order", **fields), deal_body(other, acme.bob, name="Other")],
+        link=first(PATH),
+    )
+
+
+def test_none(acme, other):
+    make_deal(other.mallory)
+    make_deal(acme.alice).trash(by=acme.alice)
+    assert_answered(acme.json().get(PATH), 200, [], link=first(PATH))
+
+
+def test_it_rejects_what_it_does_not_know(acme):
+    assert_refused(
+        acme.json().get(f"{PATH}?contact_id=1&order=price"),
+        422,
+        "validation_failed",
+        {
+            "contact_id": [f"is not one of the parameters {PARAMETERS}"],
+            "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"],
+        },
+    )
+
+
+def test_pages_orders_filters_and_searches(acme):
+    client = make_client(acme.alice)
+    won = acme.account.statuses.get(kind="deal", code="won")
+    make_deal(acme.alice, "Order 1043", client_id=client.id, external_ids={"shop": "1043"}, tags=["Web"])
+    make_deal(acme.alice, "Order 1044", status_id=won.id, responsible_id=acme.bob.id, external_ids={"shop": "S-77"})
+    make_deal(acme.bob, "Chairs", description="Dwa krzesła dębowe")
+
+    def found(query: str) -> list[str]:
+        return names(acme.json().get(f"{PATH}?{query}"))
+
+    assert pages(acme.json(), f"{PATH}?per_page=2&order=name") == [["Chairs", "Order 1043"], ["Order 1044"]]
+    assert found("order=-updated_at") == ["Chairs", "Order 1044", "Order 1043"]
+    assert found(f"client_id={client.id}") == ["Order 1043"]
+    assert found(f"status_id={won.id}") == ["Order 1044"]
+    assert found(f"responsible_id={acme.bob.id}") == ["Order 1044"]
+    assert found(f"creator_id={acme.bob.id}") == ["Chairs"]
+    assert found("tag=web") == ["Order 1043"]
+    assert found("external_ids[shop]=1043") == ["Order 1043"]
+    for query, expected in {
+        "1043": ["Order 1043"],
+        "order": ["Order 1043", "Order 1044"],
+        "s-77": ["Order 1044"],
+        "krzesla": ["Chairs"],
+        "debowych": ["Chairs"],
+        "charis": ["Chairs"],
+    }.items():
+        assert found(f"q={query}") == expected, query

@@ -1,0 +1,242 @@
+"""PUT by external id, and creates with `try_update`: one that is there is changed, else one is made."""
+
+import pytest
+
+from crm.models import Client
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import client_body, deal_body
+from tests.factories import make_client, make_deal
+
+MAKE = {"client": make_client, "deal": make_deal}
+both = pytest.mark.parametrize("kind", MAKE)
+BODY = {"client": client_body, "deal": deal_body}
+
+
+def put(acme, kind, query, method="PUT", **fields):
+    return acme.json().request(method, f"/app/{kind}s.json?{query}", json={kind: fields})
+
+
+def rows(acme, kind):
+    return getattr(acme.account, f"{kind}s")
+
+
+@both
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_it_works(acme, kind, method):
+    response = put(acme, kind, "external_ids[shop.id]=17", method, name="First", external_ids={"more": "1"})
+    row = rows(acme, kind).get()
+    body = BODY[kind](row, acme.bob, name="First", external_ids={"more": "1", "shop.id": "17"})
+    assert_answered(response, 201, body, location=f"http://acme.example.test/app/{kind}s/{row.id}.json")
+
+    response = put(acme, kind, "external_ids%5Bshop.id%5D=17", method, name="Second", external_ids={"more": None})
+    row.refresh_from_db()
+    body = BODY[kind](row, acme.bob, name="Second", external_ids={"shop.id": "17"})
+    assert_answered(response, 200, body)
+    assert rows(acme, kind).count() == 1
+
+
+@both
+@pytest.mark.parametrize(
+    ("query", "rule"),
+    [
+        ("", "can't be blank"),
+        ("external_ids=17", "can't be blank"),
+        ("external_id[a]=17", "can't be blank"),
+        (
+            "external_ids[]=17",
+            "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters",
+        ),
+        (
+            "external_ids[a]=",
+            "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters",
+        ),
+        ("&".join(f"external_ids[{number}]=1" for number in range(51)), "are too many (maximum is 50)"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_it_rejects_a_query(acme, kind, query, rule):
+    response = put(acme, kind, query, name="a")
+    assert_refused(response, 422, "validation_failed", {"external_ids": [rule]})
+    assert not rows(acme, kind).exists()
+
+
+@both
+def test_it_rejects_a_new_one_that_is_not_whole(acme, kind):
+    response = put(acme, kind, "external_ids[a]=1", description="x")
+    assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
+    response = acme.json().put(f"/app/{kind}s.json?external_ids[a]=1", json={})
+    assert_refused(response, 422, "validation_failed", {kind: ["can't be blank"]})
+    assert not rows(acme, kind).exists()
+    # One that is there needs only what changes.
+    row = MAKE[kind](acme.alice, "Ann", external_ids={"a": "1"})
+    response = put(acme, kind, "external_ids[a]=1", description="x")
+    assert (response.status_code, read(response)["id"], read(response)["name"]) == (200, row.id, "Ann")
+
+
+@both
+def test_several_keys_are_all_of_one(acme, kind):
+    first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
+    second = MAKE[kind](acme.alice, external_ids={"c": "3"})
+    assert read(put(acme, kind, "external_ids[a]=1&external_ids[b]=2", description="x"))["id"] == first.id
+    response = put(acme, kind, "external_ids[a]=1&external_ids[c]=3", description="y")
+    rule = f"belong to different {kind}s ({first.id}, {second.id})"
+    assert_refused(response, 422, "validation_failed", {"external_ids": [rule]})
+    response = put(acme, kind, "external_ids[a]=1&external_ids[d]=4&external_ids[b]=3", description="y")
+    rules = [f"b 3 does not belong to {kind} {first.id}", f"d 4 does not belong to {kind} {first.id}"]
+    assert_refused(response, 422, "validation_failed", {"external_ids": rules})
+    response = put(acme, kind, "external_ids[d]=4&external_ids[e]=5", name="New")
+    assert (response.status_code, read(response)["external_ids"]) == (201, {"d": "4", "e": "5"})
+
+
+@both
+def test_its_ids_may_be_changed_but_not_made_otherwise(acme, kind):
+    response = put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": "2"})
+    assert_refused(response, 422, "validation_failed", {"external_ids": ["a is 1 in the address"]})
+    assert put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": 1}).status_code == 201
+    response = put(acme, kind, "external_ids[a]=1", external_ids={"a": "2"})
+    assert (response.status_code, read(response)["external_ids"]) == (200, {"a": "2"})
+
+
+@both
+def test_one_in_the_trash_is_not_found(acme, kind):
+    gone = MAKE[kind](acme.alice, external_ids={"a": "1"})
+    gone.trash(by=acme.alice)
+    response = put(acme, kind, "external_ids[a]=1", name="New")
+    assert (response.status_code, rows(acme, kind).live().count()) == (201, 1)
+
+
+@both
+def test_one_of_another_account_is_not_found(acme, other, kind):
+    hers = MAKE[kind](other.mallory, "Hers", external_ids={"a": "1"})
+    assert put(acme, kind, "external_ids[a]=1", name="New").status_code == 201
+    hers.refresh_from_db()
+    assert hers.name == "Hers"
+
+
+# try_update
+
+
+def create(acme, beside=None, **fields):
+    return acme.json().post("/app/clients.json", json={**(beside or {}), "client": fields})
+
+
+@pytest.mark.parametrize(
+    "by", [{"external_ids": {"shop": "17"}}, {"email": "ann@example.net"}, {"email": "ANN@Example.NET"}], ids=str
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_try_update(acme, by, inside):
+    client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop": "17"}, note="old")
+    flag = {"try_update": True}
+    response = create(acme, {} if inside else flag, **by, note="new", **(flag if inside else {}))
+    client.refresh_from_db()
+    body = client_body(
+        client,
+        acme.alice,
+        name="Ann",
+        email=by.get("email", "ann@example.net"),
+        note="new",
+        external_ids={"shop": "17"},
+        updater_id=acme.bob.id,
+    )
+    assert_answered(response, 200, body)
+    assert acme.account.clients.count() == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "New"},
+        {"name": "New", "email": None},
+        {"name": "New", "email": " "},
+        {"name": "New", "email": "eve@example.net"},
+        {"name": "New", "external_ids": {"shop": "18"}},
+        {"name": "New", "external_ids": {"other": "17"}, "email": ""},
+    ],
+    ids=str,
+)
+def test_where_there_is_none_one_is_made(acme, given):
+    make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
+    make_client(acme.alice, email="")
+    response = create(acme, try_update=True, **given)
+    assert response.status_code == 201
+    assert response.headers["Location"].endswith(f"/app/clients/{read(response)['id']}.json")
+    assert "X-Ignored-Fields" not in response.headers
+    assert acme.account.clients.count() == 3
+
+
+@pytest.mark.parametrize("flag", [False, None, "", "0", "no"])
+def test_without_it_one_is_always_made(acme, flag):
+    make_client(acme.alice, email="ann@example.net")
+    assert create(acme, name="Ann", email="ann@example.net", try_update=flag).status_code == 201
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_it_rejects_another_flag_with_all_that_is_wrong(acme, inside):
+    flag = {"try_update": "perhaps"}
+    response = create(acme, {} if inside else flag, company="x", **(flag if inside else {}))
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {
+            "name": ["can't be blank"],
+            "company": ["is not true or false"],
+            "try_update": ["is not true or false"],
+        },
+    )
+
+
+def test_an_external_id_comes_before_the_email_and_the_oldest_before_others(acme):
+    first, second, holder = (make_client(acme.alice, email="ann@example.net") for _ in range(3))
+    holder.write({"external_ids": {"shop": "17"}}, by=acme.alice)
+    given = {"email": "ann@example.net", "try_update": True}
+    assert read(create(acme, **given, external_ids={"shop": "17"}))["id"] == holder.id
+    assert read(create(acme, **given))["id"] == first.id
+    first.trash(by=acme.alice)
+    assert read(create(acme, **given, external_ids={"shop": "18"}))["id"] == second.id
+    second.refresh_from_db()
+    assert second.external_ids == {"shop": "18"}
+
+
+def test_it_rejects_external_ids_of_different_clients(acme):
+    first, second = (make_client(acme.alice, external_ids={"shop": f"{number}"}) for number in range(2))
+    second.write({"external_ids": {"other": "1"}}, by=acme.alice)
+    response = create(acme, try_update=True, external_ids={"shop": "0", "other": "1"})
+    errors = {"external_ids": [f"belong to different clients ({first.id}, {second.id})"]}
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+def test_a_refused_one_changes_nothing(acme):
+    make_client(acme.alice, "Ann", email="ann@example.net", note="old")
+    before = list(Client.objects.values())
+    response = create(acme, try_update=True, email="ann@example.net", note="new", company="x")
+    assert_refused(response, 422, "validation_failed", {"company": ["is not true or false"]})
+    response = create(acme, try_update=True, email=["ann@example.net"], external_ids=7)
+    errors = {
+        "name": ["can't be blank"],
+        "email": ["must be a single value"],
+        "external_ids": ["must be an object of key to identifier"],
+    }
+    assert_refused(response, 422, "validation_failed", errors)
+    assert list(Client.objects.values()) == before
+
+
+def test_of_another_account_is_none(acme, other):
+    hers = make_client(other.mallory, "Hers", email="ann@example.net", external_ids={"shop": "17"})
+    response = create(acme, try_update=True, name="a", email="ann@example.net", external_ids={"shop": "17"})
+    assert response.status_code == 201
+    hers.refresh_from_db()
+    assert hers.name == "Hers"
+
+
+def test_queries(acme, django_assert_num_queries):
+    make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
+    client = acme.json()
+    client.get("/app/account.json")
+    body = {"client": {"email": "ann@example.net", "try_update": True, "note": "x"}}
+    # The token; the lock; the client; its update. And the savepoints that stand for the transaction here.
+    with django_assert_num_queries(1 + 3 + 6):
+        assert client.post("/app/clients.json", json=body).status_code == 200
+    # The token; who holds the id; the client; its update.
+    with django_assert_num_queries(1 + 3 + 6):
+        client.put("/app/clients.json?external_ids[shop]=17", json={"client": {"note": "y"}})

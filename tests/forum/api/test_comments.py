@@ -1,0 +1,123 @@
+"""Comments of a post or task, as JSON."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import comment_body
+from tests.factories import make_post, make_task
+
+
+def path(post) -> str:
+    return f"/app/posts/{post.id}/comments.json"
+
+
+def url(post) -> str:
+    return f"http://acme.example.test{path(post)}"
+
+
+@pytest.mark.parametrize("make", [make_post, make_task])
+def test_it_works(acme, make):
+    post = make(acme.alice)
+    assert_answered(acme.json().get(path(post)), 200, [], link=f'<{url(post)}?page=1>; rel="first"')
+    response = acme.json().post(path(post), json={"comment": {"comment": "Yes,\nplease."}})
+    row = acme.account.comments.get()
+    body = comment_body(row, acme.bob, comment="Yes,\nplease.", post_id=post.id)
+    location = f"http://acme.example.test/app/posts/{post.id}.json"
+    assert_answered(response, 201, body, location=location)
+    post.refresh_from_db()
+    assert (post.comments_cache, post.updated_at) == (1, row.created_at)
+    assert_answered(acme.json().get(path(post)), 200, [body], link=f'<{url(post)}?page=1>; rel="first"')
+
+
+@pytest.mark.parametrize(
+    ("comment", "rule"),
+    [
+        (None, "can't be blank"),
+        (" \n", "can't be blank"),
+        ("a" * 65_537, "is too long (maximum is 65536 characters)"),
+        ([], "must be a single value"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_it_rejects(acme, comment, rule):
+    post = make_post(acme.alice)
+    response = acme.json().post(path(post), json={"comment": {"comment": comment}})
+    assert_refused(response, 422, "validation_failed", {"comment": [rule]})
+    assert not acme.account.comments.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"comment": ["can't be blank"]}),
+        ({"comment": "Yes"}, {"comment": ["must be an object"]}),
+        ([1], {"body": ["must be an object"]}),
+    ],
+    ids=str,
+)
+def test_it_rejects_a_body_without_a_comment(acme, body, errors):
+    response = acme.json().post(path(make_post(acme.alice)), json=body)
+    assert_refused(response, 422, "validation_failed", errors)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_it_rejects_a_post_that_is_not_there(acme, method):
+    gone = make_post(acme.alice)
+    gone.trash(by=acme.alice)
+    for id in (gone.id, 10**15):
+        response = acme.json().request(method, f"/app/posts/{id}/comments.json", json={"comment": {"comment": "a"}})
+        assert_refused(response, 404, "not_found")
+
+
+def test_it_rejects_other_methods_and_parameters(acme):
+    post = make_post(acme.alice)
+    for method in ("PUT", "PATCH", "DELETE"):
+        response = acme.json().request(method, path(post))
+        assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
+    response = acme.json().get(f"{path(post)}?user_id=7&order=new")
+    rule = ["is not one of the parameters page, per_page"]
+    assert_refused(response, 422, "validation_failed", {"user_id": rule, "order": rule})
+
+
+def test_they_are_oldest_first_in_pages(acme):
+    post = make_post(acme.carol)
+    comments = [post.comment(by=user, text=user.login) for user in (acme.alice, acme.bob, acme.carol)]
+    # Ties are broken by the id; an older one comes first though it was made later.
+    acme.account.comments.update(created_at=comments[0].created_at)
+    last = post.comment(by=acme.carol, text="first")
+    acme.account.comments.filter(id=last.id).update(created_at=comments[0].created_at - timedelta(seconds=1))
+    make_post(acme.alice).comment(by=acme.alice, text="elsewhere")
+    response = acme.json().get(f"{path(post)}?per_page=3")
+    assert [comment["comment"] for comment in read(response)] == ["first", "alice", "bob"]
+    assert [comment["nick"] for comment in read(response)] == ["Carol Member", "alice", "Bob Nowak"]
+    assert response.headers["Link"] == (
+        f'<{url(post)}?per_page=3&page=1>; rel="first", <{url(post)}?per_page=3&page=2>; rel="next"'
+    )
+    response = acme.json().get(f"{path(post)}?per_page=3&page=2")
+    assert [comment["comment"] for comment in read(response)] == ["carol"]
+
+
+def test_what_cannot_be_set_is_ignored(acme):
+    post = make_post(acme.alice)
+    body = {"comment": {"comment": "a", "user_id": acme.alice.id, "nick": "x"}, "more": 1}
+    response = acme.json().post(path(post), json=body)
+    assert response.headers["X-Ignored-Fields"] == "more,user_id,nick"
+    assert read(response)["user_id"] == acme.bob.id
+
+
+def test_queries(acme):
+    post = make_post(acme.alice)
+    for number in range(5):
+        post.comment(by=acme.alice, text=f"{number}")
+    client = acme.json()
+    client.get(path(post))
+    for method, statements in (("GET", 3), ("POST", 5)):
+        with CaptureQueriesContext(connection) as queries:
+            client.request(method, path(post), json={"comment": {"comment": "a"}})
+        # The token; the post; its comments, or the new one and the count, which is read back.
+        asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+        assert len(asked) == statements, asked

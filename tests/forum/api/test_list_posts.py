@@ -1,0 +1,102 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from forum.models import Post
+from tests.assertions import assert_answered, assert_refused
+from tests.bodies import post_body
+from tests.factories import make_category, make_client, make_post, make_task
+from tests.lists import first, names, pages
+
+PATH = "/app/posts.json"
+
+
+def test_it_works(acme):
+    place = {"forum_id": acme.forum.id, "category_id": acme.category.id, "task_kind": "feedback"}
+    dark = make_post(acme.carol, "Dark theme", content="At night", tags=["ui"])
+    light = make_post(acme.alice, "Light theme", private=True)
+    make_task(acme.alice)
+    assert_answered(
+        acme.json().get(PATH),
+        200,
+        [
+            post_body(dark, acme.carol, title="Dark theme", content="At night", tags=["ui"], agent="factory", **place),
+            post_body(light, acme.alice, title="Light theme", private=True, agent="factory", **place),
+        ],
+        link=first(PATH),
+    )
+
+
+def test_it_rejects_what_it_does_not_know(acme):
+    known = "page, per_page, order, updated_since, q, tag, client_id, responsible_id, user_id, status_id, forum_id, category_id"
+    assert_refused(
+        acme.json().get(f"{PATH}?closed=true&order=name"),
+        422,
+        "validation_failed",
+        {
+            "closed": [f"is not one of the parameters {known}"],
+            "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at"],
+        },
+    )
+
+
+def test_it_has_every_forum_post_but_those_in_the_trash(acme, other):
+    make_post(other.mallory)
+    make_post(acme.alice, "Gone").trash(by=acme.alice)
+    first_one = make_post(acme.carol, "Open")
+    make_post(acme.carol, "Merged", duplicate_from_id=first_one.id)
+    make_post(acme.carol, "Private", kind="private")
+    make_post(acme.carol, "Not approved", approved=False)
+    host = acme.account.hosts.create(name="elsewhere.test")
+    forum = acme.account.forums.create(host_id=host.id, name="Elsewhere")
+    category = acme.account.categories.create(forum_id=forum.id, name="a")
+    make_post(acme.carol, "In another forum", forum_id=forum.id, category_id=category.id)
+    everything = ["Open", "Merged", "Private", "Not approved", "In another forum"]
+    assert names(acme.json().get(PATH), "title") == everything
+    assert names(acme.json().get(f"{PATH}?forum_id={forum.id}"), "title") == everything[-1:]
+
+
+def test_by_what_they_name(acme):
+    category, client = make_category(acme.account), make_client(acme.alice)
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    make_post(acme.carol, "A", category_id=category.id, tags=["UI"])
+    make_post(acme.alice, "B", client_id=client.id, responsible_id=acme.bob.id, status=planned)
+    for query, expected in {
+        f"category_id={category.id}": ["A"],
+        f"user_id={acme.carol.id}": ["A"],
+        f"client_id={client.id}": ["B"],
+        f"responsible_id={acme.bob.id}": ["B"],
+        f"status_id={planned.id}": ["B"],
+        "tag=ui": ["A"],
+    }.items():
+        assert names(acme.json().get(f"{PATH}?{query}"), "title") == expected, query
+
+
+@pytest.mark.parametrize(("path", "make"), [(PATH, make_post), ("/app/tasks.json", make_task)])
+def test_orders(acme, path, make):
+    start = datetime(2009, 1, 26, tzinfo=UTC)
+    for title, created, updated in (("A", 2, 5), ("B", 3, 4), ("C", 1, 6)):
+        row = make(acme.alice, title)
+        hours = {"created_at": start + timedelta(hours=created), "updated_at": start + timedelta(hours=updated)}
+        Post.objects.filter(pk=row.pk).update(**hours)
+    for order, expected in {"id": "ABC", "created_at": "CAB", "updated_at": "BAC"}.items():
+        for query, titles in ((order, expected), (f"-{order}", expected[::-1])):
+            assert pages(acme.json(), f"{path}?per_page=2&order={query}", "title") == [
+                list(titles[:2]),
+                [titles[2]],
+            ]
+
+
+def test_a_search(acme):
+    make_post(acme.carol, "Ciemny motyw", content="Żeby dało się czytać w nocy")
+    make_post(acme.carol, "Powiadomienia", content="O nowych fakturach: motyw wiadomości")
+    make_task(acme.carol, "Ciemny motyw")
+    for query, expected in {
+        "motyw": ["Ciemny motyw", "Powiadomienia"],
+        "zeby nocy": ["Ciemny motyw"],
+        "faktura": ["Powiadomienia"],
+        "powiadomienie": ["Powiadomienia"],
+        "ceimny": ["Ciemny motyw"],
+    }.items():
+        assert names(acme.json().get(PATH, params={"q": query}), "title") == expected, query
+    assert names(acme.json().get("/app/tasks.json?q=motyw"), "title") == ["Ciemny motyw"]

@@ -1,0 +1,74 @@
+"""Votes for a post, as JSON: one of each user."""
+
+import pytest
+
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import post_body
+from tests.factories import make_post, make_task
+
+
+def path(post) -> str:
+    return f"/app/posts/{post.id}/vote.json"
+
+
+@pytest.mark.parametrize("make", [make_post, make_task])
+def test_it_works(acme, make):
+    post = make(acme.alice, "A dark theme")
+    place = {
+        "task_kind": str(post.task_kind),
+        "category_id": post.category_id,
+        "forum_id": post.forum_id,
+        "agent": "factory",
+    }
+
+    def body(votes: int) -> dict:
+        return post_body(post, acme.alice, title="A dark theme", votes_cache=votes, points=votes, **place)
+
+    location = f"http://acme.example.test/app/posts/{post.id}.json"
+    assert_answered(acme.json().post(path(post)), 201, body(1), location=location)
+    # A second one is the same vote.
+    assert_answered(acme.json().post(path(post), json={}), 200, body(1))
+    assert_answered(acme.json(acme.alice_token).post(path(post)), 201, body(2), location=location)
+    assert list(acme.account.votes.order_by("user_id").values_list("post_id", "user_id")) == [
+        (post.id, acme.alice.id),
+        (post.id, acme.bob.id),
+    ]
+    assert_answered(acme.json().delete(path(post)), 200, "ok")
+    # Whether or not there was one.
+    assert_answered(acme.json().delete(path(post)), 200, "ok")
+    assert_answered(acme.json().get(f"/app/posts/{post.id}.json"), 200, body(1))
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_it_rejects_a_post_that_is_not_there(acme, method):
+    gone = make_post(acme.alice)
+    gone.trash(by=acme.alice)
+    for id in (gone.id, 10**15):
+        assert_refused(acme.json().request(method, f"/app/posts/{id}/vote.json"), 404, "not_found")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
+def test_it_rejects_other_methods(acme, method):
+    response = acme.json().request(method, path(make_post(acme.alice)))
+    assert_refused(response, 405, "method_not_allowed", allow="POST, DELETE")
+
+
+def test_it_rejects_a_body_that_is_no_object(acme):
+    for body in ([1], [{}], "a", 7):
+        response = acme.json().post(path(make_post(acme.alice)), json=body)
+        assert_refused(response, 422, "validation_failed", {"body": ["must be an object"]})
+
+
+def test_what_cannot_be_set_is_ignored(acme):
+    response = acme.json().post(path(make_post(acme.alice)), json={"vote": 1})
+    assert response.headers["X-Ignored-Fields"] == "vote"
+    response = acme.json().post(path(make_post(acme.alice)), json={"vote": 1}, headers={"Prefer": "handling=strict"})
+    assert_refused(response, 422, "validation_failed", {"vote": ["is not a field that can be set"]})
+
+
+def test_a_vote_is_not_an_update(acme):
+    post = make_post(acme.alice)
+    assert read(acme.json().post(path(post)))["votes_cache"] == 1
+    before = post.updated_at
+    post.refresh_from_db()
+    assert post.updated_at == before

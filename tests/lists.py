@@ -1,0 +1,25 @@
+"""What is asserted of every list of generation B."""
+
+from urllib.parse import urlencode
+
+from tests.assertions import read
+
+
+def first(path: str, **query) -> str:
+    """The Link header of a list that ends on its first page."""
+    return f'<http://acme.example.test{path}?{urlencode([*query.items(), ("page", 1)])}>; rel="first"'
+
+
+def names(response, field: str = "name") -> list[str]:
+    assert response.status_code == 200, response.text
+    return [row[field] for row in read(response)]
+
+
+def pages(client, path: str, field: str = "name") -> list[list[str]]:
+    """What is on each page, followed by the links."""
+    found = []
+    while path:
+        response = client.get(path)
+        found.append(names(response, field))
+        path = response.links.get("next", {}).get("url")
+    return found

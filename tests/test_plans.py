@@ -1,0 +1,148 @@
+"""How the database finds the pages of long lists: by an index, without reading the table or sorting all of it."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+TABLES = ("crm_client", "crm_clientexternalid", "forum_post")
+ROWS = 30_000
+# Among so many, every third row is another account's.
+CLIENTS = """
+INSERT INTO crm_client (account_id, id, creator_id, updater_id, created_at, updated_at, trashed_at, name, email, email_key,
+    phone, note, tags, external_ids, additional_fields, status_id)
+SELECT CASE WHEN i %% 3 = 0 THEN %(other)s ELSE %(acme)s END, 100000 + i,
+    CASE WHEN i %% 3 = 0 THEN %(mallory)s ELSE %(alice)s END, CASE WHEN i %% 3 = 0 THEN %(mallory)s ELSE %(alice)s END,
+    now() - i * interval '1 minute', now() - (i * 7919 %% 30000) * interval '1 minute',
+    CASE WHEN i %% 100 = 1 THEN now() END,
+    CASE WHEN i %% 1000 = 2 THEN 'Wawrzyniec' ELSE (ARRAY['Anna', 'Jan', 'Łukasz', 'Małgorzata', 'Zofia'])[1 + i %% 5] END || ' ' || substr(md5(i::text), 1, 6) || 'ski',
+    'client' || i || '@example.com', 'client' || i || '@example.com', '+48 ' || (600000000 + i * 7919),
+    'order ' || md5((i %% 100)::text),
+    CASE WHEN i %% 500 = 2 THEN ARRAY['VIP', 'web'] WHEN i %% 2 = 0 THEN ARRAY['web'] ELSE '{}'::text[] END,
+    jsonb_build_object('shop', 'S-' || i), '{}', CASE WHEN i > 29000 AND i %% 3 > 0 THEN %(status)s::bigint END
+FROM generate_series(1, %(rows)s) AS i;
+"""
+HOLDERS = """
+INSERT INTO crm_clientexternalid (account_id, key, value, holder_id)
+SELECT account_id, 'shop', external_ids ->> 'shop', id FROM crm_client WHERE trashed_at IS NULL AND external_ids ? 'shop'
+"""
+POSTS = """
+INSERT INTO forum_post (account_id, id, forum_id, category_id, task_kind, kind, title, content, agent, user_id, status_id,
+    private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at, tags)
+SELECT %(acme)s, 200000 + i, CASE WHEN i %% 2 = 0 THEN %(forum)s::bigint END,
+    CASE WHEN i %% 2 = 0 THEN %(category)s::bigint END, CASE WHEN i %% 2 = 0 THEN 'feedback' ELSE 'task' END, 'suggestion',
+    'Title ' || md5(i::text), 'content ' || md5((i %% 1000)::text), '', %(alice)s, %(post_status)s, false, true, i %% 4 = 1, 0,
+    0, 0, now() - i * interval '1 minute', now() - (i * 7919 %% 30000) * interval '1 minute', '{}'
+FROM generate_series(1, %(rows)s) AS i
+"""
+
+
+@pytest.fixture
+def long_lists(transactional_db, acme, other):
+    """Committed, so that they can be vacuumed, as they are in time."""
+    values = {
+        "acme": acme.account.id,
+        "alice": acme.alice.id,
+        "other": other.account.id,
+        "mallory": other.mallory.id,
+        "status": acme.account.statuses.create(kind="client", code="last", name="Last").id,
+        "post_status": acme.account.default_status("post").id,
+        "forum": acme.forum.id,
+        "category": acme.category.id,
+        "rows": ROWS,
+    }
+    for name in ("VIP", "web"):
+        acme.account.tags.create(name=name)
+    with connection.cursor() as cursor:
+        # None of it is news for the feed of changes.
+        for table in ("crm_client", "forum_post"):
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        cursor.execute(CLIENTS, values)
+        cursor.execute(HOLDERS)
+        cursor.execute(POSTS, values)
+        for table in ("crm_client", "forum_post"):
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        for table in (*TABLES, "accounts_status", "accounts_user"):
+            cursor.execute(f"VACUUM ANALYZE {table}")
+    return acme, values
+
+
+def statements(client, path: str) -> list[tuple[str, list]]:
+    seen = []
+
+    def note(execute, sql, parameters, many, context):
+        seen.append((sql, parameters))
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(note):
+        response = client.get(path)
+    assert response.status_code == 200, response.text
+    assert response.json(), path
+    return seen
+
+
+def nodes(plan: dict) -> Iterator[dict]:
+    yield plan
+    for inner in plan.get("Plans", []):
+        yield from nodes(inner)
+
+
+def explained(sql: str, parameters) -> list[dict]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
+        found = cursor.fetchone()[0]
+    return list(nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"]))
+
+
+ORDERS = ("id", "-id", "created_at", "-created_at", "updated_at", "-updated_at")
+# A path, and how many rows it may read or sort, of which there are 20,000.
+PATHS = {
+    "clients.json": 26,
+    **{f"clients.json?order={order}": 26 for order in (*ORDERS, "name", "-name")},
+    # A page far down is skipped to in the index.
+    "clients.json?order=name&page=500": 12_501,
+    "clients.json?tag=vip": 100,
+    "clients.json?tag=vip&order=-updated_at": 100,
+    "clients.json?external_ids[shop]=S-25000": 1,
+    # The status of the oldest, in an order that has them last.
+    "clients.json?status_id={status}&order=-created_at": 1000,
+    "clients.json?status_id={status}&tag=web": 1000,
+    "clients.json?updated_since={recently}&order=id": 1000,
+    "clients.json?q=client25000": 10,
+    "clients.json?q=8dd8&per_page=1": 100,
+    "clients.json?q=600039595": 10,
+    "clients.json?q=S-25000": 10,
+    "clients.json?q=lukasz&order=name&tag=vip": 100,
+    "clients.json?q=c81e728d9d4c2f636f067f89cc14862c": 400,
+    # More than are ranked have it.
+    "clients.json?q=malgorzata": 1001,
+    # Mistyped, so that there is a second search.
+    "clients.json?q=wawrzyneic": 100,
+    **{f"{list}.json?order={order}": 26 for list in ("posts", "tasks") for order in ORDERS},
+    "tasks.json": 26,
+    # Up to 10,000 are sorted.
+    "tasks.json?closed=true&order=-id": 7500,
+    "posts.json?q=c81e728d9d4c2f636f067f89cc14862c": 100,
+}
+
+
+def test_it_works(long_lists):
+    acme, values = long_lists
+    values["recently"] = f"{timezone.now() - timedelta(minutes=300):%Y-%m-%dT%H:%M:%SZ}"
+    client = acme.json()
+    wrong = []
+    for path, most in PATHS.items():
+        asked = statements(client, "/app/" + path.format(**values))
+        assert len(asked) < 10, path
+        for sql, parameters in (one for one in asked if one[0].lstrip().startswith(("SELECT", "WITH"))):
+            for node in explained(sql, parameters):
+                kind, rows = node["Node Type"], node["Actual Rows"] * node["Actual Loops"]
+                removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+                if "Sort" in kind and node["Plans"][0]["Actual Rows"] > most:
+                    wrong.append((path, kind, node["Plans"][0]["Actual Rows"], sql))
+                if node.get("Relation Name") in TABLES and (kind == "Seq Scan" or rows + removed > most):
+                    wrong.append((path, kind, rows, removed, sql))
+    assert not wrong, "\n".join(map(str, wrong))
