@@ -53,13 +53,15 @@ class Example:
             self.command = _expand(self.command, name, value)
         words = shlex.split(self.command.replace("\\\n", " "))
         assert words.pop(0) == "curl"
-        method = None
+        method, globbing = None, True
         while words:
             word = words.pop(0)
             if word == "-X":
                 method = words.pop(0)
             elif word == "-I":
                 method = "HEAD"
+            elif word == "-g":
+                globbing = False
             elif word == "-H":
                 name, _, value = words.pop(0).partition(": ")
                 self.headers[name] = value
@@ -71,6 +73,7 @@ class Example:
             else:
                 assert not word.startswith("-"), f"{word} is not understood in {self.command}"
                 self.url = word
+        assert not (globbing and set(self.url) & set("[]{}")), f"curl takes the brackets for a pattern: {self.command}"
         self.method = method or ("POST" if self.body is not None else "GET")
 
     def run(self) -> str:
