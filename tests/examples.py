@@ -27,6 +27,9 @@ BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 SHOWN_HEADERS = ("Location", "Link", "Allow", "WWW-Authenticate", "X-Ignored-Fields", "Idempotent-Replayed")
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
 
+# As the server writes them; Python has had other words for these since 3.13.
+PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
+
 SAMPLES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"), "2026-11-21T12:00:00+00:00"),
     (re.compile(r'"id": \d{10,15}\b'), '"id": 271828182845904'),
@@ -86,7 +89,8 @@ class Example:
             client.headers["User-Agent"] = "curl/8.5.0"
             path = address.path + (f"?{address.query}" if address.query else "")
             response = client.request(self.method, path, headers=headers, content=(self.body or "").encode())
-        lines = [f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}"]
+        phrase = PHRASES.get(response.status_code) or HTTPStatus(response.status_code).phrase
+        lines = [f"HTTP/1.1 {response.status_code} {phrase}"]
         lines += [f"{name}: {response.headers[name]}" for name in SHOWN_HEADERS if name in response.headers]
         body = response.text
         if self.method == "HEAD":
