@@ -1,6 +1,8 @@
 """Every documented example is executed, and every route is documented."""
 
+import os
 import re
+import shutil
 from io import StringIO
 
 import pytest
@@ -8,7 +10,8 @@ from django.core.management import call_command
 from django.urls import get_resolver
 
 from accounts.management.commands.demo import derive
-from tests.examples import ROOT, Example, run_document
+from tests.examples import ROOT, Example, compare_pasted, paste, run_document
+from tests.service import READY
 
 
 @pytest.fixture
@@ -43,6 +46,27 @@ def test_interface_is_as_documented(demo):
 
 def test_readme_examples_answer_as_shown(demo):
     assert len(run_document(ROOT / "README.md", demo)) == 2
+
+
+@pytest.mark.skipif(
+    shutil.which("curl") is None, reason="curl is missing: docs/integrating.md is not pasted into a shell"
+)
+def test_integrating_can_be_pasted_into_a_shell(run):
+    """On a fresh service, as it stands; and once more, as whoever lost the answers would."""
+    document = ROOT / "docs" / "integrating.md"
+    service = run()
+    service.await_text(READY)
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
+    answers = paste(document, environment)
+    compare_pasted(document, answers, f"localhost:{service.port}")
+    for first, again in zip(answers, paste(document, environment), strict=True):
+        assert id_of(again) == id_of(first)
+        assert not again.startswith("HTTP/1.1 201") or "idempotent-replayed: true" in again.lower()
+
+
+def id_of(answer: str) -> str | None:
+    found = re.search(r'^{"id":(\d+)', answer, re.MULTILINE)
+    return found and found[1]
 
 
 def test_readme_names_every_variable():
