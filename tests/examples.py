@@ -10,7 +10,7 @@ ends an object that has more fields than are shown.
 
 What changes from run to run (times, the id of an account, a new token, a cursor) is shown as a fixed sample; $CURSOR is the
 last cursor that was given. With UPDATE_DOCS=1 in the environment the answers are written into the document instead of being
-compared.
+compared; run the tests in one process then.
 """
 
 import json
