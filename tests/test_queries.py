@@ -1,4 +1,4 @@
-"""How many statements an endpoint asks the database, once the host is known: the cases that are not in the table of routes.
+"""How many statements endpoints of generation B ask the database, once the host is known, in finer cases than the table of routes.
 
 Savepoints are not counted: the outermost is the transaction itself outside of tests. One statement more, at most once a
 minute, notes when the token was used.

@@ -99,7 +99,8 @@ Try it:
         env.touch(mode=0o600)
         env.write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
         self.stdout.write(
-            f"""For the examples of the documents, this sets {", ".join(variables)}:
+            f"""
+For the examples of the documents, this sets {", ".join(variables)}:
 
   . {shlex.quote(str(env))}
 """
