@@ -42,8 +42,7 @@ class Basic(BaseAuthentication):
 
         user, account_id = None, request._request.address.account_id
         if colon and 0 < len(name) <= 255 and is_carriable(name):
-            users = User.objects.filter(account_id=account_id)
-            user = users.known_as(name).select_related("account").first()
+            user = User.objects.known_as(account_id, name)
         attempt = throttling.LoginAttempt(request, account_id, name)
         if not passwords.is_right(user, password, attempt=attempt):
             raise AuthenticationFailed

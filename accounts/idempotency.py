@@ -16,7 +16,6 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts import locks
 from accounts.errors import Conflict
@@ -60,20 +59,18 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def of(cls, view, response: Response, **identity) -> Self:
+    def of(cls, view, response: HttpResponse, **identity) -> Self:
         data = response.data
         if view.shown_once:
             # A secret is stored nowhere, and so not here.
             data = {**data, **dict.fromkeys(view.shown_once)}
-        headers = {name: value for name, value in response.headers.items() if name != "Content-Type"}
-        body = view.renderer_classes[0]().render(data)
-        return cls(status=response.status_code, headers=headers, body=_bytes(body), **identity)
+        return cls(
+            status=response.status_code, headers=dict(response.headers), body=view.answer(data).content, **identity
+        )
 
     def replay(self, view) -> HttpResponse:
-        renderer = view.renderer_classes[0]
-        kind = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
         headers = {**self.headers, "Idempotent-Replayed": "true"}
-        return HttpResponse(bytes(self.body), status=self.status, content_type=kind, headers=headers)
+        return HttpResponse(bytes(self.body), status=self.status, headers=headers)
 
 
 def key_of(request: Request) -> str | None:
@@ -86,7 +83,7 @@ def key_of(request: Request) -> str | None:
     return key or None
 
 
-def once(view, key: str, act: Callable[[], Response]) -> HttpResponse:
+def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     """The answer of `act`, or the stored one if it was carried out before; within the transaction of both.
 
     Raises Conflict while the first is still running, and ValidationError for another request under the same key.
@@ -124,7 +121,3 @@ def fingerprint_of(request: Request) -> bytes:
     except RecursionError:
         raise ParseError("The body is nested too deeply") from None
     return hashlib.sha256(asked.encode()).digest()
-
-
-def _bytes(body: str | bytes) -> bytes:
-    return body.encode() if isinstance(body, str) else body

@@ -2,7 +2,7 @@ import hashlib
 import secrets
 import string
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -20,6 +20,7 @@ from rest_framework.exceptions import ValidationError
 from accounts.changes import Change as Change
 from accounts.hosts import normalize
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
+from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
 
 RESERVED_PREFIXES = frozenset(
@@ -184,12 +185,9 @@ class UserQuerySet(models.QuerySet):
     def team(self) -> Self:
         return self.filter(role__in=User.TEAM, is_active=True)
 
-    def known_as(self, name: str) -> Self:
-        """The users with that login or e-mail, the one with the login first."""
-        key = fold(name)
-        return self.filter(Q(login_key=key) | Q(email_key=key)).order_by(
-            models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
-        )
+    def known_as(self, account_id: int, name: str) -> "User | None":
+        """The user with that login, or else that e-mail, with the account."""
+        return _user_known_as.first(account_id=account_id, key=fold(name))
 
     def create_for(self, account: Account, *, login: str, email: str, password: str, **fields) -> "User":
         return self.create(
@@ -264,6 +262,13 @@ class User(TenantModel, AbstractBaseUser):
             self.refresh_from_db(fields=["password"])
 
 
+@prepared(account_id=int, key=str)
+def _user_known_as(account_id, key):
+    by_login_first = models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
+    users = User.objects.filter(Q(login_key=key) | Q(email_key=key), account_id=account_id)
+    return users.select_related("account").order_by(by_login_first)[:1]
+
+
 class APITokenQuerySet(models.QuerySet):
     def issue(self, user: User, *, label: str, expires_at=None) -> tuple["APIToken", str]:
         """Make a token of `user`. The second value is the token itself, which is not stored and cannot be read again."""
@@ -285,14 +290,14 @@ class APITokenQuerySet(models.QuerySet):
 
     def holding(self, token: str) -> "APIToken | None":
         """The row of `token`, with its user and account, if it may still be used."""
-        now = timezone.now()
-        return (
-            self.filter(digest=APIToken.digest_of(token), revoked_at=None)
-            .filter(Q(expires_at=None) | Q(expires_at__gt=now))
-            .filter(user__is_active=True)
-            .select_related("user", "account")
-            .first()
-        )
+        return _token_of.first(digest=APIToken.digest_of(token), now=timezone.now())
+
+
+@prepared(digest=bytes, now=datetime)
+def _token_of(digest, now):
+    usable = Q(expires_at=None) | Q(expires_at__gt=now)
+    tokens = APIToken.objects.filter(usable, digest=digest, revoked_at=None, user__is_active=True)
+    return tokens.select_related("user", "account")[:1]
 
 
 class APIToken(TenantModel):

@@ -1,10 +1,11 @@
 """What the viewsets of both generations share."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 from django.db import IntegrityError, OperationalError, transaction
+from django.http import HttpResponse
 from django.urls import register_converter
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
 from rest_framework import viewsets
@@ -13,6 +14,13 @@ from accounts import idempotency, throttling
 from accounts.errors import Outrun
 
 Result = TypeVar("Result")
+
+
+@cache
+def instances(*kinds: type) -> list:
+    """One of each, the same for every request: they keep nothing of any."""
+    return [kind() for kind in kinds]
+
 
 TRIES = 3
 CAME_SECOND = (DeadlockDetected, ForeignKeyViolation, UniqueViolation)
@@ -61,8 +69,35 @@ class AccountViewSet(viewsets.ViewSet):
     # The fields of an answer that are shown once, and so are not stored to be sent again.
     shown_once: tuple[str, ...] = ()
 
+    def dispatch(self, request, *args, **kwargs):
+        """As DRF's, without what is the same for every request here: negotiation, versions, rendering at a later time."""
+        self.args, self.kwargs, self.headers = args, kwargs, {}
+        self.request = request = self.initialize_request(request, *args, **kwargs)
+        try:
+            self.initial(request, *args, **kwargs)
+            allowed = request.method.lower() in self.http_method_names
+            act = getattr(self, request.method.lower(), None) if allowed else None
+            return (act or self.http_method_not_allowed)(request, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001, what is not a refusal is raised again there
+            return self.handle_exception(error)
+
+    def get_parsers(self) -> list:
+        return instances(*self.parser_classes)
+
+    def get_authenticators(self) -> list:
+        return instances(*self.authentication_classes)
+
+    def answer(self, data, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+        """What the viewset's renderer makes of the data."""
+        [renderer] = instances(*self.renderer_classes)
+        kind = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
+        response = HttpResponse(renderer.render(data), status=status, content_type=kind, headers=headers)
+        response.data = data
+        return response
+
     def initial(self, request, *args, **kwargs) -> None:
-        super().initial(request, *args, **kwargs)
+        self.perform_authentication(request)
+        self.check_permissions(request)
         # Lists are asked for by POST too, in generation A.
         if request.method == "POST" and self.action not in (None, "list") and (key := idempotency.key_of(request)):
             act = partial(self.post, request, *args, **kwargs)

@@ -91,9 +91,10 @@ TEMPLATES = []
 
 DATABASES = {
     "default": {
-        **(_database_settings or {"ENGINE": "django.db.backends.postgresql"}),
+        **(_database_settings or {}),
+        "ENGINE": "config.database",
+        # Not tried out before each request: what is asked first makes a lost one again (`accounts.prepared`).
         "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **(_database_settings or {}).get("OPTIONS", {}),
             "connect_timeout": 5,

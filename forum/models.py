@@ -5,6 +5,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 
 from accounts.models import Status, Tagged, User
+from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
 from accounts.trash import Trashable, TrashableQuerySet
@@ -125,21 +126,28 @@ class PostQuerySet(TrashableQuerySet):
         They come from one index for each order: the open shelf of the category merged with what the user may see of its
         closed one. No row of the table is read for them, nor counted.
         """
-        order_by = self.ORDERS[order]
-        shelf = self.filter(account_id=category.account_id, category_id=category.id)
-        if status is not None:
-            shelf = shelf.filter(status_id=status.id)
-        closed = shelf.filter(shelf=Shelf.CLOSED)
+        given = {"account_id": category.account_id, "category_id": category.id}
+        given |= {"start": start, "size": size, "stop": start + size}
         if not user.is_team:
-            closed = closed.filter(user_id=user.id)
-        columns = [name.removeprefix("-") for name in order_by]
-        # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
-        sides = [
-            side.values(*columns).order_by(*order_by)[: start + size]
-            for side in (shelf.filter(shelf=Shelf.OPEN), closed)
-        ]
-        page = sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
-        return [row["id"] for row in page]
+            given["author_id"] = user.id
+        if status is not None:
+            given["status_id"] = status.id
+        return [row[-1] for row in _page_of_ids(order=order, **given)]
+
+
+@prepared(account_id=int, category_id=int, start=int, size=int, stop=int, author_id=int, status_id=int)
+def _page_of_ids(account_id, category_id, order, start, size, stop, author_id=None, status_id=None):
+    order_by = PostQuerySet.ORDERS[order]
+    shelf = Post.objects.filter(account_id=account_id, category_id=category_id)
+    if status_id is not None:
+        shelf = shelf.filter(status_id=status_id)
+    closed = shelf.filter(shelf=Shelf.CLOSED)
+    if author_id is not None:
+        closed = closed.filter(user_id=author_id)
+    columns = [name.removeprefix("-") for name in order_by]
+    # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
+    sides = [side.values_list(*columns).order_by(*order_by)[:stop] for side in (shelf.filter(shelf=Shelf.OPEN), closed)]
+    return sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
 
 
 class Post(TenantModel, Tagged, Trashable):

@@ -3,8 +3,8 @@
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpResponse
 from rest_framework.exceptions import PermissionDenied
-from rest_framework.response import Response
 
 from accounts import throttling
 from accounts.api.resources import JSONViewSet, ResourceSerializer
@@ -59,10 +59,10 @@ class AccountViewSet(JSONViewSet):
     body_keys = ("account", "user")
     shown_once = ("api_token",)
 
-    def retrieve(self, request) -> Response:
+    def retrieve(self, request) -> HttpResponse:
         return self.answer(self.represent(self.account))
 
-    def create(self, request) -> Response:
+    def create(self, request) -> HttpResponse:
         partner = self.account
         if not partner.partner_key:
             raise PermissionDenied("Only a partner's account may create accounts")

@@ -1,7 +1,7 @@
 """`GET /app/changes.json`: what changed in the account, so that a mirror needs no webhooks."""
 
+from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
-from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from accounts.api.resources import JSONViewSet, moment
@@ -50,7 +50,7 @@ class FeedSerializer(Serializer):
 class ChangeViewSet(JSONViewSet):
     USUAL = 100
 
-    def list(self, request) -> Response:
+    def list(self, request) -> HttpResponse:
         serializer = FeedSerializer(data=request.query_params.dict(), context={"account": self.account})
         serializer.is_valid(raise_exception=True)
         since, limit = (serializer.validated_data.get(name) for name in ("since", "limit"))

@@ -5,8 +5,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
+from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
-from rest_framework.response import Response
 
 from accounts.api.filters import ListFilters
 from accounts.paging import Page
@@ -117,7 +117,7 @@ class Listing:
         ]
 
     # Last in the class, where `list` is this from here on.
-    def list(self, request) -> Response:
+    def list(self, request) -> HttpResponse:
         page, order, filters = self.read_list(request.query_params)
         # One more than the page holds, to know whether there is a next one.
         ids = self.ids(filters, order, start=page.start, stop=page.start + page.size + 1)

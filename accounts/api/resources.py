@@ -7,10 +7,9 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from django.db.models import Model
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
-from rest_framework.response import Response
 
 from accounts.api.formats import JSONParser, JSONRenderer
 from accounts.authentication import Token
@@ -110,17 +109,15 @@ class JSONViewSet(AccountViewSet):
         """What the body has under `key`. Other keys are noted as ignored."""
         return self.given.get(key)
 
-    def answer(
-        self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None
-    ) -> Response:
+    def answer(self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None):
         headers = dict(headers or {})
         if ignored:
             headers["X-Ignored-Fields"] = ",".join(
                 quote(name, safe="", errors="replace") for name in ignored[:IGNORED_LISTED]
             )
-        return Response(data, status=status, headers=headers)
+        return super().answer(data, status=status, headers=headers)
 
-    def paged(self, rows, represent: Callable[[Any], Any], *filters: str) -> Response:
+    def paged(self, rows, represent: Callable[[Any], Any], *filters: str) -> HttpResponse:
         """The page that was asked for of rows that are in order. Raises ValidationError for a parameter that it has not."""
         known = ["page", "per_page", *filters]
         unknown = [name for name in self.request.query_params if name not in {"api_token", *known}]
@@ -200,13 +197,13 @@ class ResourceViewSet(JSONViewSet):
     def serializer(self, data, row=None, context: dict | None = None) -> ResourceSerializer:
         return self.serializer_class(row, data=data, partial=row is not None, context=context or self.context())
 
-    def create(self, request) -> Response:
+    def create(self, request) -> HttpResponse:
         return self.write(lambda: self.meant(self.content(None)))
 
-    def retrieve(self, request, id: int) -> Response:
+    def retrieve(self, request, id: int) -> HttpResponse:
         return self.answer(self.represent(self.find(id)))
 
-    def update(self, request, id: int) -> Response:
+    def update(self, request, id: int) -> HttpResponse:
         return self.write(lambda: self.find(id, locked=True))
 
     def meant(self, given: Any):
@@ -221,7 +218,7 @@ class ResourceViewSet(JSONViewSet):
         """What a body has for one resource, with what it says besides."""
         return given
 
-    def write(self, which: Callable[[], Any], content: Callable[[Any], Any] | None = None) -> Response:
+    def write(self, which: Callable[[], Any], content: Callable[[Any], Any] | None = None) -> HttpResponse:
         """Change the row that `which` finds, locked; where it finds none, make one."""
 
         def act():
@@ -243,7 +240,7 @@ class ResourceViewSet(JSONViewSet):
         headers = {"Location": self.locate(row)} if made else {}
         return self.answer(self.represent(row), status=201 if made else 200, ignored=ignored, headers=headers)
 
-    def destroy(self, request, id: int) -> Response:
+    def destroy(self, request, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
         return self.answer("ok")
 

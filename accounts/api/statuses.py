@@ -3,9 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from rest_framework.exceptions import ValidationError
-from rest_framework.response import Response
 
 from accounts.api.filters import FilterSet, WireFilter
 from accounts.api.resources import ResourceSerializer, ResourceViewSet
@@ -56,7 +55,7 @@ class StatusViewSet(ResourceViewSet):
     def locate(self, row) -> str:
         return f"{self.base_url}/app/statuses/{row.id}.json"
 
-    def list(self, request) -> Response:
+    def list(self, request) -> HttpResponse:
         rows = StatusFilters(request.query_params, self.rows(), account=self.account).rows()
         return self.paged(rows.order_by("kind", "position", "id"), self.represent, "kind")
 
@@ -67,7 +66,7 @@ class StatusViewSet(ResourceViewSet):
         kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
         return self.rows().locked().filter(code=str(code), kind=kind).first() if is_carriable(kind) else None
 
-    def destroy(self, request, id: int) -> Response:
+    def destroy(self, request, id: int) -> HttpResponse:
         def act() -> None:
             # All of them: two that are deleted at the same time could be the last two.
             statuses = {status.id: status for status in self.rows().order_by("id").locked()}

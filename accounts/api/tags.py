@@ -1,4 +1,4 @@
-from rest_framework.response import Response
+from django.http import HttpResponse
 
 from accounts.api.resources import JSONViewSet
 
@@ -8,5 +8,5 @@ class TagViewSet(JSONViewSet):
 
     kind = ""
 
-    def list(self, request) -> Response:
+    def list(self, request) -> HttpResponse:
         return self.answer(list(self.account.tags.in_use(self.kind)))

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from rest_framework.exceptions import ValidationError
-from rest_framework.response import Response
 
 from accounts.api.resources import JSONViewSet, ResourceViewSet, moment
 from accounts.paging import Page
@@ -24,7 +23,7 @@ class TrashViewSet(JSONViewSet):
             raise ValidationError({"resource": [f"is not one of {', '.join(every)}"]})
         return {named: every[named]} if named else every
 
-    def list(self, request) -> Response:
+    def list(self, request) -> HttpResponse:
         page = Page.read(request.query_params)
         rows = contents(self.account, self.kinds(), most=page.start + page.size + 1)
         return self.paged(rows, self.represent, "resource")
@@ -38,7 +37,7 @@ class TrashViewSet(JSONViewSet):
             "trashed_by_id": row["trashed_by_id"],
         }
 
-    def restore(self, request, id: int) -> Response:
+    def restore(self, request, id: int) -> HttpResponse:
         def act() -> tuple[ResourceViewSet, Any, list[str]]:
             ignored = self.check()
             found = [row["resource"] for row in contents(self.account, self.kinds(), most=1, id=id)]

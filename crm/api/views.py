@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
-from rest_framework.response import Response
 
 from accounts import errors
 from accounts.api.lists import Listing
@@ -48,7 +48,7 @@ class BulkViewSet(CRMViewSet):
 
     MOST_AT_ONCE = 1000
 
-    def bulk(self, request) -> Response:
+    def bulk(self, request) -> HttpResponse:
         items, all_or_nothing = self.read_items(), self.read_atomic()
         ignored = [name for name in self.given if name not in {"api_token", f"{self.key}s", *self.body_keys}]
         if ignored and self.strict:
@@ -128,7 +128,7 @@ class BulkViewSet(CRMViewSet):
 
 
 class ExternallyIdentifiedViewSet(BulkViewSet):
-    def upsert(self, request) -> Response:
+    def upsert(self, request) -> HttpResponse:
         """Change the one that has the external ids of the query; where there is none, make one that has them."""
         pairs = self.read_pairs()
 

@@ -1,6 +1,6 @@
 """Generation B: posts and tasks."""
 
-from rest_framework.response import Response
+from django.http import HttpResponse
 
 from accounts.api.filters import ListFilters, QueryTime, TagFilter, WireFilter, link_filter
 from accounts.api.lists import Listing
@@ -45,13 +45,13 @@ class PostViewSet(Listing, ResourceViewSet):
     def rows(self):
         return self.account.posts.live().with_names()
 
-    def create(self, request) -> Response:
+    def create(self, request) -> HttpResponse:
         given = self.body(self.key)
         if isinstance(given, dict) and given.get("task_kind") == COMMENT:
             return self.comment(given)
         return super().create(request)
 
-    def comment(self, given: dict) -> Response:
+    def comment(self, given: dict) -> HttpResponse:
         def act():
             serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
             ignored = self.check(post=serializer)
@@ -60,13 +60,13 @@ class PostViewSet(Listing, ResourceViewSet):
 
         return self.answer_comment(*in_transaction(act))
 
-    def comments(self, request, id: int) -> Response:
+    def comments(self, request, id: int) -> HttpResponse:
         """The comments of a post, oldest first."""
         post = self.find(id)
         rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
         return self.paged(rows, lambda row: CommentSerializer.represent(row, self.account.zone))
 
-    def create_comment(self, request, id: int) -> Response:
+    def create_comment(self, request, id: int) -> HttpResponse:
         def act():
             post = self.find(id, locked=True)
             serializer = CommentSerializer(data=self.body("comment"), context={"account": self.account})
@@ -80,13 +80,13 @@ class PostViewSet(Listing, ResourceViewSet):
         comment.nick = self.request.user.name
         return comment
 
-    def answer_comment(self, comment: Comment, ignored: list[str]) -> Response:
+    def answer_comment(self, comment: Comment, ignored: list[str]) -> HttpResponse:
         # What is read of a comment is read with its post.
         location = f"{self.base_url}/app/posts/{comment.post_id}.json"
         data = CommentSerializer.represent(comment, self.account.zone)
         return self.answer(data, status=201, ignored=ignored, headers={"Location": location})
 
-    def vote(self, request, id: int) -> Response:
+    def vote(self, request, id: int) -> HttpResponse:
         """Cast the user's vote; 200 where it was cast before."""
 
         def act():
@@ -98,7 +98,7 @@ class PostViewSet(Listing, ResourceViewSet):
         headers = {"Location": self.locate(post)} if cast else {}
         return self.answer(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
 
-    def withdraw_vote(self, request, id: int) -> Response:
+    def withdraw_vote(self, request, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))
         return self.answer("ok")
 

@@ -2,10 +2,9 @@
 
 from urllib.parse import urlencode
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied, ValidationError
-from rest_framework.response import Response
 
 from accounts.api.users import NewUserSerializer
 from accounts.authentication import Basic
@@ -53,14 +52,14 @@ class XMLViewSet(AccountViewSet):
 
 
 class UserViewSet(XMLViewSet):
-    def me(self, request) -> Response:
-        return Response(documents.document(self.write(request.user)))
+    def me(self, request) -> HttpResponse:
+        return self.answer(documents.document(self.write(request.user)))
 
-    def team(self, request) -> Response:
+    def team(self, request) -> HttpResponse:
         rows = self.account.users.team().order_by("name", "id").values_list(*documents.USER.columns)
-        return Response(documents.document(documents.array("users", documents.USER, rows, self.zone)))
+        return self.answer(documents.document(documents.array("users", documents.USER, rows, self.zone)))
 
-    def create(self, request) -> Response:
+    def create(self, request) -> HttpResponse:
         if not request.user.is_team:
             raise PermissionDenied("You may not create users")
 
@@ -72,16 +71,16 @@ class UserViewSet(XMLViewSet):
                 raise PermissionDenied("An agent may create members only")
             return User.objects.create_for(self.account, **values)
 
-        return Response(documents.document(self.write(in_transaction(act))), status=201)
+        return self.answer(documents.document(self.write(in_transaction(act))), status=201)
 
     def write(self, user: User) -> str:
         return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
 
 
 class CategoryViewSet(XMLViewSet):
-    def list(self, request) -> Response:
+    def list(self, request) -> HttpResponse:
         rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
-        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
+        return self.answer(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
 
 
 class PostViewSet(XMLViewSet):
@@ -95,7 +94,7 @@ class PostViewSet(XMLViewSet):
             raise Http404
         return post
 
-    def list(self, request, category_name: str | None = None) -> Response:
+    def list(self, request, category_name: str | None = None) -> HttpResponse:
         categories = self.account.categories.of_forum(self.forum_id)
         category = (categories.named(category_name) if category_name else categories).first()
         parameters = self.parameters()
@@ -117,7 +116,7 @@ class PostViewSet(XMLViewSet):
         query = urlencode({name: parameters[name] for name in ("order", "per_page") if parameters.get(name)})
         link = page.link(self.base_url + escape_uri_path(request.path), query, more=len(ids) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, items, self.zone))
-        return Response(body, headers={"Link": link})
+        return self.answer(body, headers={"Link": link})
 
     def read_list(self, parameters: dict) -> tuple[Page, str, Status | None]:
         """The page, the order, and the status that the list is narrowed to. Raises ValidationError for all that is wrong."""
@@ -138,14 +137,14 @@ class PostViewSet(XMLViewSet):
             raise ValidationError(faults)
         return page, order, status
 
-    def retrieve(self, request, id: int) -> Response:
+    def retrieve(self, request, id: int) -> HttpResponse:
         post = self.find(id)
         comments = self.account.comments.filter(post_id=id).order_by("created_at", "id")
         rows = comments.values_list(*documents.COMMENT.columns)
         body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1) + self.write(post, depth=1)
-        return Response(documents.document("<hash>\n", body, "</hash>\n"))
+        return self.answer(documents.document("<hash>\n", body, "</hash>\n"))
 
-    def create(self, request) -> Response:
+    def create(self, request) -> HttpResponse:
         def act() -> Post:
             values = self.read(self.serializer())
             if "category_id" not in values:
@@ -159,9 +158,9 @@ class PostViewSet(XMLViewSet):
 
         post = in_transaction(act)
         location = f"{self.base_url}/app/posts/{post.id}.xml"
-        return Response(documents.document(self.write(post)), status=201, headers={"Location": location})
+        return self.answer(documents.document(self.write(post)), status=201, headers={"Location": location})
 
-    def update(self, request, id: int) -> Response:
+    def update(self, request, id: int) -> HttpResponse:
         def act() -> Post:
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):
@@ -169,9 +168,9 @@ class PostViewSet(XMLViewSet):
             post.write(self.read(self.serializer(post)), by=request.user)
             return post
 
-        return Response(documents.document(self.write(in_transaction(act))))
+        return self.answer(documents.document(self.write(in_transaction(act))))
 
-    def destroy(self, request, id: int) -> Response:
+    def destroy(self, request, id: int) -> HttpResponse:
         def act() -> Post:
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):
@@ -179,7 +178,7 @@ class PostViewSet(XMLViewSet):
             post.trash(by=request.user)
             return post
 
-        return Response(documents.document(self.write(in_transaction(act))))
+        return self.answer(documents.document(self.write(in_transaction(act))))
 
     def serializer(self, post: Post | None = None) -> PostSerializer:
         kind = TeamPostSerializer if post is not None and self.request.user.is_team else PostSerializer

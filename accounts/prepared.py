@@ -1,0 +1,185 @@
+"""Queries that are compiled once: the ORM says what is asked, and from then on only the values change.
+
+Django builds and compiles a query anew each time, which takes longer than PostgreSQL needs to answer a short one; and what is
+asked in the same words can be a prepared statement of the connection, which the database plans once.
+
+    @prepared(account_id=int, ids=list)
+    def items(account_id, ids):
+        return Post.objects.filter(account_id=account_id, id__any=ids).values_list("id", "title")
+
+    items(account_id=7, ids=[1, 2])
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection
+from django.db.models import BigIntegerField, Lookup, QuerySet
+from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
+from psycopg import Binary
+from psycopg.types.numeric import Int8
+
+# What stands for a value while a query is compiled: of its type, within the range of every column, and like nothing else.
+_number = count(1_900_000_000)
+_STAND_INS: dict[type, Callable[[], Any]] = {
+    int: lambda: next(_number),
+    str: lambda: f"stand-in-{next(_number)}",
+    bytes: lambda: f"stand-in-{next(_number)}".encode(),
+    list: lambda: [next(_number)],
+    datetime: lambda: datetime(1999, 1, 1, microsecond=next(_number) % 1_000_000, tzinfo=UTC),
+}
+
+
+@BigIntegerField.register_lookup
+class AnyOf(Lookup):
+    """`id__any=[…]`: as `id__in`, but the statement is the same for any number of ids, and none is no error."""
+
+    lookup_name = "any"
+
+    def get_prep_lookup(self):
+        return _array(self.rhs)
+
+    def as_sql(self, compiler, connection):
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} = ANY(%s::bigint[])", [*parameters, self.rhs]
+
+
+def _array(ids: Iterable[int]) -> str:
+    """An array as PostgreSQL writes it. As a list it would be of the type that its largest number needs."""
+    return f"{{{','.join(map(str, map(int, ids)))}}}"
+
+
+class Statement:
+    """One shape of a query: its text, where its values come from, and what becomes of a row."""
+
+    def __init__(self, rows: QuerySet, stand_ins: dict[str, Any]):
+        compiler = rows.query.get_compiler(connection=connection)
+        text, constants = compiler.as_sql()
+        names = {self._key(value): name for name, value in stand_ins.items()}
+        places = iter(constants)
+        # The name of a value and what sends it; of what is always the same, itself.
+        self.values: list[tuple[str | None, Any]] = []
+
+        def place(match: re.Match) -> str:
+            # A limit or an offset is written into the text.
+            value = next(places) if match[0] == "%s" else int(match[0])
+            name = names.get(self._key(value))
+            if name is None and match[0] != "%s":
+                return match[0]
+            self.values.append((name, self._sender(value, stand_ins[name])) if name else (None, value))
+            return "%s"
+
+        self.text = re.sub(r"%s|\b19\d{8}\b", place, text)
+        missing = stand_ins.keys() - {name for name, _ in self.values}
+        if missing:
+            raise TypeError(f"the query does not ask for {', '.join(sorted(missing))}")
+        self._read_select(rows, compiler)
+
+    @staticmethod
+    def _key(value: Any) -> Any:
+        if isinstance(value, list):
+            return _array(value)
+        return value.obj if isinstance(value, Binary) else value
+
+    @staticmethod
+    def _sender(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
+        """What makes a value such as is sent: a number is of its column's type, and not of the least that would do."""
+        if isinstance(stand_in, list):
+            return _array
+        if isinstance(stand_in, int):
+            return Int8 if type(value) is int else type(value)
+        return None
+
+    def _read_select(self, rows: QuerySet, compiler) -> None:
+        self._converters = compiler.get_converters([column for column, _, _ in compiler.select])
+        self._apply = compiler.apply_converters
+        if issubclass(rows._iterable_class, ModelIterable):
+            select, info = compiler.select, compiler.klass_info
+            first, last = info["select_fields"][0], info["select_fields"][-1] + 1
+            names = [column.target.attname for column, _, _ in select[first:last]]
+            model, related = info["model"], get_related_populators(info, select, connection.alias)
+            annotations = list(compiler.annotation_col_map.items())
+
+            def build(row):
+                built = model.from_db(connection.alias, names, row[first:last])
+                for populator in related:
+                    populator.populate(row, built)
+                for name, position in annotations:
+                    setattr(built, name, row[position])
+                return built
+
+            self._build = build
+        elif issubclass(rows._iterable_class, FlatValuesListIterable):
+            self._build = operator.itemgetter(0)
+        elif issubclass(rows._iterable_class, ValuesListIterable):
+            self._build = None
+        else:
+            raise TypeError("a prepared query gives objects or values_list()")
+
+    def run(self, given: dict[str, Any]) -> list:
+        values = []
+        for name, sender in self.values:
+            if name is None:
+                values.append(sender)
+            else:
+                values.append(given[name] if sender is None else sender(given[name]))
+        rows = _fetch(self.text, values)
+        if self._converters:
+            rows = list(map(tuple, self._apply(rows, self._converters)))
+        return rows if self._build is None else [self._build(row) for row in rows]
+
+
+class Prepared:
+    """A query by name. Which arguments are given, and those that are not declared with a type, are its shape: there is a
+    statement for each."""
+
+    def __init__(self, build: Callable[..., QuerySet], types: dict[str, type]):
+        self.build = build
+        self.types = types
+        self._statements: dict[tuple, Statement] = {}
+
+    def __call__(self, **given) -> list:
+        shape = tuple((name, name in self.types or value) for name, value in given.items())
+        statement = self._statements.get(shape)
+        if statement is None:
+            stand_ins = {name: _STAND_INS[self.types[name]]() for name in given if name in self.types}
+            statement = self._statements[shape] = Statement(self.build(**{**given, **stand_ins}), stand_ins)
+        return statement.run(given)
+
+    def first(self, **given):
+        """The first of the rows, or None. The query itself says how many are read."""
+        rows = self(**given)
+        return rows[0] if rows else None
+
+
+def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], Prepared]:
+    return lambda build: Prepared(build, types)
+
+
+def _fetch(text: str, values: Sequence) -> list[tuple]:
+    """The rows. Outside of a transaction, a connection that was lost since its last use is made again.
+
+    So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
+    """
+    try:
+        return _execute(text, values)
+    except (OperationalError, InterfaceError):
+        if connection.in_atomic_block or connection.is_usable():
+            raise
+        connection.close()
+        return _execute(text, values)
+
+
+def _execute(text: str, values: Sequence) -> list[tuple]:
+    with connection.cursor() as cursor:
+        if connection.queries_logged or connection.execute_wrappers:
+            cursor.execute(text, values)
+        else:
+            connection.validate_no_broken_transaction()
+            with connection.wrap_database_errors:
+                cursor.cursor.execute(text, values, prepare=True)
+        return cursor.fetchall()

@@ -1,0 +1,122 @@
+"""What a prepared query gives is what the ORM gives for the same values."""
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import APIToken, Status, User
+from accounts.prepared import prepared
+from crm.models import Client
+from forum.models import Post
+from tests.factories import make_client, make_post, make_token
+
+
+@prepared(account_id=int, role=str, start=int, size=int)
+def users(account_id, role, start, size, order):
+    return User.objects.filter(account_id=account_id, role=role).order_by(order)[start : start + size]
+
+
+def test_it_works(acme):
+    def logins(**given):
+        return [user.login for user in users(account_id=acme.account.id, **given)]
+
+    for order in ("login", "-login"):
+        for role in ("owner", "member", "nothing"):
+            for start, size in ((0, 1), (0, 5), (1, 5), (40_000, 5)):
+                rows = User.objects.filter(account=acme.account, role=role).order_by(order)[start : start + size]
+                assert logins(role=role, start=start, size=size, order=order) == [user.login for user in rows]
+
+
+def test_objects_with_what_is_selected_besides(acme):
+    token = make_token(acme.bob, label="one")
+
+    @prepared(digest=bytes)
+    def tokens(digest):
+        return APIToken.objects.filter(digest=digest).select_related("user", "account")
+
+    row = tokens.first(digest=APIToken.digest_of(token))
+    assert (row.label, row.user, row.account) == ("one", acme.bob, acme.account)
+    assert row.__dict__.keys() == tokens.build(digest=APIToken.digest_of(token)).get().__dict__.keys()
+    assert not row._state.adding
+    assert tokens.first(digest=b"another") is None
+
+    @prepared(account_id=int, id=int)
+    def posts(account_id, id):
+        return Post.objects.filter(account_id=account_id, id=id).with_names()
+
+    post = make_post(acme.bob)
+    row = posts.first(account_id=acme.account.id, id=post.id)
+    assert (row.nick, row.status_code, row.title) == ("Bob Nowak", "new", post.title)
+
+
+def test_lists_of_values(acme):
+    """In their order, and converted as the fields say."""
+    rows = [make_client(acme.alice, external_ids={"a": str(n)}, discount="1.5") for n in range(3)]
+    ids = [row.id for row in rows]
+
+    @prepared(account_id=int, ids=list)
+    def clients(account_id, ids):
+        found = Client.objects.filter(account_id=account_id, id__any=ids).order_by("-id")
+        return found.values_list("name", "external_ids", "additional_fields", "id", "discount", "created_at")
+
+    for wanted in ([], ids[:1], ids, [*ids, 2**40, 2**62]):
+        given = {"account_id": acme.account.id, "ids": wanted}
+        assert clients(**given) == list(clients.build(**given))
+    assert len(clients._statements) == 1
+
+    @prepared(account_id=int)
+    def codes(account_id):
+        return (
+            Status.objects.filter(account_id=account_id, kind="post")
+            .order_by("position")
+            .values_list("code", flat=True)
+        )
+
+    assert codes(account_id=acme.account.id)[:2] == ["new", "accepted"]
+
+
+def test_times_are_as_the_orm_reads_them(acme):
+    @prepared(account_id=int)
+    def moments(account_id):
+        return User.objects.filter(account_id=account_id).values_list("created_at", flat=True)
+
+    for moment in moments(account_id=acme.account.id):
+        assert moment.tzinfo is timezone.get_current_timezone() or moment.utcoffset().total_seconds() == 0
+    assert set(moments(account_id=acme.account.id)) == set(User.objects.values_list("created_at", flat=True))
+
+
+def test_it_is_compiled_once_for_each_shape(acme, django_assert_num_queries):
+    calls = []
+
+    @prepared(account_id=int)
+    def some(account_id, role):
+        calls.append(role)
+        return User.objects.filter(account_id=account_id, role=role).values_list("login", flat=True)
+
+    for _ in range(3):
+        for role in ("owner", "agent"):
+            with django_assert_num_queries(1):
+                some(account_id=acme.account.id, role=role)
+    assert calls == ["owner", "agent"]
+
+
+def test_it_rejects_a_value_that_is_not_asked_with():
+    @prepared(account_id=int, name=str)
+    def wrong(account_id, name):
+        return User.objects.filter(account_id=account_id)
+
+    with pytest.raises(TypeError, match="does not ask for name"):
+        wrong(account_id=1, name="a")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_connection_is_made_again():
+    @prepared(account_id=int)
+    def some(account_id):
+        return User.objects.filter(account_id=account_id).values_list("id", flat=True)
+
+    some(account_id=1)
+    before = connection.connection
+    before.pgconn.finish()
+    assert some(account_id=1) == []
+    assert connection.connection is not before
