@@ -1,7 +1,8 @@
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, Q, Subquery, Value, When
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from accounts.models import Status, Tagged, User
@@ -51,8 +52,23 @@ class CategoryQuerySet(models.QuerySet):
         """A forum's categories; the first of them is the one that posts go to when none is named."""
         return self.filter(forum_id=forum_id).order_by("position", "id")
 
-    def named(self, name: str) -> Self:
-        return self.filter(name_key=fold(name)) if is_carriable(name) else self.none()
+    def named(self, account_id: int, forum_id: int, name: str) -> "Category | None":
+        """The forum's category of that name, in any case."""
+        return (
+            _category_named.first(account_id=account_id, forum_id=forum_id, key=fold(name))
+            if is_carriable(name)
+            else None
+        )
+
+    def first_of(self, account_id: int, forum_id: int) -> "Category | None":
+        """The one that posts go to when none is named."""
+        return _category_named.first(account_id=account_id, forum_id=forum_id)
+
+
+@prepared(account_id=int, forum_id=int, key=str)
+def _category_named(account_id, forum_id, key=None):
+    categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)
+    return (categories if key is None else categories.filter(name_key=key))[:1]
 
 
 class Category(TenantModel):
@@ -118,36 +134,87 @@ class PostQuerySet(TrashableQuerySet):
         merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind=Post.Kind.PRIVATE)
         return posts.exclude(category_id=None).filter(Q(shelf=Shelf.OPEN) | Q(user_id=user.id) | merged)
 
+    def shown_to(self, user: User, columns: tuple[str, ...], *, forum_id: int, id: int) -> tuple | None:
+        """The columns of a post of the forum, if the user may see it; `status` is the status's code."""
+        given = {} if user.is_team else {"author_id": user.id}
+        return _post_shown.first(account_id=user.account_id, forum_id=forum_id, id=id, columns=columns, **given)
+
     def page(
-        self, category: Category, user: User, *, order: str = "new", status: Status | None = None, start: int, size: int
-    ) -> list[int]:
-        """The ids of `size` posts of a category from `start` on, as the user sees it, in order.
+        self,
+        user: User,
+        columns: tuple[str, ...],
+        *,
+        forum_id: int | None = None,
+        category_id: int | None = None,
+        order: str = "new",
+        status_id: int | None = None,
+        start: int,
+        size: int,
+    ) -> list[tuple]:
+        """The columns of `size` posts from `start` on, as the user sees them, in order; of a category, or of a forum's first.
 
-        They come from one index for each order: the open shelf of the category merged with what the user may see of its
-        closed one. No row of the table is read for them, nor counted.
+        They are found in one index for each order: the open shelf of the category merged with what the user may see of its
+        closed one. No other row of the table is read, nor any counted.
         """
-        given = {"account_id": category.account_id, "category_id": category.id}
-        given |= {"start": start, "size": size, "stop": start + size}
-        if not user.is_team:
-            given["author_id"] = user.id
-        if status is not None:
-            given["status_id"] = status.id
-        return [row[-1] for row in _page_of_ids(order=order, **given)]
+        given = {
+            "forum_id": forum_id if category_id is None else None,
+            "category_id": category_id,
+            "status_id": status_id,
+            "author_id": None if user.is_team else user.id,
+        }
+        # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
+        limits = {"start": start, "size": size, "stop": start + size} if start else {"first": size}
+        return _page_of_posts(
+            account_id=user.account_id,
+            columns=columns,
+            order=order,
+            **limits,
+            **{name: value for name, value in given.items() if value is not None},
+        )
 
 
-@prepared(account_id=int, category_id=int, start=int, size=int, stop=int, author_id=int, status_id=int)
-def _page_of_ids(account_id, category_id, order, start, size, stop, author_id=None, status_id=None):
-    order_by = PostQuerySet.ORDERS[order]
-    shelf = Post.objects.filter(account_id=account_id, category_id=category_id)
+@prepared(account_id=int, forum_id=int, id=int, author_id=int)
+def _post_shown(account_id, forum_id, id, columns, author_id=None):
+    user = User(id=author_id, role=User.Role.OWNER if author_id is None else User.Role.MEMBER)
+    posts = Post.objects.filter(account_id=account_id, id=id).visible_to(user).of_forum(forum_id)
+    return posts.values_list(*("status__code" if name == "status" else name for name in columns))
+
+
+@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
+def _page_of_posts(
+    account_id,
+    columns,
+    order,
+    first=None,
+    start=0,
+    size=None,
+    stop=None,
+    forum_id=None,
+    category_id=None,
+    status_id=None,
+    author_id=None,
+):
+    size, stop = first or size, first or stop
+    posts, order_by = Post.objects.filter(account_id=account_id), PostQuerySet.ORDERS[order]
+    if category_id is None:
+        first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
+        shelf = posts.filter(category_id=Subquery(first))
+    else:
+        shelf = posts.filter(category_id=category_id)
     if status_id is not None:
         shelf = shelf.filter(status_id=status_id)
     closed = shelf.filter(shelf=Shelf.CLOSED)
     if author_id is not None:
         closed = closed.filter(user_id=author_id)
-    columns = [name.removeprefix("-") for name in order_by]
     # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
-    sides = [side.values_list(*columns).order_by(*order_by)[:stop] for side in (shelf.filter(shelf=Shelf.OPEN), closed)]
-    return sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
+    sides = [
+        side.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
+        for side in (shelf.filter(shelf=Shelf.OPEN), closed)
+    ]
+    page = sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
+    text, values = page.query.sql_with_params()
+    found = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
+    return found.order_by(*order_by).values_list(*columns)
 
 
 class Post(TenantModel, Tagged, Trashable):
@@ -366,6 +433,16 @@ class CommentQuerySet(models.QuerySet):
     def with_names(self) -> Self:
         """With its author's name."""
         return self.annotate(nick=F("user__name"))
+
+    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple]:
+        """The columns of a post's comments, oldest first."""
+        return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
+
+
+@prepared(account_id=int, post_id=int)
+def _comments_of_post(account_id, post_id, columns):
+    comments = Comment.objects.filter(account_id=account_id, post_id=post_id)
+    return comments.order_by("created_at", "id").values_list(*columns)
 
 
 class Comment(TenantModel):

@@ -5,7 +5,7 @@ from rest_framework.exceptions import ValidationError
 from accounts.api.resources import ResourceSerializer
 from accounts.fields import TEAM, Boolean, Choice, Integer, Related, Scalar, Tags, Text, Time, long_text
 from accounts.models import Status
-from forum.models import Post
+from forum.models import Category, Post
 
 COMMENT = "comment"
 
@@ -85,7 +85,7 @@ class PostSerializer(ResourceSerializer):
                 raise ValidationError({"category_id": [f"is not in forum {values['forum_id']}"]})
         else:
             forum_id = values.get("forum_id") or account.forums.values_list("id", flat=True).get(is_default=True)
-            category = categories.of_forum(forum_id).first()
+            category = Category.objects.first_of(account.id, forum_id)
             if category is None:
                 raise ValidationError({"forum_id": ["has no category"]})
         return {"category_id": category.id, "forum_id": category.forum_id}

@@ -13,7 +13,7 @@ from accounts.models import Status, User
 from accounts.paging import Page
 from accounts.views import AccountViewSet, in_transaction
 from forum.api.views import agent_of
-from forum.models import Post, PostQuerySet
+from forum.models import Category, Comment, Post, PostQuerySet
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.serializers import PostSerializer, TeamPostSerializer
@@ -95,27 +95,30 @@ class PostViewSet(XMLViewSet):
         return post
 
     def list(self, request, category_name: str | None = None) -> HttpResponse:
-        categories = self.account.categories.of_forum(self.forum_id)
-        category = (categories.named(category_name) if category_name else categories).first()
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
-        if category is None:
-            if category_name:
+        given = {}
+        if category_name:
+            category = Category.objects.named(self.account.id, self.forum_id, category_name)
+            if category is None:
                 raise Http404
-            ids = []
-        else:
-            # One more than the page holds, to know whether there is a next one.
-            ids = self.account.posts.page(
-                category, request.user, order=order, status=status, start=page.start, size=page.size + 1
-            )
-        wanted = ids[: page.size]
-        columns = documents.POST_ITEM.columns
-        rows = {row[-1]: row[:-1] for row in self.account.posts.filter(id__in=wanted).values_list(*columns, "id")}
-        items = [rows[id] for id in wanted if id in rows]
+            given["category_id"] = category.id
+        if status is not None:
+            given["status_id"] = status.id
+        # One more than the page holds, to know whether there is a next one.
+        rows = Post.objects.page(
+            request.user,
+            documents.POST_ITEM.columns,
+            forum_id=self.forum_id,
+            order=order,
+            start=page.start,
+            size=page.size + 1,
+            **given,
+        )
         # The links repeat what the list was asked for, wherever that was said.
         query = urlencode({name: parameters[name] for name in ("order", "per_page") if parameters.get(name)})
-        link = page.link(self.base_url + escape_uri_path(request.path), query, more=len(ids) > page.size)
-        body = documents.document(documents.array("posts", documents.POST_ITEM, items, self.zone))
+        link = page.link(self.base_url + escape_uri_path(request.path), query, more=len(rows) > page.size)
+        body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
         return self.answer(body, headers={"Link": link})
 
     def read_list(self, parameters: dict) -> tuple[Page, str, Status | None]:
@@ -138,17 +141,19 @@ class PostViewSet(XMLViewSet):
         return page, order, status
 
     def retrieve(self, request, id: int) -> HttpResponse:
-        post = self.find(id)
-        comments = self.account.comments.filter(post_id=id).order_by("created_at", "id")
-        rows = comments.values_list(*documents.COMMENT.columns)
-        body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1) + self.write(post, depth=1)
+        post = Post.objects.shown_to(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
+        if post is None:
+            raise Http404
+        rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns)
+        body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
+        body += documents.POST.write(post, self.zone, depth=1)
         return self.answer(documents.document("<hash>\n", body, "</hash>\n"))
 
     def create(self, request) -> HttpResponse:
         def act() -> Post:
             values = self.read(self.serializer())
             if "category_id" not in values:
-                category = self.account.categories.of_forum(self.forum_id).first()
+                category = Category.objects.first_of(self.account.id, self.forum_id)
                 if category is None:
                     raise ValidationError({"category_id": [MISSING]})
                 values["category_id"] = category.id
@@ -185,6 +190,6 @@ class PostViewSet(XMLViewSet):
         context = {"account": self.account, "forum_id": self.forum_id}
         return kind(post, data=self.element("post"), partial=post is not None, context=context)
 
-    def write(self, post: Post, *, depth: int = 0) -> str:
+    def write(self, post: Post) -> str:
         values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]
-        return documents.POST.write(values, self.zone, depth=depth)
+        return documents.POST.write(values, self.zone)

