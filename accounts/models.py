@@ -158,7 +158,12 @@ class Account(models.Model):
         return ZoneInfo(self.time_zone)
 
     def default_status(self, kind: str) -> "Status":
-        return self.statuses.filter(kind=kind).order_by("position", "id").first()
+        return _first_status.first(account_id=self.id, kind=kind)
+
+
+@prepared(account_id=int, kind=str)
+def _first_status(account_id, kind):
+    return Status.objects.filter(account_id=account_id, kind=kind).order_by("position", "id")[:1]
 
 
 class Host(models.Model):

@@ -47,14 +47,14 @@ class Trashable(models.Model):
     def take_back(self) -> None:
         """The reverse, as far as nobody else has taken it meanwhile."""
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def trash(self, *, by) -> None:
         """Move it to the trash. The caller holds the row (`locked`)."""
         self.trashed_at, self.trashed_by_id = timezone.now(), by.id
         self.save(update_fields=["trashed_at", "trashed_by_id"])
         self.let_go()
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def restore(self) -> None:
         """Take it out of the trash. The caller holds the row (`locked`)."""
         self.trashed_at = self.trashed_by_id = None

@@ -363,7 +363,7 @@ class Post(TenantModel, Tagged, Trashable):
 
     # Acts
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def write(self, values: dict[str, Any], *, by: User) -> None:
         """Insert it, or update what `values` names; the caller holds the row (`locked`).
 
@@ -395,13 +395,13 @@ class Post(TenantModel, Tagged, Trashable):
         if status is not None:
             self.status_code = status.code
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
         comment = self.account.comments.create(post_id=self.id, user_id=by.id, comment=text, agent=agent)
         self._count("comments_cache", updated_at=comment.created_at)
         return comment
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
         """Cast the user's vote; False where it was cast before."""
         Post.objects.locked().get(pk=self.pk)
@@ -410,7 +410,7 @@ class Post(TenantModel, Tagged, Trashable):
             self._count("votes_cache")
         return cast
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def withdraw_vote(self, *, by: User) -> bool:
         """Take the user's vote back; False where there was none."""
         withdrawn, _ = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
