@@ -95,7 +95,14 @@ def link_filter() -> WireFilter:
     return WireFilter(Integer())
 
 
-class FilterSet(django_filters.FilterSet):
+class ListFilters(django_filters.FilterSet):
+    """What every list may be narrowed by."""
+
+    # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
+    # that its time was read from: nothing is missed.
+    updated_since = WireFilter(QueryTime(), field_name="updated_at", lookup_expr="gte")
+    q = SearchFilter()
+
     def __init__(self, parameters, queryset, *, account):
         self.account = account
         super().__init__(parameters, queryset=queryset)
@@ -104,29 +111,10 @@ class FilterSet(django_filters.FilterSet):
         """What is wrong with the values of the filters."""
         return {} if self.is_valid() else {name: list(messages) for name, messages in self.errors.items()}
 
-    def rows(self):
-        """The rows that pass. Raises ValidationError naming every filter whose value can't be read."""
-        if faults := self.faults():
-            raise ValidationError(faults)
-        return self.qs
-
-
-class ListFilters(FilterSet):
-    """What every list may be narrowed by."""
-
-    # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
-    # that its time was read from: nothing is missed.
-    updated_since = WireFilter(QueryTime(), field_name="updated_at", lookup_expr="gte")
-    q = SearchFilter()
-
     @classmethod
     def parameters(cls) -> list[str]:
         """The names of its parameters, as a refusal lists them."""
         return list(cls.base_filters)
-
-    @classmethod
-    def knows(cls, parameter: str) -> bool:
-        return parameter in cls.base_filters
 
     @property
     def are_used(self) -> bool:

@@ -1,5 +1,7 @@
 """Lists of generation B: pages, orders, filters and searches, the same for every resource (decisions, section 4)."""
 
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import connection
@@ -14,9 +16,6 @@ from accounts.search import MOST, search
 
 # So many rows are sorted; the rest of what there is more of is met soon, going through the list in its order.
 FEW = 10_000
-# The token is not the list's.
-BESIDES = frozenset(["api_token"])
-PARAMETERS = ("page", "per_page", "order")
 
 
 def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
@@ -45,7 +44,45 @@ def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
     return None if number > FEW else ids or []
 
 
-class Listing:
+class Paged:
+    """What all lists have: a page that is asked for, parameters that are refused, and links to the pages beside.
+
+    Comments and the trash are read in one order and need no more; resources have a `Listing`.
+    """
+
+    def read_page(self, *others: str, faults: dict[str, Any] | None = None) -> Page:
+        """The page that is asked for. `others` are the parameters there are besides; `name[key]` is one with any key.
+
+        Raises ValidationError for all that is wrong, the `faults` found already among it.
+        """
+        known, found = ["page", "per_page", *others], {}
+        for name, values in self.request.query_params.lists():
+            # The token is not the list's.
+            if name == "api_token":
+                continue
+            if re.sub(r"\[.*\]\Z", "[key]", name, flags=re.DOTALL) not in known:
+                found[name] = [f"is not one of the parameters {', '.join(known)}"]
+            elif len(values) > 1:
+                found[name] = ["is given more than once"]
+        try:
+            page = Page.read(self.request.query_params)
+        except ValidationError as error:
+            found |= error.detail
+        found |= faults or {}
+        if found:
+            raise ValidationError(found)
+        return page
+
+    def answer_page(self, page: Page, found: Iterable[Any], represent: Callable[[Any], Any] | None = None) -> Response:
+        """The page of the rows `found` from its start to its stop. None stands for one that is gone meanwhile."""
+        found, represent = list(found), represent or self.represent
+        url, query = self.base_url + self.request.path, self.request.META["QUERY_STRING"]
+        link = page.link(url, query, more=len(found) > page.size)
+        rows = [represent(row) for row in found[: page.size] if row is not None]
+        return self.answer(rows, headers={"Link": link})
+
+
+class Listing(Paged):
     """`GET` of all the resources of a kind. A page takes two statements: its ids, from an index alone, and its rows.
 
     The ids come first so that a page far down the list reads no row that it skips, and so that a row, with what is counted
@@ -65,30 +102,16 @@ class Listing:
         """The rows with all that they are answered with; also those that a path may name."""
         return self.listed()
 
-    def read_list(self, parameters) -> tuple[Page, str | None, ListFilters]:
+    def read_list(self) -> tuple[Page, str | None, ListFilters]:
         """The page, the order if one is asked for, and the filters. Raises ValidationError for all that is wrong."""
-        faults: dict[str, Any] = {}
-        for name, values in parameters.lists():
-            if name in BESIDES:
-                continue
-            if name not in PARAMETERS and not self.filters.knows(name):
-                known = ", ".join([*PARAMETERS, *self.filters.parameters()])
-                faults[name] = [f"is not one of the parameters {known}"]
-            elif len(values) > 1:
-                faults[name] = ["is given more than once"]
-        page, order = None, parameters.get("order", "").strip() or None
-        try:
-            page = Page.read(parameters)
-        except ValidationError as error:
-            faults |= error.detail
+        parameters, faults = self.request.query_params, {}
+        order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
             faults["order"] = [f"is not one of {', '.join(allowed)}"]
         filters = self.filters(parameters, self.listed(), account=self.account)
         faults |= filters.faults()
-        if faults:
-            raise ValidationError(faults)
-        return page, order, filters
+        return self.read_page("order", *filters.parameters(), faults=faults), order, filters
 
     def ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
         """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
@@ -118,10 +141,7 @@ class Listing:
 
     # Last in the class, where `list` is this from here on.
     def list(self, request) -> Response:
-        page, order, filters = self.read_list(request.query_params)
-        # One more than the page holds, to know whether there is a next one.
-        ids = self.ids(filters, order, start=page.start, stop=page.start + page.size + 1)
-        wanted = ids[: page.size]
-        rows = {row.id: row for row in self.rows().filter(id__in=wanted)} if wanted else {}
-        link = page.link(self.base_url + request.path, request.META["QUERY_STRING"], more=len(ids) > page.size)
-        return self.answer([self.represent(rows[id]) for id in wanted if id in rows], headers={"Link": link})
+        page, order, filters = self.read_list()
+        ids = self.ids(filters, order, start=page.start, stop=page.stop)
+        rows = {row.id: row for row in self.rows().filter(id__in=ids[: page.size])} if ids else {}
+        return self.answer_page(page, [rows.get(id) for id in ids])
