@@ -256,7 +256,13 @@ class Post(TenantModel, Tagged, Trashable):
                     ("change", ["updated_at", "id"]),
                 )
             ),
-            # What a client, a user in charge, a trashed client and the trash itself hold.
+            # Tasks that are due.
+            models.Index(
+                fields=["account", "scheduled_at"],
+                name="task_by_time",
+                condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
+            ),
+            # What a client, a trashed client and the trash itself hold.
             models.Index(
                 fields=["account", "client_id", "id"], name="post_of_client", condition=Q(client_id__isnull=False)
             ),

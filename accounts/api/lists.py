@@ -12,19 +12,28 @@ from rest_framework.response import Response
 
 from accounts.api.filters import ListFilters
 from accounts.paging import Page
-from accounts.search import MOST, search
+from accounts.search import MOST, front, guessed, indexed, search
 
-# So many rows are sorted; the rest of what there is more of is met soon, going through the list in its order.
-FEW = 10_000
+# What more rows than these have is met among so many rows of a list; on a page further down, if every fourth row has it.
+COMMON, FRONT, SPARSE = 5000, 10_000, 4
+# So many rows that pass are collected and sorted.
+FEW = 50_000
+
+
+def in_front(rows: QuerySet, listed: QuerySet, *, start: int, stop: int) -> list[int] | None:
+    """The ids of `rows` from `start` to `stop`, if they are all met near the beginning of what is `listed`, in its order."""
+    sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
+    beginning, before = front(listed.order_by(*rows.query.order_by), FRONT + SPARSE * stop)
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH {beginning} {sql}", [*before, *parameters])
+        ids = [row[0] for row in cursor.fetchall()]
+    return ids if len(ids) == stop - start else None
 
 
 def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
     """The ids of `rows`, which are in order, from `start` to `stop`; None if there are more than a FEW.
 
-    Filters find a few rows fast, by the index that is for it, and a list is fast in its order; but which is the faster way to
-    a page, the database can only guess, from how many rows it thinks there are and as if they were spread evenly. Where
-    they are the latest of a million, it would go through them all. So the few are collected first: planned as if all of them
-    were wanted (MATERIALIZED), and cut off where they are not few.
+    They are planned as if all of them were wanted (MATERIALIZED), and cut off where they are not few.
     """
     terms = {f"term{number}": term.expression for number, term in enumerate(rows.query.order_by)}
     directions = ", ".join(
@@ -116,19 +125,36 @@ class Listing(Paged):
     def ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
         """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
         rows, text = filters.qs, filters.form.cleaned_data["q"]
-        if text is not None:
+        if rows.query.is_empty():
+            return []
+        if text is None and not filters.are_used:
+            return list(rows.order_by(*self.order_by(order)).values_list("id", flat=True)[start:stop])
+        with indexed():
+            if text is None:
+                return self.filtered(rows.order_by(*self.order_by(order)), start=start, stop=stop)
             if start >= MOST:
                 return []
-            found = search(rows, text, enough=stop if order is None else MOST)
+            found = search(rows, text, listed=self.listed(), enough=stop if order is None else MOST)
             if order is None:
                 return found[start:stop]
-            rows = self.listed().filter(id__in=found)
-        rows = rows.order_by(*self.order_by(order))
-        if text is None and filters.are_used and not rows.query.is_empty():
-            ids = among_few(rows, start=start, stop=stop)
-            if ids is not None:
-                return ids
-        return list(rows.values_list("id", flat=True)[start:stop])
+            rows = self.listed().filter(id__in=found).order_by(*self.order_by(order))
+            return list(rows.values_list("id", flat=True)[start:stop])
+
+    def filtered(self, rows: QuerySet, *, start: int, stop: int) -> list[int]:
+        """The ids of `rows`, which are filtered and in order, from `start` to `stop`.
+
+        What many rows have is met soon, going through the list in its order; what few have is found fast by the index that
+        is for it. Which it is the database can only guess, and it takes them to be spread evenly: for the latest of a
+        million, it would go through them all. So either is tried no further than it is cheap. What is left is what many
+        have, far from the beginning of the list.
+        """
+        ids = None
+        if stop <= FEW:
+            if guessed(rows)[0] > COMMON:
+                ids = in_front(rows, self.listed(), start=start, stop=stop)
+            if ids is None:
+                ids = among_few(rows, start=start, stop=stop)
+        return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
     def order_by(self, order: str | None) -> list[OrderBy]:
         """The terms of an order, ties broken by the id."""
