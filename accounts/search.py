@@ -128,7 +128,9 @@ def guessed(*several: QuerySet) -> list[int]:
         )
         found = cursor.fetchone()[0]
     plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
-    return [side["Plan Rows"] for side in (plan["Plans"] if len(sides) > 1 else [plan])]
+    plans = [plan] if len(sides) == 1 else plan.get("Plans", [])
+    # A side that cannot have any is left out of the plan.
+    return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
 def search(rows: QuerySet, text: str, *, listed: QuerySet | None = None, enough: int = MOST) -> list[int]:

@@ -75,18 +75,21 @@ class SearchFilter(WireFilter):
         return rows
 
 
+class TagName(Text):
+    blank_is_null = True
+
+
 class TagFilter(WireFilter):
     """A tag by its name, in any case."""
 
     def __init__(self):
-        super().__init__(Text())
+        super().__init__(TagName())
 
     def filter(self, rows, value):
-        name = " ".join((value or "").split())
-        if not name:
+        if value is None:
             return rows
         # Rows carry the name as the tag was first written.
-        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(name)).first()
+        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(value.split()))).first()
         return rows.filter(tags__contains=[tag.name]) if tag else rows.none()
 
 
