@@ -22,8 +22,8 @@ from django.db.models.expressions import RawSQL
 LENGTH = 255
 # So many candidates are ranked, whatever was asked for; for words that more rows than these have, it is some of them.
 MOST = 1000
-# What more rows than these have is not looked up, but met going through so many rows of the list.
-COMMON, FRONT = 100_000, 15_000
+# What so many are thought to have that they are met among so many rows of the list is not looked up.
+FRONT = 15_000
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,13 @@ def search(rows: QuerySet, text: str, *, listed: QuerySet | None = None, enough:
         for condition in (query.exact(), query.similar())
         if condition
     ]
-    common, *similar_common = [number > COMMON for number in guessed(exact, *similar)]
-    found = _best(exact, query, query.words, MOST, listed=listed if common else None)
+    every, *numbers = guessed(listed, exact, *similar)
+    # Looking up what is common takes long, as all that have it are found before the first is read.
+    fronts = [listed if number > max(MOST, every * MOST / FRONT) else None for number in numbers]
+    found = _best(exact, query, query.words, MOST, listed=fronts[0])
     if similar and len(found) < min(enough, MOST):
         # Among those are the first again.
-        most = MOST + len(found)
-        more = _best(similar[0], query, query.like_words, most, listed=listed if similar_common[0] else None)
+        more = _best(similar[0], query, query.like_words, MOST + len(found), listed=fronts[1])
         found = list(dict.fromkeys([*found, *more]))
     return found[:MOST]
 

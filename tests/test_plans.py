@@ -158,6 +158,9 @@ PATHS = {
     **{f"{list}.json?order={order}": 26 for list in ("posts", "tasks") for order in ORDERS},
     "tasks.json": 26,
     "tasks.json?closed=true&order=-id": 100,
+    # The first ones of those that are last.
+    "tasks.json?closed=true": 100,
+    "clients.json?updated_since={lately}&order=updated_at": 100,
     "tasks.json?scheduled_before=2100-01-01": 30,
     "posts.json?forum_id={forum}&order=-updated_at": 100,
     "contacts.json": 26,
@@ -169,9 +172,9 @@ PATHS = {
 def test_it_works(long_lists, monkeypatch):
     acme, values = long_lists
     # What it is among a million.
-    monkeypatch.setattr("accounts.search.COMMON", 3000)
     monkeypatch.setattr("accounts.api.lists.COMMON", 1500)
     values["recently"] = f"{timezone.now() - timedelta(minutes=300):%Y-%m-%dT%H:%M:%SZ}"
+    values["lately"] = f"{timezone.now() - timedelta(minutes=10_000):%Y-%m-%dT%H:%M:%SZ}"
     client = acme.json()
     wrong = []
     for path, most in PATHS.items():

@@ -131,7 +131,7 @@ class Listing(Paged):
             return list(rows.order_by(*self.order_by(order)).values_list("id", flat=True)[start:stop])
         with indexed():
             if text is None:
-                return self.filtered(rows.order_by(*self.order_by(order)), start=start, stop=stop)
+                return self.filtered(filters, order, start=start, stop=stop)
             if start >= MOST:
                 return []
             found = search(rows, text, listed=self.listed(), enough=stop if order is None else MOST)
@@ -140,29 +140,33 @@ class Listing(Paged):
             rows = self.listed().filter(id__in=found).order_by(*self.order_by(order))
             return list(rows.values_list("id", flat=True)[start:stop])
 
-    def filtered(self, rows: QuerySet, *, start: int, stop: int) -> list[int]:
-        """The ids of `rows`, which are filtered and in order, from `start` to `stop`.
+    def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+        """The ids of the rows that pass, in order, from `start` to `stop`.
 
         What many rows have is met soon, going through the list in its order; what few have is found fast by the index that
         is for it. Which it is the database can only guess, and it takes them to be spread evenly: for the latest of a
         million, it would go through them all. So either is tried no further than it is cheap. What is left is what many
         have, far from the beginning of the list.
         """
-        ids = None
+        rows, ids = filters.qs.order_by(*self.order_by(order)), None
         if stop <= FEW:
             if guessed(rows)[0] > COMMON:
-                ids = in_front(rows, self.listed(), start=start, stop=stop)
+                # The list begins where the filter by the column that it is in the order of lets it.
+                listed = filters.only(next(iter(self.columns(order))))
+                ids = in_front(rows, listed, start=start, stop=stop)
             if ids is None:
                 ids = among_few(rows, start=start, stop=stop)
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
-    def order_by(self, order: str | None) -> list[OrderBy]:
-        """The terms of an order, ties broken by the id."""
+    def columns(self, order: str | None) -> dict[str, bool]:
+        """The columns of an order, and whether they descend; ties are broken by the id."""
         terms = self.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
-        columns = {term.removeprefix("-"): term.startswith("-") for term in terms}
+        return {term.removeprefix("-"): term.startswith("-") for term in terms}
+
+    def order_by(self, order: str | None) -> list[OrderBy]:
         return [
             OrderBy(RawSQL("search_name", []) if name == "name" else F(name), descending=descending)
-            for name, descending in columns.items()
+            for name, descending in self.columns(order).items()
         ]
 
     # Last in the class, where `list` is this from here on.
