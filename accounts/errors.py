@@ -83,6 +83,16 @@ def faults(detail, field: str = "") -> Iterator[Fault]:
         yield Fault(field or "request", str(detail))
 
 
+def envelope(status: int, *, message: str | None = None, found: list[Fault] | None = None) -> dict:
+    """A refusal as generation B writes it."""
+    body = {"code": CODES[status], "message": cleaned(found[0].sentence if found else message or SENTENCES[status])}
+    if found:
+        body["errors"] = errors = {}
+        for fault in found:
+            errors.setdefault(cleaned(fault.field), []).append(cleaned(fault.rule))
+    return body
+
+
 def respond(
     request: HttpRequest,
     status: int,
@@ -92,15 +102,11 @@ def respond(
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
     """A refusal in the format that the path asks for."""
-    sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
     if request.path_info.endswith(".json"):
-        body = {"code": CODES[status], "message": sentences[0]}
-        if found:
-            body["errors"] = errors = {}
-            for fault in found:
-                errors.setdefault(cleaned(fault.field), []).append(cleaned(fault.rule))
-        content, content_type = orjson.dumps(body), "application/json"
+        content = orjson.dumps(envelope(status, message=message, found=found))
+        content_type = "application/json"
     else:
+        sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
         lines = "".join(f"  <error>{escape(sentence)}</error>\n" for sentence in sentences)
         content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
         content_type = "application/xml; charset=utf-8"

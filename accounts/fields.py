@@ -5,9 +5,10 @@ blank text for no number, date or id; a list or an object where a scalar belongs
 """
 
 import re
+from collections.abc import Collection
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from django.db import connection
 from django.utils import timezone
@@ -15,7 +16,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field
 
-from accounts.models import User
+from accounts.models import Account, User
 from accounts.tenancy import fold
 from accounts.text import is_carriable
 
@@ -232,14 +233,46 @@ def held(rows, lock: str = "SHARE") -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-class Related(Integer):
-    """The id of something of the same account, which is not in the trash.
+def to_id(data) -> int | None:
+    """An id, or the text of one; None if it is neither."""
+    number = None if data is None or isinstance(data, bool | list | dict) else to_decimal(data)
+    if number is None or number.adjusted() > 18 or number != number.to_integral_value():
+        return None
+    return int(number) if abs(number) <= BIGGEST_INTEGER else None
 
-    It is looked up through the account, and held until the transaction ends if it could go to the trash meanwhile.
+
+class Reference:
+    """A field that names things of the same account by their ids. They are looked up through the account, and held until
+    the transaction ends if they could go to the trash meanwhile.
+
+    Where many bodies are read, what all of them name was looked up ahead: the context's `found` has it, by field.
     """
 
-    default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
+    things: str
+    only: dict[str, Any]
     lock = "SHARE"
+
+    def found(self, ids: list[int]) -> Collection[int]:
+        """Which of the ids are there."""
+        ahead = self.context.get("found")
+        return self.look_up(self.context["account"], ids) if ahead is None else ahead[self.field_name]
+
+    def look_up(self, account: Account, ids: Collection[int]) -> set[int]:
+        if not ids:
+            return set()
+        rows = getattr(account, self.things).filter(id__in=ids, **self.only)
+        return set(held(rows.live(), self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
+
+    @staticmethod
+    def ids_in(data) -> set[int]:
+        """The ids that a body names, whatever is wrong with it."""
+        return {id for item in (data if isinstance(data, list) else [data]) if (id := to_id(item)) is not None}
+
+
+class Related(Reference, Integer):
+    """The id of something that is not in the trash."""
+
+    default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
 
     def __init__(self, things: str, **only):
         self.things = things
@@ -248,14 +281,13 @@ class Related(Integer):
 
     def to_internal_value(self, data) -> int:
         number = super().to_internal_value(data)
-        rows = getattr(self.context["account"], self.things).filter(id=number, **self.only)
-        if not (held(rows.live(), self.lock) if hasattr(rows, "live") else rows.exists()):
+        if number not in self.found([number]):
             self.fail("missing")
         return number
 
 
-class RelatedList(WireField):
-    """Ids of things of the same account, each once."""
+class RelatedList(Reference, WireField):
+    """Ids of things, each once."""
 
     default_error_messages = {
         "list": "must be a list of ids",
@@ -266,6 +298,7 @@ class RelatedList(WireField):
 
     def __init__(self, things: str, **kwargs):
         self.things = things
+        self.only = {}
         super().__init__(**kwargs)
 
     def run_validation(self, data):
@@ -276,15 +309,10 @@ class RelatedList(WireField):
             self.fail("list")
         if len(data) > self.MOST:
             self.fail("too_many", most=self.MOST)
-        wanted = []
-        for item in data:
-            number = None if isinstance(item, bool | list | dict) else to_decimal(item)
-            if number is None or number.adjusted() > 18 or number != number.to_integral_value():
-                self.fail("list")
-            wanted.append(int(number))
-        wanted = list(dict.fromkeys(wanted))
-        rows = getattr(self.context["account"], self.things).live().filter(id__in=wanted)
-        found = set(held(rows)) if wanted else set()
+        wanted = list(dict.fromkeys(to_id(item) for item in data))
+        if None in wanted:
+            self.fail("list")
+        found = self.found(wanted)
         if missing := [number for number in wanted if number not in found]:
             self.fail("missing", ids=", ".join(map(str, missing[:10])))
         return wanted

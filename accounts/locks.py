@@ -5,18 +5,19 @@ import hashlib
 from django.db import connection
 
 
-def hold(*about: object) -> None:
-    """Wait until no other transaction holds the lock, and hold it."""
-    _ask("pg_advisory_xact_lock", about)
+def hold(*abouts: tuple[object, ...]) -> None:
+    """Wait until no other transaction holds any of the locks, and hold them all; always in the same order."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [sorted(map(_number, abouts))])
 
 
 def try_to_hold(*about: object) -> bool:
     """Hold the lock, unless another transaction does."""
-    return _ask("pg_try_advisory_xact_lock", about)
-
-
-def _ask(function: str, about: tuple[object, ...]):
-    digest = hashlib.sha256(repr(about).encode(errors="surrogatepass")).digest()
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}(%s::bigint)", [int.from_bytes(digest[:8], signed=True)])
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", [_number(about)])
         return cursor.fetchone()[0]
+
+
+def _number(about: tuple[object, ...]) -> int:
+    digest = hashlib.sha256(repr(about).encode(errors="surrogatepass")).digest()
+    return int.from_bytes(digest[:8], signed=True)

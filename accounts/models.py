@@ -1,6 +1,7 @@
 import hashlib
 import secrets
 import string
+from collections import Counter
 from datetime import timedelta
 from typing import Any, Self
 from zoneinfo import ZoneInfo
@@ -526,19 +527,22 @@ class Tagged(models.Model):
     class Meta:
         abstract = True
 
-    @transaction.atomic
-    def tag(self, names: list[str]) -> None:
-        """Replace the set of tags; the caller saves the row, which it has locked."""
-        before = self.tags
-        after = Tag.objects.named(self.account, names)
-        known = {tag.name: tag.id for tag in after}
-        gone = Tag.objects.filter(account_id=self.account_id, name__in=set(before) - known.keys())
-        TagCount.change(
-            self.account_id,
-            self._meta.model_name,
-            {known[name]: 1 for name in known.keys() - set(before)} | {tag.id: -1 for tag in gone},
-        )
-        self.tags = [tag.name for tag in after]
+    @classmethod
+    def tag_all(cls, account: Account, wanted: list[tuple[Self, list[str]]]) -> None:
+        """Replace the set of tags of each; the caller saves the rows, which it has locked, in the same transaction."""
+        tags = {
+            tag.name_key: tag for tag in Tag.objects.named(account, [name for _, names in wanted for name in names])
+        }
+        ids = {tag.name: tag.id for tag in tags.values()}
+        changes, gone = Counter(), Counter()
+        for row, names in wanted:
+            before = set(row.tags)
+            row.tags = list(dict.fromkeys(tags[fold(name)].name for name in names))
+            changes.update(ids[name] for name in row.tags if name not in before)
+            gone.update(before.difference(row.tags))
+        for tag in Tag.objects.filter(account=account, name__in=gone):
+            changes[tag.id] -= gone[tag.name]
+        TagCount.change(account.id, cls._meta.model_name, changes)
 
     def count_tags(self, by: int) -> None:
         """Count its tags once less (-1) as it goes to the trash, or once more as it comes back."""

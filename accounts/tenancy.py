@@ -8,7 +8,7 @@ server with its ids kept, and a row found by id alone does not exist. Foreign ke
 
 import unicodedata
 
-from django.db import migrations, models
+from django.db import connection, migrations, models
 
 
 class AccountIdField(models.BigIntegerField):
@@ -61,6 +61,15 @@ class TenantModel(models.Model):
 
     class Meta:
         abstract = True
+
+
+def take_ids(account_id: int, number: int) -> list[int]:
+    """The next ids of the account, for rows that have to name each other before they are inserted."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(%s::regclass) FROM generate_series(1, %s)", [f"account_ids.a{account_id}", number]
+        )
+        return [row[0] for row in cursor.fetchall()]
 
 
 # Migrations: what Django's operations cannot say.

@@ -95,7 +95,7 @@ class Supervisor:
         self.say("Migrating the database")
         self.manage("migrate", "--no-input")
         self.say("Looking for the demo account, or making it")
-        explanation = self.manage("demo", "--port", str(self.port))
+        explanation = self.manage("demo", "--port", str(self.port), "--env", str(self.data / "demo.env"))
         self.say("Starting the web server")
         self.web = self.spawn("serve")
         self.await_answer()

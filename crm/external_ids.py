@@ -4,14 +4,18 @@ They are read from the resource's own row. A table beside it, one for each kind 
 account: its primary key is what makes an identifier unique, and what finds its holder.
 """
 
+from collections.abc import Collection, Iterable
 from typing import Self
 
-from django.db import models
+from django.db import connection, models
 from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Outrun
 
 MOST = 50
+
+# A key and the identifier under it.
+Pair = tuple[str, str]
 
 
 class ExternalIdHolder(models.Model):
@@ -36,67 +40,89 @@ class ExternallyIdentified(models.Model):
         abstract = True
 
     @classmethod
-    def holders(cls, account_id: int, pairs: dict[str, str]) -> dict[tuple[str, str], int]:
+    def holders(cls, account_id: int, pairs: Collection[Pair]) -> dict[Pair, int]:
         """Which resource of the account holds each of the pairs that are held."""
         if not pairs:
             return {}
-        rows = cls.HOLDERS.objects.filter(account_id=account_id, key__in=pairs.keys(), value__in=pairs.values())
-        held = {(row.key, row.value): row.holder_id for row in rows}
-        return {pair: held[pair] for pair in pairs.items() if pair in held}
+        keys, values = zip(*pairs, strict=True)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table}
+                JOIN unnest(%s::text[], %s::text[]) AS given (key, value) USING (key, value) WHERE account_id = %s
+                """,  # noqa: S608
+                [list(keys), list(values), account_id],
+            )
+            held = {(key, value): holder_id for key, value, holder_id in cursor.fetchall()}
+        return {pair: held[pair] for pair in pairs if pair in held}
 
     @classmethod
     def holding(cls, rows: models.QuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
         """The one of `rows`, locked, that holds any of the pairs. Raises ValidationError where different ones do."""
-        holders = sorted(set(cls.holders(account_id, pairs).values()))
-        if len(holders) > 1:
-            different = f"belong to different {cls._meta.verbose_name_plural} ({', '.join(map(str, holders))})"
-            raise ValidationError({"external_ids": [different]})
-        if not holders:
+        holder_id = cls.only_one(cls.holders(account_id, pairs.items()).values())
+        if holder_id is None:
             return None
-        row = rows.locked().filter(id=holders[0]).first()
+        row = rows.locked().filter(id=holder_id).first()
         if row is None or not pairs.items() & row.external_ids.items():
-            raise Outrun(f"{cls._meta.verbose_name.capitalize()} {holders[0]} let go of it meanwhile")
+            raise Outrun(f"{cls._meta.verbose_name.capitalize()} {holder_id} let go of it meanwhile")
         return row
 
     @classmethod
-    def taken(cls, pair: tuple[str, str], holder_id: int) -> str:
+    def only_one(cls, holder_ids: Iterable[int]) -> int | None:
+        """The one that all of these are, if there is any. Raises ValidationError where they are different ones."""
+        different = sorted(set(holder_ids))
+        if len(different) > 1:
+            ids = ", ".join(map(str, different))
+            raise ValidationError({"external_ids": [f"belong to different {cls._meta.verbose_name_plural} ({ids})"]})
+        return different[0] if different else None
+
+    @classmethod
+    def taken(cls, pair: Pair, holder_id: int) -> str:
         return f"{pair[0]} {pair[1]} belongs to {cls._meta.model_name} {holder_id}"
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
         """Its external ids after `changes`: keys not named stay, a null value removes its key."""
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
-    def hold(self, pairs: dict[str, str]) -> None:
-        """Hold exactly these pairs, as the transaction's outcome; the caller saves the row.
+    @classmethod
+    def hold_all(cls, rows: list[Self], *, new: Collection[int] = ()) -> None:
+        """Have each row hold exactly its external ids, as the transaction's outcome; those of the `new` ids held none before.
 
         Raises Outrun, naming the holder, for one that another resource holds. Whoever comes second waits for the first to
         commit, always in the same order.
         """
-        before = set(
-            self.HOLDERS.objects.filter(account_id=self.account_id, holder_id=self.id).values_list("key", "value")
-        )
-        after = set(pairs.items())
-        for key, value in sorted(before - after):
-            self.HOLDERS.objects.filter(account_id=self.account_id, key=key, value=value).delete()
-        self.HOLDERS.objects.bulk_create(
-            [
-                self.HOLDERS(account_id=self.account_id, key=key, value=value, holder_id=self.id)
-                for key, value in sorted(after - before)
-            ],
-            ignore_conflicts=True,
-        )
-        if after - before:
-            others = {
-                pair: holder for pair, holder in self.holders(self.account_id, pairs).items() if holder != self.id
-            }
-            if others:
-                raise Outrun("; ".join(self.taken(pair, holder) for pair, holder in others.items()))
+        account_id = rows[0].account_id
+        holding = cls.HOLDERS.objects.filter(account_id=account_id)
+        known = [row.id for row in rows if row.id not in new]
+        before, after = set(), {pair: row.id for row in rows for pair in row.external_ids.items()}
+        if known:
+            before = set(holding.filter(holder_id__in=known).values_list("key", "value", "holder_id"))
+        wanted = {(*pair, holder_id) for pair, holder_id in after.items()}
+        if gone := before - wanted:
+            holding.filter(pk__in=[(account_id, key, value) for key, value, _ in gone]).delete()
+        if not (taken := sorted(wanted - before)):
+            return
+        keys, values, holder_ids = zip(*taken, strict=True)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                INSERT INTO {cls.HOLDERS._meta.db_table} (account_id, key, value, holder_id)
+                SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
+                ORDER BY key, value ON CONFLICT DO NOTHING
+                """,  # noqa: S608
+                [account_id, list(keys), list(values), list(holder_ids)],
+            )
+            if cursor.rowcount == len(taken):
+                return
+        held = cls.holders(account_id, list(zip(keys, values, strict=True)))
+        others = [cls.taken(pair, holder_id) for pair, holder_id in held.items() if holder_id != after[pair]]
+        raise Outrun("; ".join(others))
 
     def hold_what_is_free(self) -> None:
         """Coming back from the trash, hold again what nobody took meanwhile."""
-        held = self.holders(self.account_id, self.external_ids)
+        held = self.holders(self.account_id, self.external_ids.items())
         self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
-        self.hold(self.external_ids)
+        self.hold_all([self])
         self.save(update_fields=["external_ids"])
 
     def hold_none(self) -> None:

@@ -316,7 +316,7 @@ class Post(TenantModel, Tagged, Trashable):
             setattr(self, name, value)
         self.updated_at = timezone.now()
         if tags is not None:
-            self.tag(tags)
+            self.tag_all(self.account, [(self, tags)])
         if self._state.adding:
             self.user_id, self.created_at = by.id, self.updated_at
             self.save(force_insert=True)

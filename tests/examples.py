@@ -1,31 +1,43 @@
-"""The examples of the documents: `curl` lines in console blocks, run one after another against the demo account.
+"""The examples of the documents, run one after another against the demo account: `curl` lines in console blocks
 
     $ curl -u "demo:$PASSWORD" http://demo.localhost:8000/app/users/me.xml
     HTTP/1.1 200 OK
 
     <?xml …
 
+and whole documents that are pasted into a shell: sh blocks, with the answers of each in the http block after it, where `…}`
+ends an object that has more fields than are shown.
+
 What changes from run to run (times, the id of an account, a new token, a cursor) is shown as a fixed sample; $CURSOR is the
 last cursor that was given. With UPDATE_DOCS=1 in the environment the answers are written into the document instead of being
-compared.
+compared; run the tests in one process then.
 """
 
 import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+
+import httpx
 
 from tests.client import Client
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
+HTTP_BLOCK = re.compile(r"(?<=^```http\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
+PASTING = re.compile(r"^\$ (sed .*)$", re.MULTILINE)
 SHOWN_HEADERS = ("Location", "Link", "Allow", "WWW-Authenticate", "X-Ignored-Fields", "Idempotent-Replayed")
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
+
+# What stands for the fields that are not shown.
+MORE = "…"
 
 # As the server writes them; Python has had other words for these since 3.13.
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
@@ -90,19 +102,33 @@ class Example:
             path = address.path + (f"?{address.query}" if address.query else "")
             response = client.request(self.method, path, headers=headers, content=(self.body or "").encode())
         phrase = PHRASES.get(response.status_code) or HTTPStatus(response.status_code).phrase
-        lines = [f"HTTP/1.1 {response.status_code} {phrase}"]
-        lines += [f"{name}: {response.headers[name]}" for name in SHOWN_HEADERS if name in response.headers]
-        body = response.text
-        if self.method == "HEAD":
-            body = ""
-        elif response.headers["Content-Type"] == "application/json":
+        body = "" if self.method == "HEAD" else response.text
+        if body and response.headers["Content-Type"] == "application/json":
             data = json.loads(body)
             self.cursor = data.get("cursor") if isinstance(data, dict) else None
-            body = pretty(data) + "\n"
-        text = "\n".join(lines) + "\n" + (f"\n{body}" if body else "")
-        for pattern, sample in SAMPLES:
-            text = pattern.sub(sample, text)
-        return text
+        return shown(f"HTTP/1.1 {response.status_code} {phrase}", response.headers, body)
+
+
+def shown(status: str, headers: Mapping[str, str], body: str, outline: Any = None) -> str:
+    """An answer as a document shows it: the headers that say something, JSON broken into lines, samples."""
+    lines = [status, *(f"{name}: {headers[name]}" for name in SHOWN_HEADERS if name in headers)]
+    if body and headers["Content-Type"] == "application/json":
+        body = pretty(_cut(json.loads(body), outline)).replace(f'"{MORE}": null', MORE) + "\n"
+    text = "\n".join(lines) + "\n" + (f"\n{body}" if body else "")
+    for pattern, sample in SAMPLES:
+        text = pattern.sub(sample, text)
+    return text
+
+
+def _cut(value: Any, outline: Any) -> Any:
+    """`value` with the fields that its outline has, where that says that there are more."""
+    if isinstance(value, dict) and isinstance(outline, dict):
+        more = MORE in outline
+        fields = {name: _cut(inner, outline.get(name)) for name, inner in value.items() if name in outline or not more}
+        return fields | {MORE: None} if more else fields
+    if isinstance(value, list) and isinstance(outline, list) and outline:
+        return [_cut(inner, outline[0]) for inner in value]
+    return value
 
 
 def _expand(command: str, name: str, value: str) -> str:
@@ -118,7 +144,7 @@ def pretty(value, margin: str = "") -> str:
         return short
     inner = margin + "  "
     if isinstance(value, dict):
-        items = [f"{inner}{json.dumps(key)}: {pretty(item, inner)}" for key, item in value.items()]
+        items = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {pretty(item, inner)}" for key, item in value.items()]
         return "{\n" + ",\n".join(items) + f"\n{margin}}}"
     return "[\n" + ",\n".join(inner + pretty(item, inner) for item in value) + f"\n{margin}]"
 
@@ -156,3 +182,42 @@ def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
     if UPDATING:
         path.write_text(updated)
     return ran
+
+
+def paste(path: Path, environment: Mapping[str, str]) -> list[str]:
+    """Run all sh blocks of a document by the command that it gives for that; the answers, as curl -i writes them."""
+    command = PASTING.search(path.read_text())[1]
+    pasted = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert pasted.returncode == 0, pasted.stdout[-2000:] + pasted.stderr
+    return re.split(r"^(?=HTTP/)", pasted.stdout.replace("\r\n", "\n"), flags=re.MULTILINE)[1:]
+
+
+def compare_pasted(path: Path, answers: list[str], address: str) -> None:
+    """Fails unless these are the answers that the document shows; `address` is where it says localhost:8000."""
+    remaining = iter(answers)
+
+    def answer_block(match: re.Match) -> str:
+        texts = []
+        for text in re.split(r"\n(?=HTTP/)", match[0]):
+            _, _, expected = text.partition("\n\n")
+            head, _, body = next(remaining).replace(address, "localhost:8000").partition("\n\n")
+            status, *lines = head.split("\n")
+            headers = httpx.Headers([line.split(": ", 1) for line in lines])
+            outline = re.sub(rf"{MORE}(?=\s*}})", f'"{MORE}": null', expected)
+            answer = shown(status.strip(), headers, body.strip(), json.loads(outline))
+            if not UPDATING:
+                assert answer == text.rstrip("\n") + "\n", path.name
+            texts.append(answer)
+        return "\n".join(texts)
+
+    updated = HTTP_BLOCK.sub(answer_block, path.read_text())
+    assert list(remaining) == []
+    if UPDATING:
+        path.write_text(updated)

@@ -1,14 +1,19 @@
 """Every documented example is executed, and every route is documented."""
 
+import os
 import re
+import shutil
 from io import StringIO
 
+import httpx
 import pytest
 from django.core.management import call_command
 from django.urls import get_resolver
 
 from accounts.management.commands.demo import derive
-from tests.examples import ROOT, Example, run_document
+from tests.client import Client
+from tests.examples import ROOT, Example, compare_pasted, paste, run_document
+from tests.service import READY
 
 
 @pytest.fixture
@@ -43,6 +48,63 @@ def test_interface_is_as_documented(demo):
 
 def test_readme_examples_answer_as_shown(demo):
     assert len(run_document(ROOT / "README.md", demo)) == 2
+
+
+@pytest.mark.skipif(
+    shutil.which("curl") is None, reason="curl is missing: docs/integrating.md is not pasted into a shell"
+)
+def test_integrating_can_be_pasted_into_a_shell(run):
+    """On a fresh service, as it stands; and once more, as whoever lost the answers would."""
+    document = ROOT / "docs" / "integrating.md"
+    service = run()
+    service.await_text(READY)
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
+    answers = paste(document, environment)
+    compare_pasted(document, answers, f"localhost:{service.port}")
+    for first, again in zip(answers, paste(document, environment), strict=True):
+        assert id_of(again) == id_of(first)
+        assert not again.startswith("HTTP/1.1 201") or "idempotent-replayed: true" in again.lower()
+
+
+def id_of(answer: str) -> str | None:
+    found = re.search(r'^{"id":(\d+)', answer, re.MULTILINE)
+    return found and found[1]
+
+
+def test_migrating_answers_as_its_tables_say(demo):
+    """Lines of three cells: what, the call (method and path, then body, headers or credentials), the status and parts of the answer."""
+    number = 0
+    for line in (ROOT / "docs" / "migrating.md").read_text().splitlines():
+        cells = line.strip("| ").split(" | ")
+        if len(cells) == 3 and cells[1].startswith("`"):
+            number += 1
+            asked = re.findall("`(.+?)`", cells[1])
+            response = call(*(part.replace("$API_TOKEN", demo["API_TOKEN"]) for part in asked), demo=demo)
+            status, _, parts = cells[2].partition(": ")
+            told = "\n".join([response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())])
+            assert response.status_code == int(status), (cells, told)
+            for part in re.findall("`(.+?)`", parts):
+                assert part.lower() in told.lower(), (cells, told)
+    assert number > 40
+
+
+def call(request: str, *besides: str, demo: dict[str, str]) -> httpx.Response:
+    method, _, path = request.partition(" ")
+    suffix = "json" if ".json" in path else "xml"
+    headers, body, auth = {}, "", ("demo", demo["PASSWORD"]) if suffix == "xml" else None
+    for part in besides:
+        if header := re.fullmatch(r"([A-Z][A-Za-z-]+): (.*)", part):
+            headers[header[1]] = header[2]
+        elif credentials := re.fullmatch(r"([\w@.]+):(\$PASSWORD|\w+)", part):
+            auth = (credentials[1], credentials[2].replace("$PASSWORD", demo["PASSWORD"]))
+        else:
+            body = part
+    if body:
+        headers = {"Content-Type": f"application/{suffix}"} | headers
+    if suffix == "json" and "api_token" not in request + body:
+        headers = {"Authorization": f"Bearer {demo['API_TOKEN']}"} | headers
+    with Client("localhost:8000", auth=auth) as client:
+        return client.request(method, path, headers=headers, content=body.encode())
 
 
 def test_readme_names_every_variable():

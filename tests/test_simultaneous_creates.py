@@ -1,5 +1,6 @@
 """The same create many times at once: one row, never two and never a 500."""
 
+import random
 from collections import Counter
 
 import pytest
@@ -73,6 +74,37 @@ def test_try_update_by_the_email_or_the_external_id(acme):
     )
     assert statuses(responses) == {200: NUMBER}
     assert {read(response)["id"] for response in responses} == {client.id}
+
+
+def test_bulks_of_the_same_clients(acme):
+    """In another order each, and beside them creates of one client at a time."""
+    given = [{"name": "a", "email": f"{n}@example.net", "external_ids": {"shop": str(n)}} for n in range(20)]
+    orders = [random.Random(n).sample(given, len(given)) for n in range(NUMBER)]
+    clients = [acme.json() for _ in range(NUMBER + len(given))]
+    calls = [
+        *(("/app/clients/bulk.json", {"try_update": True, "clients": items}) for items in orders),
+        *(("/app/clients.json", {"try_update": True, "client": item}) for item in given),
+    ]
+    responses = at_once(
+        *(
+            lambda client=client, path=path, body=body: client.post(path, json=body)
+            for client, (path, body) in zip(clients, calls, strict=True)
+        )
+    )
+    results = [result for response in responses[:NUMBER] for result in read(response)]
+    made = Counter(result["status"] for result in results) + statuses(responses[NUMBER:])
+    assert made == {201: len(given), 200: NUMBER * len(given)}
+    assert Client.objects.count() == ClientExternalId.objects.count() == len(given)
+
+
+def test_bulks_of_deals_for_the_same_clients(acme):
+    items = [{"name": "a", "client": {"name": "a", "external_ids": {"shop": str(n)}}} for n in range(20)]
+    responses = send(
+        acme, "POST", "/app/deals/bulk.json", lambda n: {"deals": random.Random(n).sample(items, len(items))}
+    )
+    assert {result["status"] for response in responses for result in read(response)} == {201}
+    assert Client.objects.count() == ClientExternalId.objects.count() == len(items)
+    assert Deal.objects.count() == NUMBER * len(items)
 
 
 def test_the_same_idempotency_key(acme):

@@ -21,6 +21,7 @@ from accounts.trash import Trashable
 from accounts.views import AccountViewSet, in_transaction
 
 IGNORED_LISTED = 20
+NOT_SETTABLE = "is not a field that can be set"
 
 
 def moment(value: datetime | None, zone: ZoneInfo) -> str | None:
@@ -144,7 +145,7 @@ class JSONViewSet(AccountViewSet):
                 faults |= found if single else {key: found}
             ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
         if ignored and self.strict:
-            faults |= {name: ["is not a field that can be set"] for name in ignored if name not in faults}
+            faults |= {name: [NOT_SETTABLE] for name in ignored if name not in faults}
         if faults:
             raise ValidationError(faults)
         return ignored
@@ -178,12 +179,15 @@ class ResourceViewSet(JSONViewSet):
             raise Http404
         return row
 
-    def serializer(self, data, row=None) -> ResourceSerializer:
-        context = {"account": self.account, "user": self.request.user, "request": self.request, "row": row}
-        return self.serializer_class(row, data=data, partial=row is not None, context=context)
+    def context(self) -> dict[str, Any]:
+        """What the fields look things up by."""
+        return {"account": self.account}
+
+    def serializer(self, data, row=None, context: dict | None = None) -> ResourceSerializer:
+        return self.serializer_class(row, data=data, partial=row is not None, context=context or self.context())
 
     def create(self, request) -> Response:
-        return self.write(lambda: self.meant(self.body(self.key)))
+        return self.write(lambda: self.meant(self.content(None)))
 
     def retrieve(self, request, id: int) -> Response:
         return self.answer(self.represent(self.find(id)))
@@ -197,7 +201,11 @@ class ResourceViewSet(JSONViewSet):
 
     def content(self, row) -> Any:
         """What is to be written to the row, or to a new one: what the body has under the key."""
-        return self.body(self.key)
+        return self.complete(self.body(self.key))
+
+    def complete(self, given: Any) -> Any:
+        """What a body has for one resource, with what it says besides."""
+        return given
 
     def write(self, which: Callable[[], Any], content: Callable[[Any], Any] | None = None) -> Response:
         """Change the row that `which` finds, locked; where it finds none, make one."""
@@ -233,4 +241,5 @@ class ResourceViewSet(JSONViewSet):
 
 
 RESOURCE = {"post": "create"}
+BULK = {"post": "bulk"}
 RESOURCE_ITEM = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}

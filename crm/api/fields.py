@@ -73,7 +73,7 @@ class ExternalIds(WireField):
 
     def check_holders(self, pairs: dict[str, str | None], row) -> None:
         wanted = {key: value for key, value in pairs.items() if value is not None}
-        held = self.model.holders(self.context["account"].id, wanted)
+        held = self.context["lookup"].holders(self.model, wanted)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
         if others:
             self.refuse([self.model.taken(pair, holder) for pair, holder in others.items()])

@@ -50,7 +50,7 @@ class ExternalIdFilter(WireFilter):
     def filter(self, rows, pairs):
         if not pairs:
             return rows
-        held = self.model.holders(self.parent.account.id, pairs)
+        held = self.model.holders(self.parent.account.id, pairs.items())
         holders = set(held.values())
         return rows.filter(id=holders.pop()) if len(held) == len(pairs) and len(holders) == 1 else rows.none()
 

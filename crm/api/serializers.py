@@ -170,15 +170,16 @@ class NestedClient(WireField):
             self.fail("object")
         if str(self.parent.initial_data.get("client_id") or "").strip():
             self.fail("both")
-        account = self.context["account"]
-        client = Client(account=account)
-        serializer = NestedClientSerializer(data=data, context=self.context)
+        lookup = self.context["lookup"]
         pairs = ExternalIds.readable(data.get("external_ids"))
-        holders = sorted(set(Client.holders(account.id, pairs).values()))
+        holders = sorted(set(lookup.holders(Client, pairs).values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(map(str, holders)))
-        if holders:
-            client = account.clients.live().locked().filter(id=holders[0]).first()
+        if not holders:
+            client = lookup.new(Client)
+            serializer = NestedClientSerializer(data=data, context=self.context)
+        else:
+            client = lookup.client(holders[0])
             if client is None:
                 raise Outrun(f"Client {holders[0]} went to the trash meanwhile")
             # Its other fields are left alone, and so are not judged.

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from accounts.api.resources import RESOURCE, RESOURCE_ITEM
+from accounts.api.resources import BULK, RESOURCE, RESOURCE_ITEM
 from accounts.api.tags import TagViewSet
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
@@ -16,6 +16,9 @@ urlpatterns = [
     path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(RESOURCE_ITEM)),
     path("app/deals.json", DealViewSet.as_view(LIST | RESOURCE | UPSERT)),
     path("app/deals/<id:id>.json", DealViewSet.as_view(RESOURCE_ITEM)),
+    path("app/clients/bulk.json", ClientViewSet.as_view(BULK)),
+    path("app/contacts/bulk.json", ContactViewSet.as_view(BULK)),
+    path("app/deals/bulk.json", DealViewSet.as_view(BULK)),
     *(
         path(f"app/{kind}s/tags.json", TagViewSet.as_view(LIST, kind=kind), name=f"{kind}-tags")
         for kind in ("client", "contact", "deal")

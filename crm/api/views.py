@@ -5,9 +5,11 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 
+from accounts import errors
 from accounts.api.lists import Listing
-from accounts.api.resources import ResourceViewSet
+from accounts.api.resources import NOT_SETTABLE, ResourceViewSet
 from accounts.fields import MISSING, Boolean
+from accounts.views import in_transaction
 from crm.api.fields import ExternalIds
 from crm.api.filters import (
     ClientFilters,
@@ -17,12 +19,16 @@ from crm.api.filters import (
     ExternalIdPairs,
     pairs_of,
 )
+from crm.api.lookup import Ahead, Lookup
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
 from crm.models import Client, Contact, ContactList, Deal
 
 
 class CRMViewSet(Listing, ResourceViewSet):
     model: type
+
+    def context(self):
+        return {**super().context(), "lookup": Lookup(self.account)}
 
     def make(self, values):
         row = self.model(account=self.account)
@@ -33,7 +39,95 @@ class CRMViewSet(Listing, ResourceViewSet):
         row.write(values, by=self.request.user)
 
 
-class ExternallyIdentifiedViewSet(CRMViewSet):
+class BulkViewSet(CRMViewSet):
+    """Up to a thousand creates in one request: each as if it had been sent alone, after those before it.
+
+    What they name is looked up for all of them at once, each is judged in turn, and what is valid is written at once, in one
+    transaction. An item is known by its position, from 0.
+    """
+
+    MOST_AT_ONCE = 1000
+
+    def bulk(self, request) -> Response:
+        items, all_or_nothing = self.read_items(), self.read_atomic()
+        ignored = [name for name in self.given if name not in {"api_token", f"{self.key}s", *self.body_keys}]
+        if ignored and self.strict:
+            raise ValidationError({name: [NOT_SETTABLE] for name in ignored})
+        results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
+        return self.answer(results, ignored=list(dict.fromkeys(ignored + ignored_in_items)))
+
+    def read_items(self) -> list[Any]:
+        items = self.body(f"{self.key}s")
+        rule = None
+        if items is None:
+            rule = MISSING
+        elif not isinstance(items, list):
+            rule = f"must be a list of {self.model._meta.verbose_name_plural}"
+        elif len(items) > self.MOST_AT_ONCE:
+            rule = f"are too many (maximum is {self.MOST_AT_ONCE})"
+        if rule:
+            raise ValidationError({f"{self.key}s": [rule]})
+        return [self.complete(item) for item in items]
+
+    def read_atomic(self) -> bool:
+        try:
+            return bool(Boolean().run_validation(self.request.headers.get("X-Atomic")))
+        except ValidationError as error:
+            raise ValidationError({"x_atomic": error.detail}) from None
+
+    def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
+        """The result of each item, and the names of fields that were ignored. Raises ValidationError if all or nothing."""
+        context = {**self.context(), **self.look_ahead([item for item in items if isinstance(item, dict)])}
+        outcomes, faults, ignored = [], {}, []
+        for position, given in enumerate(items):
+            try:
+                row = self.meant_ahead(given, context["lookup"])
+                serializer = self.serializer(given, row, context)
+                ignored += self.check_one(serializer)
+            except ValidationError as error:
+                faults[position] = error.detail
+                outcomes.append((422, None))
+                continue
+            outcomes.append((201, context["lookup"].new(self.model)) if row is None else (200, row))
+            context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user)
+        if faults and all_or_nothing:
+            raise ValidationError({f"{self.key}s": faults})
+        self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
+        results = [
+            {"status": status, self.key: self.represent(row)}
+            if row is not None
+            else {"status": status, **errors.envelope(status, found=list(errors.faults(faults[position])))}
+            for position, (status, row) in enumerate(outcomes)
+        ]
+        return results, ignored
+
+    def check_one(self, serializer) -> list[str]:
+        """The names that are ignored. Raises ValidationError with every fault."""
+        found = serializer.faults()
+        faults = {self.key: found} if isinstance(found, list) else dict(found)
+        if serializer.ignored and self.strict:
+            faults |= {name: [NOT_SETTABLE] for name in serializer.ignored if name not in faults}
+        if faults:
+            raise ValidationError(faults)
+        return serializer.ignored
+
+    def look_ahead(self, bodies: list[dict]) -> dict[str, Any]:
+        """What the fields look things up by, for all of the bodies."""
+        nested = [body["client"] for body in bodies if isinstance(body.get("client"), dict)]
+        ahead = Ahead(self.account, most_new=len(bodies) + len(nested))
+        ahead.look_up(self.serializer_class._declared_fields, bodies)
+        self.lock_ahead(ahead, bodies, nested)
+        return {"lookup": ahead, "found": ahead.found}
+
+    def lock_ahead(self, ahead: Ahead, bodies: list[dict], nested: list[dict]) -> None:
+        """Look up, and lock where they may change, the holders of external ids that the bodies name."""
+
+    def meant_ahead(self, given: Any, ahead: Ahead):
+        """As `meant`."""
+        return
+
+
+class ExternallyIdentifiedViewSet(BulkViewSet):
     def upsert(self, request) -> Response:
         """Change the one that has the external ids of the query; where there is none, make one that has them."""
         pairs = self.read_pairs()
@@ -87,27 +181,37 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def rows(self):
         return self.listed().with_counts(self.account)
 
-    def content(self, row) -> Any:
+    def complete(self, given):
         """`try_update` may stand beside the client as well as in it."""
-        given = super().content(row)
         beside = {name: self.given[name] for name in self.body_keys if name in self.given}
         return {**beside, **given} if isinstance(given, dict) else given
 
-    def meant(self, given: Any) -> Client | None:
-        """With `try_update`: the client that has one of the external ids, or else the e-mail."""
-        given = self.content(None)
+    def may_mean_another(self, given: Any) -> bool:
+        """With `try_update`, a create means the client that has one of the external ids, or else the e-mail."""
         try:
-            if not isinstance(given, dict) or not Boolean().run_validation(given.get("try_update")):
-                return None
+            return isinstance(given, dict) and bool(Boolean().run_validation(given.get("try_update")))
         except ValidationError:
             # It is refused with all else that is wrong.
+            return False
+
+    def meant(self, given):
+        if not self.may_mean_another(given):
             return None
         return self.rows().meant_by(
             self.account.id, email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids"))
         )
 
+    def lock_ahead(self, ahead, bodies, nested):
+        ahead.look_up_holders(Client, bodies)
+        ahead.lock_clients(self.rows(), [body for body in bodies if self.may_mean_another(body)], by_email=True)
 
-class ContactViewSet(CRMViewSet):
+    def meant_ahead(self, given, ahead):
+        if not self.may_mean_another(given):
+            return None
+        return ahead.meant_by(email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids")))
+
+
+class ContactViewSet(BulkViewSet):
     key = "contact"
     model = Contact
     serializer_class = ContactSerializer
@@ -142,10 +246,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     def listed(self):
         return self.account.deals.live()
 
-    def make(self, values):
-        return super().make({**values, "currency": values.get("currency") or self.account.currency})
-
-    def change(self, row, values):
-        if values.get("currency", True) is None:
-            values["currency"] = self.account.currency
-        super().change(row, values)
+    def lock_ahead(self, ahead, bodies, nested):
+        ahead.look_up_holders(Deal, bodies)
+        ahead.look_up_holders(Client, nested)
+        ahead.lock_clients(self.account.clients.live(), nested)

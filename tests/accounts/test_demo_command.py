@@ -12,9 +12,9 @@ from tests.assertions import read
 from tests.client import Client
 
 
-def demo(port=8000) -> str:
+def demo(port=8000, **options) -> str:
     out = io.StringIO()
-    call_command("demo", port=port, stdout=out)
+    call_command("demo", port=port, stdout=out, **options)
     return out.getvalue()
 
 
@@ -93,3 +93,15 @@ def test_what_was_changed_since_is_said(db):
     again = demo()
     assert said(again, "api_token") == "(revoked since)"
     assert said(text, "api_token") not in again
+
+
+def test_what_a_shell_can_read(db, tmp_path):
+    env = tmp_path / "a demo.env"
+    text = demo(port=9000, env=env)
+    password, token = said(text, "password"), said(text, "api_token")
+    assert env.read_text() == f"BASE_URL=http://localhost:9000\nPASSWORD={password}\nAPI_TOKEN={token}\n"
+    assert text.endswith(f"this sets BASE_URL, PASSWORD, API_TOKEN:\n\n  . '{env}'\n")
+    APIToken.objects.update(revoked_at=timezone.now())
+    Account.objects.get().users.update(password=make_password("another pass phrase"))
+    demo(port=9000, env=env)
+    assert env.read_text() == "BASE_URL=http://localhost:9000\n"

@@ -240,7 +240,7 @@ def test_the_children_of_an_erased_client_are_kept(acme):
 
 def test_what_an_erased_contact_and_list_leave(acme):
     contact_list, contact = make_contact_list(acme.alice), make_contact(acme.alice)
-    contact.assign([contact_list.id])
+    contact.write({"contact_list_ids": [contact_list.id]}, by=acme.alice)
     client = make_client(acme.alice, contact_id=contact.id)
     contact.trash(by=acme.alice)
     housekeeping(days=31)

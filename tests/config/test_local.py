@@ -15,7 +15,8 @@ def test_it_works(run):
     service.await_text("api_token")
     assert READY in service.output()
     assert (service.get("/healthz"), service.get("/readyz")) == (200, 200)
-    assert stat.S_IMODE((service.data / "secret_key").stat().st_mode) == 0o600
+    for name in ("secret_key", "demo.env"):
+        assert stat.S_IMODE((service.data / name).stat().st_mode) == 0o600
 
     # A connection that a client keeps open holds nothing up.
     with socket.create_connection(("127.0.0.1", service.port)) as idle:

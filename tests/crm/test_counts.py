@@ -103,7 +103,7 @@ def test_contacts_of_a_list(acme):
         ([], (1, 0)),
         ([news.id], (2, 0)),
     ):
-        ann.assign(given)
+        ann.write({"contact_list_ids": given}, by=acme.alice)
         assert (members(acme, news), members(acme, other)) == expected
     eve.trash(by=acme.alice)
     assert members(acme, news) == 1
@@ -115,7 +115,7 @@ def test_one_that_is_assigned_while_a_list_of_its_is_in_the_trash(acme):
     news, other = make_contact_list(acme.alice), make_contact_list(acme.alice)
     ann = make_contact(acme.alice, contact_list_ids=[news.id])
     news.trash(by=acme.alice)
-    ann.assign([other.id])
+    ann.write({"contact_list_ids": [other.id]}, by=acme.alice)
     news.restore()
     assert (members(acme, news), members(acme, other)) == (1, 1)
     ann.trash(by=acme.alice)

@@ -1,0 +1,340 @@
+"""Many creates in one request: each result as of a request of its own, few statements, all or nothing if wanted."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Tag, TagCount
+from crm.models import Client, ClientExternalId, Contact, ContactListCount, Deal
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import client_body, contact_body, deal_body
+from tests.factories import make_client, make_contact, make_contact_list, make_deal
+
+BLANK = {
+    "status": 422,
+    "code": "validation_failed",
+    "message": "Name can't be blank",
+    "errors": {"name": ["can't be blank"]},
+}
+
+
+def send(acme, kind, items, *, headers=None, **besides):
+    return acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": items, **besides}, headers=headers or {})
+
+
+def test_it_works(acme):
+    given = {"name": "Ann", "email": "ann@example.net", "external_ids": {"shop": "17"}, "tags": ["vip"]}
+    response = send(acme, "client", [given, {"note": "nobody"}, {"name": "Eve", "tags": "VIP, new"}])
+    ann, eve = acme.account.clients.order_by("id")
+    assert_answered(
+        response,
+        200,
+        [
+            {"status": 201, "client": client_body(ann, acme.bob, **given)},
+            BLANK,
+            {"status": 201, "client": client_body(eve, acme.bob, name="Eve", tags=["vip", "new"])},
+        ],
+    )
+    assert ann.id < eve.id
+    assert set(ClientExternalId.objects.values_list("key", "value", "holder_id")) == {("shop", "17", ann.id)}
+    assert {row["name"]: row["count"] for row in Tag.objects.in_use("client")} == {"vip": 2, "new": 1}
+
+
+def test_contacts(acme):
+    client, news, offers = make_client(acme.alice), make_contact_list(acme.alice), make_contact_list(acme.alice)
+    response = send(
+        acme,
+        "contact",
+        [
+            {"name": "Ann", "client_id": client.id, "contact_list_ids": [offers.id, news.id]},
+            {"first_name": "Eve", "contact_list_ids": [news.id]},
+            {"name": "Bob", "client_id": 10**12, "contact_list_ids": [news.id, 10**12]},
+        ],
+    )
+    ann, eve = acme.account.contacts.order_by("id")
+    fault = {
+        "client_id": ["can't be found"],
+        "contact_list_ids": ["1000000000000 can't be found"],
+    }
+    lists = [news.id, offers.id]
+    assert_answered(
+        response,
+        200,
+        [
+            {
+                "status": 201,
+                "contact": contact_body(ann, acme.bob, name="Ann", client_id=client.id, contact_list_ids=lists),
+            },
+            {
+                "status": 201,
+                "contact": contact_body(eve, acme.bob, name="Eve", first_name="Eve", contact_list_ids=[news.id]),
+            },
+            {"status": 422, "code": "validation_failed", "message": "Client can't be found", "errors": fault},
+        ],
+    )
+    counts = dict(ContactListCount.objects.values_list("contact_list_id", "uses"))
+    assert counts == {news.id: 2, offers.id: 1}
+    rows = Contact.objects.with_list_ids().order_by("id")
+    assert [row.contact_list_ids for row in rows] == [lists, [news.id]]
+
+
+def test_deals_with_nested_clients(acme):
+    """As one after another: a client that an item made is found by the next ones, and takes on more external ids."""
+    known = make_client(acme.alice, "Known", external_ids={"shop": "1"})
+    response = send(
+        acme,
+        "deal",
+        [
+            {"name": "A", "client": {"name": "Other name", "external_ids": {"shop": "1", "erp": "x"}}},
+            {"name": "B", "client": {"name": "New", "external_ids": {"shop": "2"}}},
+            {"name": "C", "client": {"external_ids": {"shop": "2", "erp": "y"}}},
+            {"name": "D", "client": {"external_ids": {"erp": "y"}}, "price": "12.50"},
+            {"name": "E", "client": {"external_ids": {"erp": "y", "shop": "1"}}},
+            {"name": "", "client": {"name": "Lost", "external_ids": {"shop": "3"}}},
+            {"name": "G", "client": {"name": "Third", "external_ids": {"shop": "3"}}},
+        ],
+    )
+    results = read(response)
+    known.refresh_from_db()
+    new, third = acme.account.clients.exclude(id=known.id).order_by("name")
+    assert [result["status"] for result in results] == [201, 201, 201, 201, 422, 422, 201]
+    assert [result["deal"]["client_id"] for result in results if "deal" in result] == [
+        known.id,
+        new.id,
+        new.id,
+        new.id,
+        third.id,
+    ]
+    assert results[4]["errors"] == {"client": [f"has external ids of different clients ({known.id}, {new.id})"]}
+    assert (known.name, known.external_ids) == ("Known", {"shop": "1", "erp": "x"})
+    assert (new.name, new.external_ids) == ("New", {"shop": "2", "erp": "y"})
+    assert (third.name, third.external_ids) == ("Third", {"shop": "3"})
+    deal = acme.account.deals.get(name="D")
+    assert results[3] == {
+        "status": 201,
+        "deal": deal_body(deal, acme.bob, name="D", price=12.5, client_id=new.id, currency=acme.account.currency),
+    }
+
+
+def test_an_item_meets_those_before_it(acme):
+    held = make_client(acme.alice, external_ids={"shop": "1"})
+    results = read(
+        send(
+            acme,
+            "client",
+            [
+                {"name": "A", "external_ids": {"shop": "2"}},
+                {"name": "B", "external_ids": {"shop": "2"}},
+                {"name": "C", "external_ids": {"shop": "1"}},
+            ],
+        )
+    )
+    made = results[0]["client"]["id"]
+    assert [result.get("errors") for result in results] == [
+        None,
+        {"external_ids": [f"shop 2 belongs to client {made}"]},
+        {"external_ids": [f"shop 1 belongs to client {held.id}"]},
+    ]
+
+
+def test_try_update(acme):
+    """Told beside the clients for all of them, or by each: what it means is as of one request after another."""
+    first = make_client(acme.alice, "First", email="ann@example.net")
+    second = make_client(acme.alice, "Second", email="ANN@example.net", external_ids={"shop": "2"})
+    results = read(
+        send(
+            acme,
+            "client",
+            [
+                {"name": "1", "email": "Ann@Example.net"},  # the older one
+                {"name": "2", "email": "eve@example.net", "external_ids": {"shop": "2", "erp": "2"}},
+                {"name": "3", "external_ids": {"erp": "2", "shop": None}},  # let go of by this one
+                {"name": "4", "email": "eve@example.net", "try_update": False},
+                {"name": "5", "email": "new@example.net", "external_ids": {"shop": "2"}},
+                {"name": "6", "email": "NEW@example.net", "note": "again"},
+                {"email": "other@example.net", "external_ids": {"shop": "2", "erp": "2"}},
+            ],
+            try_update=True,
+        )
+    )
+    assert [result["status"] for result in results] == [200, 200, 200, 201, 201, 200, 422]
+    ids = [result["client"]["id"] for result in results[:-1]]
+    assert ids[:3] == [first.id, second.id, second.id]
+    assert ids[4] == ids[5]
+    assert results[6]["errors"] == {"external_ids": [f"belong to different clients ({second.id}, {ids[4]})"]}
+    # Both results of one client show it as it is in the end.
+    assert results[4]["client"] == results[5]["client"]
+    assert {row.id: (row.name, row.email, row.external_ids, row.note) for row in Client.objects.all()} == {
+        first.id: ("1", "Ann@Example.net", {}, None),
+        second.id: ("3", "eve@example.net", {"erp": "2"}, None),
+        ids[3]: ("4", "eve@example.net", {}, None),
+        ids[4]: ("6", "NEW@example.net", {"shop": "2"}, "again"),
+    }
+
+
+def test_try_update_after_an_email_went_to_another(acme):
+    oldest, next_one = (make_client(acme.alice, email="ann@example.net", external_ids={"shop": str(n)}) for n in "12")
+    results = read(
+        send(
+            acme,
+            "client",
+            [
+                {"email": "ann@example.net", "note": "a"},
+                {"email": "eve@example.net", "external_ids": {"shop": "1"}},
+                {"email": "ann@example.net", "note": "b"},
+                {"email": "eve@example.net", "note": "c"},
+                {"email": "bob@example.net", "external_ids": {"shop": "2"}},
+                {"email": "ann@example.net", "name": "d"},
+            ],
+            try_update=True,
+        )
+    )
+    ids = [result["client"]["id"] for result in results]
+    assert ids[:5] == [oldest.id, oldest.id, next_one.id, oldest.id, next_one.id]
+    assert ids[5] not in ids[:5]
+    assert [result["status"] for result in results] == [200] * 5 + [201]
+
+
+@pytest.mark.parametrize("word", ["true", "1", "TRUE"])
+def test_all_or_nothing(acme, word):
+    items = [{"name": "A", "tags": ["new"], "external_ids": {"shop": "1"}}, {"note": "nobody", "discount": "x"}, 7]
+    response = send(acme, "client", items, headers={"X-Atomic": word})
+    assert_refused(
+        response,
+        422,
+        "validation_failed",
+        {
+            "clients.1.name": ["can't be blank"],
+            "clients.1.discount": ["is not a number"],
+            "clients.2.client": ["must be an object"],
+        },
+    )
+    assert not Client.objects.exists()
+    assert not Tag.objects.exists()
+    assert not TagCount.objects.exists()
+    assert not ClientExternalId.objects.exists()
+    assert [result["status"] for result in read(send(acme, "client", items, headers={"X-Atomic": "false"}))] == [
+        201,
+        422,
+        422,
+    ]
+    assert read(send(acme, "client", [{"name": "B"}], headers={"X-Atomic": word}))[0]["status"] == 201
+
+
+def test_a_refused_item_leaves_nothing_of_its_nested_client(acme):
+    results = read(send(acme, "deal", [{"client": {"name": "a", "external_ids": {"shop": "1"}}}]))
+    assert results[0]["errors"] == {"name": ["can't be blank"]}
+    assert not Client.objects.exists()
+    assert not ClientExternalId.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"clients": ["can't be blank"]}),
+        ({"clients": None}, {"clients": ["can't be blank"]}),
+        ({"clients": {"name": "a"}}, {"clients": ["must be a list of clients"]}),
+        ({"clients": "a"}, {"clients": ["must be a list of clients"]}),
+        ({"clients": [{"name": "a"}] * 1001}, {"clients": ["are too many (maximum is 1000)"]}),
+    ],
+    ids=["none", "null", "object", "text", "1001"],
+)
+def test_it_rejects_what_is_no_list(acme, body, errors):
+    assert_refused(acme.json().post("/app/clients/bulk.json", json=body), 422, "validation_failed", errors)
+    assert not Client.objects.exists()
+
+
+def test_it_rejects_a_header_that_says_neither(acme):
+    response = send(acme, "client", [], headers={"X-Atomic": "perhaps"})
+    assert_refused(response, 422, "validation_failed", {"x_atomic": ["is not true or false"]})
+
+
+def test_nothing_to_do(acme):
+    assert_answered(send(acme, "client", []), 200, [])
+
+
+@pytest.mark.parametrize("kind", ["client", "contact", "deal"])
+def test_ignored_fields(acme, kind):
+    items = [{"name": "a", "id": 7, "nme": "b"}, {"name": "a", "id": 8}]
+    response = send(acme, kind, items, other=1)
+    assert response.headers["X-Ignored-Fields"] == "other,id,nme"
+    rule = ["is not a field that can be set"]
+    response = send(acme, kind, items, headers={"Prefer": "handling=strict"}, other=1)
+    assert_refused(response, 422, "validation_failed", {"other": rule})
+    results = read(send(acme, kind, items, headers={"Prefer": "handling=strict"}))
+    assert [result["errors"] for result in results] == [{"id": rule, "nme": rule}, {"id": rule}]
+
+
+def test_a_thousand_clients_take_few_statements(acme):
+    statuses = [acme.account.statuses.create(kind="client", code=f"c{n}", name=f"C{n}") for n in range(3)]
+    contact = make_contact(acme.alice)
+    known = [make_client(acme.alice, email=f"known{n}@example.net") for n in range(20)]
+
+    def item(n):
+        return {
+            "name": f"Client {n}",
+            "email": f"client{n}@example.net" if n >= 20 else f"known{n}@example.net",
+            "phone": f"+48 600 {n:06}",
+            "external_ids": {"shop": str(n), "erp": f"e{n}"},
+            "tags": ["imported", f"tag {n % 50}"],
+            "status_id": statuses[n % 3].id,
+            "responsible_id": acme.bob.id,
+            "contact_id": contact.id,
+            "try_update": True,
+            "integer1": n,
+        }
+
+    client = acme.json()
+    client.get("/app/clients/tags.json")
+    counted = {}
+    for number in (30, 1000):
+        with CaptureQueriesContext(connection) as queries:
+            response = client.post("/app/clients/bulk.json", json={"clients": [item(n) for n in range(number)]})
+        counted[number] = len(queries)
+        assert {result["status"] for result in read(response)} == {200, 201}
+    assert counted[1000] == counted[30] < 30, [query["sql"][:100] for query in queries]
+    assert Client.objects.count() == 1000
+    assert ClientExternalId.objects.count() == 2000
+    assert {row["name"]: row["count"] for row in Tag.objects.in_use("client")}["imported"] == 1000
+    for n, row in enumerate(known):
+        row.refresh_from_db()
+        assert (row.name, row.external_ids) == (f"Client {n}", {"shop": str(n), "erp": f"e{n}"})
+
+
+def test_a_thousand_deals_take_few_statements(acme):
+    make_client(acme.alice, external_ids={"shop": "7"})
+    items = [
+        {
+            "name": f"Order {n}",
+            "external_ids": {"order": str(n)},
+            "client": {"name": "a", "external_ids": {"shop": str(n // 2)}},
+            "tags": ["imported"],
+        }
+        for n in range(1000)
+    ]
+    with CaptureQueriesContext(connection) as queries:
+        assert {result["status"] for result in read(send(acme, "deal", items))} == {201}
+    assert len(queries) < 30
+    assert Client.objects.count() == 500
+    assert Deal.objects.filter(client_id__isnull=False).count() == 1000
+
+
+def test_one_key_for_all_of_them(acme):
+    make_deal(acme.alice)
+    items = [{"name": "a"}, {}]
+    first = send(acme, "deal", items, headers={"Idempotency-Key": "import 1"})
+    again = send(acme, "deal", items, headers={"Idempotency-Key": "import 1"})
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.content == first.content
+    assert Deal.objects.count() == 2
+
+
+def test_each_is_told_to_the_sync_feed(acme):
+    response = send(acme, "client", [{"name": "a"}, {"name": "b"}])
+    made = {result["client"]["id"] for result in read(response)}
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    changes = read(acme.json().get("/app/changes.json"))["changes"]
+    assert {(change["resource"], change["id"]) for change in changes if change["change"] == "created"} >= {
+        ("client", id) for id in made
+    }
