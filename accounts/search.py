@@ -23,7 +23,7 @@ LENGTH = 255
 # So many candidates are ranked, whatever was asked for; for words that more rows than these have, it is some of them.
 MOST = 1000
 # What so many are thought to have that they are met among so many rows of the list is not looked up.
-FRONT = 15_000
+FRONT = 12_000
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,12 @@ def search(rows: QuerySet, text: str, *, listed: QuerySet | None = None, enough:
         if condition
     ]
     every, *numbers = guessed(listed, exact, *similar)
-    # Looking up what is common takes long, as all that have it are found before the first is read.
-    fronts = [listed if number > max(MOST, every * MOST / FRONT) else None for number in numbers]
+    # Looking up what is common takes long, as all that have it are found before the first is read. How many have something
+    # like it is guessed twice too high.
+    enough_in_front = max(MOST, every * MOST / FRONT)
+    fronts = [
+        listed if number > sure * enough_in_front else None for number, sure in zip(numbers, (1, 2), strict=False)
+    ]
     found = _best(exact, query, query.words, MOST, listed=fronts[0])
     if similar and len(found) < min(enough, MOST):
         # Among those are the first again.
