@@ -7,7 +7,7 @@ from django.utils import timezone
 from accounts.models import Status, Tagged, User
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
-from accounts.trash import Trashable, TrashableQuerySet
+from accounts.trash import TrashableQuerySet, link_indexes, trash_index
 
 # What a forum answers itself in the place of a category's name.
 RESERVED_SEGMENTS = frozenset(
@@ -142,7 +142,7 @@ class PostQuerySet(TrashableQuerySet):
         return [row["id"] for row in page]
 
 
-class Post(TenantModel, Tagged, Trashable):
+class Post(TenantModel, Tagged):
     """A suggestion of a forum, or a task of the account: they share the table and the ids."""
 
     class Kind(models.TextChoices):
@@ -263,17 +263,8 @@ class Post(TenantModel, Tagged, Trashable):
                 condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
             ),
             # What a client, a trashed client and the trash itself hold.
-            models.Index(
-                fields=["account", "client_id", "id"], name="post_of_client", condition=Q(client_id__isnull=False)
-            ),
-            models.Index(
-                fields=["account", "trashed_client_id"],
-                name="post_of_trashed_client",
-                condition=Q(trashed_client_id__isnull=False),
-            ),
-            models.Index(
-                fields=["account", "trashed_at", "id"], name="post_trash", condition=Q(trashed_at__isnull=False)
-            ),
+            *link_indexes("post", "client", "id"),
+            trash_index("post"),
         ]
 
     def __str__(self) -> str:
@@ -352,12 +343,6 @@ class Post(TenantModel, Tagged, Trashable):
     def _count(self, counter: str, by: int = 1, **values) -> None:
         Post.objects.filter(pk=self.pk).update(**{counter: F(counter) + by}, **values)
         self.refresh_from_db(fields=[counter, *values])
-
-    def let_go(self) -> None:
-        self.count_tags(-1)
-
-    def take_back(self) -> None:
-        self.count_tags(+1)
 
 
 class CommentQuerySet(models.QuerySet):
