@@ -22,6 +22,7 @@ from accounts.hosts import normalize
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
+from accounts.trash import Trashable
 
 RESERVED_PREFIXES = frozenset(
     [
@@ -529,7 +530,7 @@ class TagCount(ShardedCount):
         cls.add(account_id, "tag_id", changes, kind=kind)
 
 
-class Tagged(models.Model):
+class Tagged(Trashable):
     """A resource with tags. The names stand in its own row, so that reading it needs no other; the tags are counted."""
 
     tags = ArrayField(models.TextField(), default=list)
@@ -554,8 +555,15 @@ class Tagged(models.Model):
             changes[tag.id] -= gone[tag.name]
         TagCount.change(account.id, cls._meta.model_name, changes)
 
-    def count_tags(self, by: int) -> None:
-        """Count its tags once less (-1) as it goes to the trash, or once more as it comes back."""
+    def let_go(self) -> None:
+        self._count_tags(-1)
+        super().let_go()
+
+    def take_back(self) -> None:
+        self._count_tags(+1)
+        super().take_back()
+
+    def _count_tags(self, by: int) -> None:
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
         TagCount.change(self.account_id, self._meta.model_name, dict.fromkeys(ids, by))
 

@@ -35,6 +35,11 @@ class Page:
     def start(self) -> int:
         return min((self.number - 1) * self.size, FURTHEST)
 
+    @property
+    def stop(self) -> int:
+        """One more than it holds is read, to know whether there is a next one."""
+        return self.start + self.size + 1
+
     def link(self, url: str, query: str, *, more: bool) -> str:
         """The Link header (RFC 8288). The token, if it came in the query, is not repeated."""
         kept = [

@@ -8,17 +8,22 @@ diacritics, no punctuation. The model does not know them, so that reading a row 
 One GIN index of a table finds by any of: words, parts of the text, tags, links to other rows; and by all of these at once.
 """
 
+import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db import connection, migrations
+from django.db import connection, migrations, transaction
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
 LENGTH = 255
-# So many candidates are ranked, whatever was asked for; for words that more rows than these have, it is the first of them.
+# So many candidates are ranked, whatever was asked for; for words that more rows than these have, it is some of them.
 MOST = 1000
+# What so many are thought to have that they are met among so many rows of the list is not looked up.
+FRONT = 12_000
 
 
 @dataclass(frozen=True)
@@ -90,44 +95,99 @@ class Query:
         return f"(search_words @@ to_tsquery('simple', %s)) OR ({' AND '.join(alike)})", parameters
 
 
-def search(rows: QuerySet, text: str, *, enough: int = MOST) -> list[int]:
+def front(listed: QuerySet, most: int) -> tuple[str, list]:
+    """For a WITH statement: in the place of the table, only the first `most` rows of what is listed, in its order.
+
+    An index gives them whatever the database thinks of the rest of the statement, which it may well be wrong about.
+    """
+    table = f'"{listed.model._meta.db_table}"'
+    sql, parameters = listed.values("id")[:most].query.sql_with_params()
+    # All columns, also those that the model does not know. The statement reads but those that it names.
+    return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
+
+
+@contextmanager
+def indexed() -> Iterator[None]:
+    """A transaction in which the database goes by indexes alone. What most of an account's rows have it would otherwise look
+    for in the whole table, in the hope to meet enough of it soon: among the rows of all accounts, and from anywhere on.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('enable_seqscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)"
+        )
+        yield
+
+
+def guessed(*several: QuerySet) -> list[int]:
+    """How many rows the database thinks there are of each, which may be very wrong: only time may depend on it."""
+    sides = [rows.order_by().values_list("id").query.sql_with_params() for rows in several]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "EXPLAIN (FORMAT JSON) " + " UNION ALL ".join(sql for sql, _ in sides),
+            [value for _, parameters in sides for value in parameters],
+        )
+        found = cursor.fetchone()[0]
+    plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+    plans = [plan] if len(sides) == 1 else plan.get("Plans", [])
+    # A side that cannot have any is left out of the plan.
+    return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
+
+
+def search(rows: QuerySet, text: str, *, listed: QuerySet | None = None, enough: int = MOST) -> list[int]:
     """The ids of those of `rows` that a search for `text` finds, best first, at most MOST.
 
-    First come those that have all that is looked for, then those that have something like it, which are not looked for where
-    there are `enough` of the first.
+    `rows` are some of what is `listed`. First come those that have all that is looked for, then those that have something
+    like it, which are not looked for where there are `enough` of the first.
     """
-    query = Query.read(text)
-    if not query.terms or rows.query.is_empty():
+    if rows.query.is_empty():
         return []
-    found = _best(rows, query, query.exact(), query.words, MOST)
-    if len(found) < min(enough, MOST) and (similar := query.similar()):
+    query = Query.read(text)
+    if not query.terms:
+        return []
+    listed = (rows if listed is None else listed).order_by("id")
+    exact, *similar = [
+        rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
+        for condition in (query.exact(), query.similar())
+        if condition
+    ]
+    every, *numbers = guessed(listed, exact, *similar)
+    # Looking up what is common takes long, as all that have it are found before the first is read. How many have something
+    # like it is guessed twice too high.
+    enough_in_front = max(MOST, every * MOST / FRONT)
+    fronts = [
+        listed if number > sure * enough_in_front else None for number, sure in zip(numbers, (1, 2), strict=False)
+    ]
+    found = _best(exact, query, query.words, MOST, listed=fronts[0])
+    if similar and len(found) < min(enough, MOST):
         # Among those are the first again.
-        more = _best(rows, query, similar, query.like_words, MOST + len(found))
+        more = _best(similar[0], query, query.like_words, MOST + len(found), listed=fronts[1])
         found = list(dict.fromkeys([*found, *more]))
     return found[:MOST]
 
 
-def _best(rows: QuerySet, query: Query, condition: tuple[str, list[str]], words: str, most: int) -> list[int]:
-    """The ids of the rows under a condition, ranked: most like what is looked for, then by the weight of the words.
+def _best(rows: QuerySet, query: Query, words: str, most: int, *, listed: QuerySet | None = None) -> list[int]:
+    """The ids of `rows`, ranked: most like what is looked for, then by the weight of the words.
+
+    Those of `most` of them, that is; where there is a list given, the first in its order.
 
     The subquery is materialized so that it is planned as if all of it were wanted. Planned for the limit, it would walk
     through the table from its beginning in the hope of finding as many soon. It still ends where the limit is reached.
     """
-    sql, parameters = condition
-    inner = rows.order_by().filter(RawSQL(sql, parameters, output_field=BooleanField()))  # noqa: S611
     # Text and words are fetched for the candidates alone.
-    inner = inner.values("id", text=RawSQL("search_text", []), words=RawSQL("search_words", []))
-    inner_sql, inner_parameters = inner.query.sql_with_params()
+    inner = rows.order_by().values("id", text=RawSQL("search_text", []), words=RawSQL("search_words", []))
+    sql, parameters = inner.query.sql_with_params()
+    beginning, before = ("", []) if listed is None else front(listed, FRONT)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            WITH found AS MATERIALIZED ({inner_sql}), candidates AS (SELECT * FROM found LIMIT %s)
+            WITH {beginning + "," if beginning else ""} found AS MATERIALIZED ({sql}), candidates AS (SELECT * FROM found LIMIT %s)
             SELECT id FROM candidates
             ORDER BY word_similarity(%s, text) DESC, ts_rank(words, to_tsquery('simple', %s), 1) DESC, id
             """,  # noqa: S608
-            [*inner_parameters, most, query.subject, words],
+            [*before, *parameters, most, query.subject, words],
         )
-        return [row[0] for row in cursor.fetchall()]
+        found = [row[0] for row in cursor.fetchall()]
+    return found if listed is None or len(found) == most else _best(rows, query, words, most)
 
 
 # Migrations

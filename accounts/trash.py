@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from django.db import models, transaction
-from django.db.models import F, Value
+from django.db.models import F, Q, Value
 from django.utils import timezone
 
 KEPT_FOR = timedelta(days=30)
@@ -29,11 +29,31 @@ class TrashableQuerySet(models.QuerySet):
         return sum(due.filter(account_id=account, id=id).delete()[0] for account, id in rows)
 
 
+def trash_index(name: str) -> models.Index:
+    """For the list of the trash, and for what is due to be erased."""
+    condition = Q(trashed_at__isnull=False)
+    return models.Index(fields=["account", "trashed_at", "id"], name=f"{name}_trash", condition=condition)
+
+
+def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
+    """For the rows that point at a `target`, and those that pointed at one that is in the trash."""
+    return [
+        models.Index(
+            fields=["account", f"{link}_id", *fields],
+            name=f"{name}_of_{link}",
+            condition=Q(**{f"{link}_id__isnull": False}),
+        )
+        for link, fields in ((target, order), (f"trashed_{target}", ()))
+    ]
+
+
 class Trashable(models.Model):
     """A resource that is moved to the trash and back. What else changes hands then is said in `let_go` and `take_back`."""
 
     # The column that a person would know it by.
     CALLED = "name"
+    # The things of the account that may point at it, by a column that is called as it is.
+    POINTING: tuple[str, ...] = ()
 
     trashed_at = models.DateTimeField(null=True, editable=False)
     trashed_by_id = models.BigIntegerField(null=True, editable=False)
@@ -43,9 +63,17 @@ class Trashable(models.Model):
 
     def let_go(self) -> None:
         """What it held is free again, and what points at it no longer does."""
+        link = f"{self._meta.model_name}_id"
+        for things in self.POINTING:
+            rows = getattr(self.account, things).filter(**{link: self.id})
+            rows.update(**{link: None, f"trashed_{link}": self.id})
 
     def take_back(self) -> None:
-        """The reverse, as far as nobody else has taken it meanwhile."""
+        """The reverse, as far as nobody else has taken it, and nothing points at another, meanwhile."""
+        link = f"{self._meta.model_name}_id"
+        for things in self.POINTING:
+            rows = getattr(self.account, things).filter(**{f"trashed_{link}": self.id})
+            rows.update(**{link: self.id, f"trashed_{link}": None})
 
     @transaction.atomic(savepoint=False)
     def trash(self, *, by) -> None:

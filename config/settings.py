@@ -101,7 +101,9 @@ DATABASES = {
             "application_name": "rostrum",
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s"
             # How alike words must be to be taken for each other (`accounts.search`): those of six with one other letter.
-            " -c pg_trgm.word_similarity_threshold=0.38",
+            " -c pg_trgm.word_similarity_threshold=0.38"
+            # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
+            " -c jit=off",
             # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
             "server_side_binding": True,
         },

@@ -11,6 +11,7 @@ from django.db import connection, models
 from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Outrun
+from accounts.trash import Trashable
 
 MOST = 50
 
@@ -31,7 +32,7 @@ class ExternalIdHolder(models.Model):
         abstract = True
 
 
-class ExternallyIdentified(models.Model):
+class ExternallyIdentified(Trashable):
     external_ids = models.JSONField(default=dict)
 
     HOLDERS: type[ExternalIdHolder]
@@ -118,13 +119,15 @@ class ExternallyIdentified(models.Model):
         others = [cls.taken(pair, holder_id) for pair, holder_id in held.items() if holder_id != after[pair]]
         raise Outrun("; ".join(others))
 
-    def hold_what_is_free(self) -> None:
-        """Coming back from the trash, hold again what nobody took meanwhile."""
+    def let_go(self) -> None:
+        """Going to the trash, it holds none; the row keeps them, for a restore."""
+        self.HOLDERS.objects.filter(account_id=self.account_id, holder_id=self.id).delete()
+        super().let_go()
+
+    def take_back(self) -> None:
+        """Coming back, it holds again what nobody took meanwhile."""
         held = self.holders(self.account_id, self.external_ids.items())
         self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
         self.hold_all([self])
         self.save(update_fields=["external_ids"])
-
-    def hold_none(self) -> None:
-        """Going to the trash, let go of all; the row keeps them, for a restore."""
-        self.HOLDERS.objects.filter(account_id=self.account_id, holder_id=self.id).delete()
+        super().take_back()

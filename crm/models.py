@@ -13,7 +13,7 @@ from accounts import locks
 from accounts.models import Account, ShardedCount, Tagged, User
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
-from accounts.trash import Trashable, TrashableQuerySet
+from accounts.trash import Trashable, TrashableQuerySet, link_indexes, trash_index
 from crm.additional_fields import additional_fields, merged
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
@@ -169,6 +169,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
     HOLDERS = ClientExternalId
+    POINTING = ("contacts", "deals", "posts")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -220,35 +221,13 @@ class Client(ExternallyIdentified, Tagged, Resource):
                 name="client_by_email",
                 condition=Q(email_key__isnull=False, trashed_at=None),
             ),
-            models.Index(
-                fields=["account", "contact_id"], name="client_of_contact", condition=Q(contact_id__isnull=False)
-            ),
-            models.Index(
-                fields=["account", "trashed_contact_id"],
-                name="client_of_trashed_contact",
-                condition=Q(trashed_contact_id__isnull=False),
-            ),
-            models.Index(
-                fields=["account", "trashed_at", "id"], name="client_trash", condition=Q(trashed_at__isnull=False)
-            ),
+            *link_indexes("client", "contact"),
+            trash_index("client"),
             *orders_of_list("client"),
         ]
 
     def __str__(self) -> str:
         return self.name
-
-    def let_go(self) -> None:
-        self.hold_none()
-        self.count_tags(-1)
-        for things in (self.account.contacts, self.account.deals, self.account.posts):
-            things.filter(client_id=self.id).update(client_id=None, trashed_client_id=self.id)
-
-    def take_back(self) -> None:
-        self.hold_what_is_free()
-        self.count_tags(+1)
-        for things in (self.account.contacts, self.account.deals, self.account.posts):
-            # Whoever was given another client meanwhile no longer names this one.
-            things.filter(trashed_client_id=self.id).update(client_id=self.id, trashed_client_id=None)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """As of any resource; `additional_fields` are merged into what it has, and a null removes its key."""
@@ -283,6 +262,8 @@ class ContactQuerySet(TrashableQuerySet):
 class Contact(OfClient, Tagged, Resource):
     """A person, mostly at a client."""
 
+    POINTING = ("clients",)
+
     name = models.CharField(max_length=255)
     email = optional_text()
     email_key = FoldedField(source="email", null=True)
@@ -303,17 +284,8 @@ class Contact(OfClient, Tagged, Resource):
     class Meta:
         default_related_name = "contacts"
         indexes = [
-            models.Index(
-                fields=["account", "client_id", "id"], name="contact_of_client", condition=Q(client_id__isnull=False)
-            ),
-            models.Index(
-                fields=["account", "trashed_client_id"],
-                name="contact_of_trashed_client",
-                condition=Q(trashed_client_id__isnull=False),
-            ),
-            models.Index(
-                fields=["account", "trashed_at", "id"], name="contact_trash", condition=Q(trashed_at__isnull=False)
-            ),
+            *link_indexes("contact", "client", "id"),
+            trash_index("contact"),
             *orders_of_list("contact"),
         ]
 
@@ -321,14 +293,12 @@ class Contact(OfClient, Tagged, Resource):
         return self.name
 
     def let_go(self) -> None:
-        self.count_tags(-1)
+        super().let_go()
         self._count_places(-1)
-        self.account.clients.filter(contact_id=self.id).update(contact_id=None, trashed_contact_id=self.id)
 
     def take_back(self) -> None:
-        self.count_tags(+1)
+        super().take_back()
         self._count_places(+1)
-        self.account.clients.filter(trashed_contact_id=self.id).update(contact_id=self.id, trashed_contact_id=None)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         values = dict(values)
@@ -405,9 +375,7 @@ class ContactList(Resource):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["account", "trashed_at", "id"], name="contact_list_trash", condition=Q(trashed_at__isnull=False)
-            ),
+            trash_index("contact_list"),
         ]
 
     def __str__(self) -> str:
@@ -466,30 +434,13 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     class Meta:
         default_related_name = "deals"
         indexes = [
-            models.Index(
-                fields=["account", "client_id", "id"], name="deal_of_client", condition=Q(client_id__isnull=False)
-            ),
-            models.Index(
-                fields=["account", "trashed_client_id"],
-                name="deal_of_trashed_client",
-                condition=Q(trashed_client_id__isnull=False),
-            ),
-            models.Index(
-                fields=["account", "trashed_at", "id"], name="deal_trash", condition=Q(trashed_at__isnull=False)
-            ),
+            *link_indexes("deal", "client", "id"),
+            trash_index("deal"),
             *orders_of_list("deal"),
         ]
 
     def __str__(self) -> str:
         return self.name
-
-    def let_go(self) -> None:
-        self.hold_none()
-        self.count_tags(-1)
-
-    def take_back(self) -> None:
-        self.hold_what_is_free()
-        self.count_tags(+1)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """As of any resource; `client`, if it is among the values, is a client and what that takes on."""

@@ -9,7 +9,7 @@ from accounts.models import Status, Tagged, User
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
-from accounts.trash import Trashable, TrashableQuerySet
+from accounts.trash import TrashableQuerySet, link_indexes, trash_index
 
 # What a forum answers itself in the place of a category's name.
 RESERVED_SEGMENTS = frozenset(
@@ -217,7 +217,7 @@ def _page_of_posts(
     return found.order_by(*order_by).values_list(*columns)
 
 
-class Post(TenantModel, Tagged, Trashable):
+class Post(TenantModel, Tagged):
     """A suggestion of a forum, or a task of the account: they share the table and the ids."""
 
     class Kind(models.TextChoices):
@@ -331,18 +331,15 @@ class Post(TenantModel, Tagged, Trashable):
                     ("change", ["updated_at", "id"]),
                 )
             ),
-            # What a client, a user in charge, a trashed client and the trash itself hold.
+            # Tasks that are due.
             models.Index(
-                fields=["account", "client_id", "id"], name="post_of_client", condition=Q(client_id__isnull=False)
+                fields=["account", "scheduled_at"],
+                name="task_by_time",
+                condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
             ),
-            models.Index(
-                fields=["account", "trashed_client_id"],
-                name="post_of_trashed_client",
-                condition=Q(trashed_client_id__isnull=False),
-            ),
-            models.Index(
-                fields=["account", "trashed_at", "id"], name="post_trash", condition=Q(trashed_at__isnull=False)
-            ),
+            # What a client, a trashed client and the trash itself hold.
+            *link_indexes("post", "client", "id"),
+            trash_index("post"),
         ]
 
     def __str__(self) -> str:
@@ -421,12 +418,6 @@ class Post(TenantModel, Tagged, Trashable):
     def _count(self, counter: str, by: int = 1, **values) -> None:
         Post.objects.filter(pk=self.pk).update(**{counter: F(counter) + by}, **values)
         self.refresh_from_db(fields=[counter, *values])
-
-    def let_go(self) -> None:
-        self.count_tags(-1)
-
-    def take_back(self) -> None:
-        self.count_tags(+1)
 
 
 class CommentQuerySet(models.QuerySet):

@@ -75,18 +75,21 @@ class SearchFilter(WireFilter):
         return rows
 
 
+class TagName(Text):
+    blank_is_null = True
+
+
 class TagFilter(WireFilter):
     """A tag by its name, in any case."""
 
     def __init__(self):
-        super().__init__(Text())
+        super().__init__(TagName())
 
     def filter(self, rows, value):
-        name = " ".join((value or "").split())
-        if not name:
+        if value is None:
             return rows
         # Rows carry the name as the tag was first written.
-        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(name)).first()
+        tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(value.split()))).first()
         return rows.filter(tags__contains=[tag.name]) if tag else rows.none()
 
 
@@ -95,7 +98,14 @@ def link_filter() -> WireFilter:
     return WireFilter(Integer())
 
 
-class FilterSet(django_filters.FilterSet):
+class ListFilters(django_filters.FilterSet):
+    """What every list may be narrowed by."""
+
+    # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
+    # that its time was read from: nothing is missed.
+    updated_since = WireFilter(QueryTime(), field_name="updated_at", lookup_expr="gte")
+    q = SearchFilter()
+
     def __init__(self, parameters, queryset, *, account):
         self.account = account
         super().__init__(parameters, queryset=queryset)
@@ -104,29 +114,18 @@ class FilterSet(django_filters.FilterSet):
         """What is wrong with the values of the filters."""
         return {} if self.is_valid() else {name: list(messages) for name, messages in self.errors.items()}
 
-    def rows(self):
-        """The rows that pass. Raises ValidationError naming every filter whose value can't be read."""
-        if faults := self.faults():
-            raise ValidationError(faults)
-        return self.qs
-
-
-class ListFilters(FilterSet):
-    """What every list may be narrowed by."""
-
-    # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
-    # that its time was read from: nothing is missed.
-    updated_since = WireFilter(QueryTime(), field_name="updated_at", lookup_expr="gte")
-    q = SearchFilter()
+    def only(self, column: str):
+        """The rows that pass what they are filtered by in that column."""
+        rows = self.queryset.all()
+        for name, one in self.filters.items():
+            if one.field_name == column:
+                rows = one.filter(rows, self.form.cleaned_data[name])
+        return rows
 
     @classmethod
     def parameters(cls) -> list[str]:
         """The names of its parameters, as a refusal lists them."""
         return list(cls.base_filters)
-
-    @classmethod
-    def knows(cls, parameter: str) -> bool:
-        return parameter in cls.base_filters
 
     @property
     def are_used(self) -> bool:

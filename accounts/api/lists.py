@@ -1,5 +1,7 @@
 """Lists of generation B: pages, orders, filters and searches, the same for every resource (decisions, section 4)."""
 
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import connection
@@ -10,22 +12,28 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.api.filters import ListFilters
 from accounts.paging import Page
-from accounts.search import MOST, search
+from accounts.search import MOST, front, guessed, indexed, search
 
-# So many rows are sorted; the rest of what there is more of is met soon, going through the list in its order.
-FEW = 10_000
-# The token is not the list's.
-BESIDES = frozenset(["api_token"])
-PARAMETERS = ("page", "per_page", "order")
+# What more rows than these have is met among so many rows of a list; on a page further down, if every fourth row has it.
+COMMON, FRONT, SPARSE = 5000, 10_000, 4
+# So many rows that pass are collected and sorted.
+FEW = 50_000
+
+
+def in_front(rows: QuerySet, listed: QuerySet, *, start: int, stop: int) -> list[int] | None:
+    """The ids of `rows` from `start` to `stop`, if they are all met near the beginning of what is `listed`, in its order."""
+    sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
+    beginning, before = front(listed.order_by(*rows.query.order_by), FRONT + SPARSE * stop)
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH {beginning} {sql}", [*before, *parameters])
+        ids = [row[0] for row in cursor.fetchall()]
+    return ids if len(ids) == stop - start else None
 
 
 def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
     """The ids of `rows`, which are in order, from `start` to `stop`; None if there are more than a FEW.
 
-    Filters find a few rows fast, by the index that is for it, and a list is fast in its order; but which is the faster way to
-    a page, the database can only guess, from how many rows it thinks there are and as if they were spread evenly. Where
-    they are the latest of a million, it would go through them all. So the few are collected first: planned as if all of them
-    were wanted (MATERIALIZED), and cut off where they are not few.
+    They are planned as if all of them were wanted (MATERIALIZED), and cut off where they are not few.
     """
     terms = {f"term{number}": term.expression for number, term in enumerate(rows.query.order_by)}
     directions = ", ".join(
@@ -45,7 +53,47 @@ def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
     return None if number > FEW else ids or []
 
 
-class Listing:
+class Paged:
+    """What all lists have: a page that is asked for, parameters that are refused, and links to the pages beside.
+
+    Comments and the trash are read in one order and need no more; resources have a `Listing`.
+    """
+
+    def read_page(self, *others: str, faults: dict[str, Any] | None = None) -> Page:
+        """The page that is asked for. `others` are the parameters there are besides; `name[key]` is one with any key.
+
+        Raises ValidationError for all that is wrong, the `faults` found already among it.
+        """
+        known, found = ["page", "per_page", *others], {}
+        for name, values in self.request.query_params.lists():
+            # The token is not the list's.
+            if name == "api_token":
+                continue
+            if re.sub(r"\[.*\]\Z", "[key]", name, flags=re.DOTALL) not in known:
+                found[name] = [f"is not one of the parameters {', '.join(known)}"]
+            elif len(values) > 1:
+                found[name] = ["is given more than once"]
+        try:
+            page = Page.read(self.request.query_params)
+        except ValidationError as error:
+            found |= error.detail
+        found |= faults or {}
+        if found:
+            raise ValidationError(found)
+        return page
+
+    def answer_page(
+        self, page: Page, found: Iterable[Any], represent: Callable[[Any], Any] | None = None
+    ) -> HttpResponse:
+        """The page of the rows `found` from its start to its stop. None stands for one that is gone meanwhile."""
+        found, represent = list(found), represent or self.represent
+        url, query = self.base_url + self.request.path, self.request.META["QUERY_STRING"]
+        link = page.link(url, query, more=len(found) > page.size)
+        rows = [represent(row) for row in found[: page.size] if row is not None]
+        return self.answer(rows, headers={"Link": link})
+
+
+class Listing(Paged):
     """`GET` of all the resources of a kind. A page takes two statements: its ids, from an index alone, and its rows.
 
     The ids come first so that a page far down the list reads no row that it skips, and so that a row, with what is counted
@@ -65,63 +113,67 @@ class Listing:
         """The rows with all that they are answered with; also those that a path may name."""
         return self.listed()
 
-    def read_list(self, parameters) -> tuple[Page, str | None, ListFilters]:
+    def read_list(self) -> tuple[Page, str | None, ListFilters]:
         """The page, the order if one is asked for, and the filters. Raises ValidationError for all that is wrong."""
-        faults: dict[str, Any] = {}
-        for name, values in parameters.lists():
-            if name in BESIDES:
-                continue
-            if name not in PARAMETERS and not self.filters.knows(name):
-                known = ", ".join([*PARAMETERS, *self.filters.parameters()])
-                faults[name] = [f"is not one of the parameters {known}"]
-            elif len(values) > 1:
-                faults[name] = ["is given more than once"]
-        page, order = None, parameters.get("order", "").strip() or None
-        try:
-            page = Page.read(parameters)
-        except ValidationError as error:
-            faults |= error.detail
+        parameters, faults = self.request.query_params, {}
+        order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
             faults["order"] = [f"is not one of {', '.join(allowed)}"]
         filters = self.filters(parameters, self.listed(), account=self.account)
         faults |= filters.faults()
-        if faults:
-            raise ValidationError(faults)
-        return page, order, filters
+        return self.read_page("order", *filters.parameters(), faults=faults), order, filters
 
     def ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
         """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
         rows, text = filters.qs, filters.form.cleaned_data["q"]
-        if text is not None:
+        if rows.query.is_empty():
+            return []
+        if text is None and not filters.are_used:
+            return list(rows.order_by(*self.order_by(order)).values_list("id", flat=True)[start:stop])
+        with indexed():
+            if text is None:
+                return self.filtered(filters, order, start=start, stop=stop)
             if start >= MOST:
                 return []
-            found = search(rows, text, enough=stop if order is None else MOST)
+            found = search(rows, text, listed=self.listed(), enough=stop if order is None else MOST)
             if order is None:
                 return found[start:stop]
-            rows = self.listed().filter(id__in=found)
-        rows = rows.order_by(*self.order_by(order))
-        if text is None and filters.are_used and not rows.query.is_empty():
-            ids = among_few(rows, start=start, stop=stop)
-            if ids is not None:
-                return ids
-        return list(rows.values_list("id", flat=True)[start:stop])
+            rows = self.listed().filter(id__in=found).order_by(*self.order_by(order))
+            return list(rows.values_list("id", flat=True)[start:stop])
+
+    def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+        """The ids of the rows that pass, in order, from `start` to `stop`.
+
+        What many rows have is met soon, going through the list in its order; what few have is found fast by the index that
+        is for it. Which it is the database can only guess, and it takes them to be spread evenly: for the latest of a
+        million, it would go through them all. So either is tried no further than it is cheap. What is left is what many
+        have, far from the beginning of the list.
+        """
+        rows, ids = filters.qs.order_by(*self.order_by(order)), None
+        if stop <= FEW:
+            if guessed(rows)[0] > COMMON:
+                # The list begins where the filter by the column that it is in the order of lets it.
+                listed = filters.only(next(iter(self.columns(order))))
+                ids = in_front(rows, listed, start=start, stop=stop)
+            if ids is None:
+                ids = among_few(rows, start=start, stop=stop)
+        return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
+
+    def columns(self, order: str | None) -> dict[str, bool]:
+        """The columns of an order, and whether they descend; ties are broken by the id."""
+        terms = self.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
+        return {term.removeprefix("-"): term.startswith("-") for term in terms}
 
     def order_by(self, order: str | None) -> list[OrderBy]:
-        """The terms of an order, ties broken by the id."""
-        terms = self.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
-        columns = {term.removeprefix("-"): term.startswith("-") for term in terms}
         return [
             OrderBy(RawSQL("search_name", []) if name == "name" else F(name), descending=descending)
-            for name, descending in columns.items()
+            for name, descending in self.columns(order).items()
         ]
 
     # Last in the class, where `list` is this from here on.
     def list(self, request) -> HttpResponse:
-        page, order, filters = self.read_list(request.query_params)
-        # One more than the page holds, to know whether there is a next one.
-        ids = self.ids(filters, order, start=page.start, stop=page.start + page.size + 1)
-        wanted = ids[: page.size]
-        rows = {row.id: row for row in self.rows().filter(id__in=wanted)} if wanted else {}
-        link = page.link(self.base_url + request.path, request.META["QUERY_STRING"], more=len(ids) > page.size)
-        return self.answer([self.represent(rows[id]) for id in wanted if id in rows], headers={"Link": link})
+        page, order, filters = self.read_list()
+        ids = self.ids(filters, order, start=page.start, stop=page.stop)
+        rows = {row.id: row for row in self.rows().filter(id__in=ids[: page.size])} if ids else {}
+        return self.answer_page(page, [rows.get(id) for id in ids])

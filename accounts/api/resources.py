@@ -15,7 +15,6 @@ from accounts.api.formats import JSONParser, JSONRenderer
 from accounts.authentication import Token
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Integer, Time
-from accounts.paging import Page
 from accounts.permissions import Team
 from accounts.trash import Trashable
 from accounts.views import AccountViewSet, in_transaction
@@ -95,6 +94,7 @@ class JSONViewSet(AccountViewSet):
     parser_classes = [JSONParser]
     renderer_classes = [JSONRenderer]
 
+    serializer_class: type[ResourceSerializer]
     # The top level of a body: the token, the resources, and what the endpoint names besides.
     body_keys: tuple[str, ...] = ()
 
@@ -109,26 +109,18 @@ class JSONViewSet(AccountViewSet):
         """What the body has under `key`. Other keys are noted as ignored."""
         return self.given.get(key)
 
-    def answer(self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None):
+    def represent(self, row) -> dict[str, Any]:
+        return self.serializer_class.represent(row, self.account.zone)
+
+    def answer(
+        self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None
+    ) -> HttpResponse:
         headers = dict(headers or {})
         if ignored:
             headers["X-Ignored-Fields"] = ",".join(
                 quote(name, safe="", errors="replace") for name in ignored[:IGNORED_LISTED]
             )
         return super().answer(data, status=status, headers=headers)
-
-    def paged(self, rows, represent: Callable[[Any], Any], *filters: str) -> HttpResponse:
-        """The page that was asked for of rows that are in order. Raises ValidationError for a parameter that it has not."""
-        known = ["page", "per_page", *filters]
-        unknown = [name for name in self.request.query_params if name not in {"api_token", *known}]
-        if unknown:
-            raise ValidationError({name: [f"is not one of the parameters {', '.join(known)}"] for name in unknown})
-        page = Page.read(self.request.query_params)
-        # One more than the page holds, to know whether there is a next one.
-        found = list(rows[page.start : page.start + page.size + 1])
-        url = self.base_url + self.request.path
-        link = page.link(url, self.request.META["QUERY_STRING"], more=len(found) > page.size)
-        return self.answer([represent(row) for row in found[: page.size]], headers={"Link": link})
 
     @property
     def strict(self) -> bool:
@@ -162,7 +154,6 @@ class ResourceViewSet(JSONViewSet):
     """Create, read, update and delete one kind of resource of the account."""
 
     key: str
-    serializer_class: type[ResourceSerializer]
     # What a row is; of those that go to the trash, it says here which viewset answers them when they come back.
     model: type[Model]
     trashable: ClassVar[dict[str, type["ResourceViewSet"]]] = {}
@@ -179,9 +170,6 @@ class ResourceViewSet(JSONViewSet):
     def locate(self, row) -> str:
         """Where a row is read."""
         return f"{self.base_url}/app/{self.key}s/{row.id}.json"
-
-    def represent(self, row) -> dict[str, Any]:
-        return self.serializer_class.represent(row, self.account.zone)
 
     def find(self, id: int, *, locked: bool = False):
         rows = self.rows()

@@ -6,7 +6,8 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.filters import FilterSet, WireFilter
+from accounts.api.filters import ListFilters, WireFilter
+from accounts.api.lists import Listing
 from accounts.api.resources import ResourceSerializer, ResourceViewSet
 from accounts.fields import Boolean, Choice, Integer, Text
 from accounts.models import BIGGEST_POSITION, Status
@@ -37,27 +38,25 @@ class StatusSerializer(ResourceSerializer):
         return values
 
 
-class StatusFilters(FilterSet):
+class StatusFilters(ListFilters):
     kind = WireFilter(Choice(Status.Kind.values))
 
 
-class StatusViewSet(ResourceViewSet):
+class StatusViewSet(Listing, ResourceViewSet):
     """Shops post their whole list of statuses every time: one whose code and kind are there already is updated."""
 
     key = "status"
     model = Status
     serializer_class = StatusSerializer
     permission_classes = [AdminToWrite]
+    filters = StatusFilters
+    default_order = ("kind", "position", "id")
 
-    def rows(self):
+    def listed(self):
         return self.account.statuses.all()
 
     def locate(self, row) -> str:
         return f"{self.base_url}/app/statuses/{row.id}.json"
-
-    def list(self, request) -> HttpResponse:
-        rows = StatusFilters(request.query_params, self.rows(), account=self.account).rows()
-        return self.paged(rows.order_by("kind", "position", "id"), self.represent, "kind")
 
     def meant(self, given: Any) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)

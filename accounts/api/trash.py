@@ -5,14 +5,14 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import ValidationError
 
+from accounts.api.lists import Paged
 from accounts.api.resources import JSONViewSet, ResourceViewSet, moment
-from accounts.paging import Page
 from accounts.permissions import Admin
 from accounts.trash import Trashable, contents
 from accounts.views import in_transaction
 
 
-class TrashViewSet(JSONViewSet):
+class TrashViewSet(Paged, JSONViewSet):
     permission_classes = [Admin]
 
     def kinds(self) -> dict[str, type[Trashable]]:
@@ -24,9 +24,9 @@ class TrashViewSet(JSONViewSet):
         return {named: every[named]} if named else every
 
     def list(self, request) -> HttpResponse:
-        page = Page.read(request.query_params)
-        rows = contents(self.account, self.kinds(), most=page.start + page.size + 1)
-        return self.paged(rows, self.represent, "resource")
+        page = self.read_page("resource")
+        rows = contents(self.account, self.kinds(), most=page.stop)
+        return self.answer_page(page, rows[page.start : page.stop])
 
     def represent(self, row: dict[str, Any]) -> dict[str, Any]:
         return {

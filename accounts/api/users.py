@@ -6,7 +6,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.api.filters import ListFilters
 from accounts.api.lists import Listing
-from accounts.api.resources import ResourceSerializer, ResourceViewSet
+from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.fields import Choice, Email, Integer, Text
 from accounts.models import User
 from accounts.tenancy import fold
@@ -74,7 +74,7 @@ class UserSerializer(ResourceSerializer):
     www = Text(read_only=True)
 
 
-class UserViewSet(Listing, ResourceViewSet):
+class UserViewSet(Listing, JSONViewSet):
     """The team: whoever may be made responsible for something."""
 
     serializer_class = UserSerializer

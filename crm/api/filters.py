@@ -73,12 +73,6 @@ class ExternallyIdentifiedFilters(ListFilters):
     def parameters(cls) -> list[str]:
         return [f"{name}[key]" if name == "external_ids" else name for name in super().parameters()]
 
-    @classmethod
-    def knows(cls, parameter: str) -> bool:
-        if PARAMETER.fullmatch(parameter):
-            return True
-        return parameter != "external_ids" and super().knows(parameter)
-
 
 class ClientFilters(ExternallyIdentifiedFilters):
     tag = TagFilter()

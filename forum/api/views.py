@@ -4,7 +4,7 @@ from django.http import HttpResponse
 
 from accounts.api.filters import ListFilters, QueryTime, TagFilter, WireFilter, link_filter
 from accounts.api.lists import Listing
-from accounts.api.resources import ResourceViewSet
+from accounts.api.resources import JSONViewSet, ResourceViewSet
 from accounts.fields import Boolean
 from accounts.text import cleaned
 from accounts.views import in_transaction
@@ -63,8 +63,12 @@ class PostViewSet(Listing, ResourceViewSet):
     def comments(self, request, id: int) -> HttpResponse:
         """The comments of a post, oldest first."""
         post = self.find(id)
+        page = self.read_page()
         rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
-        return self.paged(rows, lambda row: CommentSerializer.represent(row, self.account.zone))
+        return self.answer_page(page, rows[page.start : page.stop], self.represent_comment)
+
+    def represent_comment(self, row: Comment) -> dict:
+        return CommentSerializer.represent(row, self.account.zone)
 
     def create_comment(self, request, id: int) -> HttpResponse:
         def act():
@@ -83,8 +87,7 @@ class PostViewSet(Listing, ResourceViewSet):
     def answer_comment(self, comment: Comment, ignored: list[str]) -> HttpResponse:
         # What is read of a comment is read with its post.
         location = f"{self.base_url}/app/posts/{comment.post_id}.json"
-        data = CommentSerializer.represent(comment, self.account.zone)
-        return self.answer(data, status=201, ignored=ignored, headers={"Location": location})
+        return self.answer(self.represent_comment(comment), status=201, ignored=ignored, headers={"Location": location})
 
     def vote(self, request, id: int) -> HttpResponse:
         """Cast the user's vote; 200 where it was cast before."""
@@ -116,7 +119,7 @@ class TaskFilters(PostFilters):
     scheduled_before = WireFilter(QueryTime(), field_name="scheduled_at", lookup_expr="lt")
 
 
-class TaskViewSet(Listing, ResourceViewSet):
+class TaskViewSet(Listing, JSONViewSet):
     """The account's tasks, open ones first, newest first."""
 
     serializer_class = PostSerializer

@@ -161,6 +161,20 @@ def test_pages_of_a_search(acme):
     assert pages == [["Nowak 0", "Nowak 1"], ["Nowak 2", "Nowak 3"], ["Nowak 4", "Nowka"]]
 
 
+@pytest.mark.parametrize("front", [1, 3, 100])
+@pytest.mark.parametrize("most", [2, 1000])
+def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, front, most):
+    monkeypatch.setattr("accounts.search.guessed", lambda every, *several: [0, *(10_000 for _ in several)])
+    monkeypatch.setattr("accounts.search.FRONT", front)
+    monkeypatch.setattr("accounts.search.MOST", most)
+    for name in ("Ewa Nowak", "Adam Nowak", "Nowak", "Nowka"):
+        make_client(acme.alice, name)
+        make_client(other.mallory, name)
+    # Where there are more than are ranked, it is the oldest ones.
+    expected = ["Ewa Nowak", "Adam Nowak"] if most == 2 else ["Nowak", "Ewa Nowak", "Adam Nowak", "Nowka"]
+    assert found(acme, "nowak") == expected
+
+
 def test_it_is_the_accounts_own(acme, other):
     make_client(other.mallory, "Nowak")
     make_client(acme.alice, "Nowak").trash(by=acme.alice)

@@ -8,6 +8,7 @@ from accounts.models import Status
 from tests.assertions import assert_answered, assert_refused, headers_of, read
 from tests.bodies import status_body
 from tests.factories import make_client, make_deal, make_post, make_task, make_token, make_user
+from tests.lists import names, pages
 
 ADMINS_ONLY = "Only an admin or the owner may do this"
 
@@ -181,6 +182,33 @@ def test_the_list(acme, admin):
     )
     response = acme.json().get("/app/statuses.json?kind=task")
     assert_refused(response, 422, "validation_failed", {"kind": ["is not one of post, deal, client"]})
+
+
+def test_orders_filters_and_searches(acme, other):
+    Status.objects.exclude(kind="deal").delete()
+    json = acme.json()
+
+    def found(query: str) -> list[str]:
+        return names(json.get(f"/app/statuses.json?{query}"), "code")
+
+    assert pages(json, "/app/statuses.json?per_page=2", "code") == [["new", "qualified"], ["proposal", "won"], ["lost"]]
+    assert found("order=name") == ["lost", "new", "proposal", "qualified", "won"]
+    assert found("order=-id") == ["lost", "won", "proposal", "qualified", "new"]
+    Status.objects.filter(account=acme.account, code="won").update(updated_at="2009-01-26T17:06:53Z")
+    assert found("order=updated_at&per_page=1") == ["won"]
+    assert found("updated_since=2010-01-01") == ["new", "qualified", "proposal", "lost"]
+    assert found("q=qualifeid") == ["qualified"]
+    assert found("q=propos&kind=deal") == ["proposal"]
+    assert found("q=propos&kind=post") == []
+    assert_refused(
+        json.get("/app/statuses.json?tag=a&order=position"),
+        422,
+        "validation_failed",
+        {
+            "tag": ["is not one of the parameters page, per_page, order, updated_since, q, kind"],
+            "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"],
+        },
+    )
 
 
 @pytest.mark.parametrize(

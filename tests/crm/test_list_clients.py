@@ -102,10 +102,14 @@ def test_it_rejects_every_fault_at_once(acme):
     )
 
 
-def test_a_blank_parameter_is_none(acme):
+def test_a_blank_parameter_is_none(acme, django_assert_num_queries):
     make_client(acme.alice, "Jan")
-    blank = ("order", "q", "tag", "status_id", "updated_since")
-    assert names(acme.json().get(PATH, params=dict.fromkeys(blank, " "))) == ["Jan"]
+    json = acme.json()
+    blank = dict.fromkeys(("order", "q", "tag", "status_id", "updated_since"), " ")
+    assert names(json.get(PATH, params=blank)) == ["Jan"]
+    # Nor is it looked for: the token, the ids and the rows.
+    with django_assert_num_queries(3):
+        json.get(PATH, params=blank)
 
 
 def test_pages(acme):
@@ -222,6 +226,34 @@ def test_external_ids(acme, other):
     assert found(shop="1", erp="y") == []
     for free in ("3", "4", "9"):
         assert found(shop=free) == []
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        # In the order of the list from the start, in part, and when more have it than are collected; collected.
+        {"COMMON": -1},
+        {"COMMON": -1, "FRONT": 3, "SPARSE": 0},
+        {"COMMON": -1, "FRONT": 3, "SPARSE": 0, "FEW": 5},
+        {"COMMON": 10**9, "FEW": 5},
+        {"COMMON": 10**9},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("order", ["id", "-id", "name", "-name", "updated_at"])
+def test_however_a_page_is_found_it_is_the_same(acme, other, monkeypatch, limits, order):
+    for name, limit in limits.items():
+        monkeypatch.setattr(f"accounts.api.lists.{name}", limit)
+    for number in range(12):
+        tags = ["vip"] if number % 4 else []
+        row = make_client(acme.alice, f"Client {number * 7 % 12:02}", tags=tags)
+        Client.objects.filter(pk=row.pk).update(updated_at=START + timedelta(hours=number * 5 % 12))
+        make_client(other.mallory, f"Client {number}", tags=["vip"])
+        make_client(acme.alice, f"Client {number}", tags=["vip"]).trash(by=acme.alice)
+    rows = Client.objects.filter(account=acme.account, trashed_at=None, tags=["vip"])
+    expected = list(rows.order_by(order).values_list("name", flat=True))
+    found = pages(acme.json(), f"{PATH}?tag=vip&order={order}&per_page=2")
+    assert found == [expected[n : n + 2] for n in range(0, len(expected), 2)]
 
 
 def test_all_at_once(acme):

@@ -1,0 +1,9 @@
+from django.db import migrations
+
+from accounts.search import add_search
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0006_idempotentanswer")]
+
+    operations = [add_search("accounts_status", short=("code",), tagged=False, live="true")]
