@@ -117,7 +117,9 @@ class PostQuerySet(TrashableQuerySet):
 
     def with_names(self) -> Self:
         """With what a post is shown with besides its own row: the code of its status, and its author's name."""
-        return self.annotate(status_code=F("status__code"), nick=F("user__name"))
+        return self.annotate(
+            status_code=F("status__code"), nick=F("user__name"), post_id=Value(None, models.BigIntegerField(null=True))
+        )
 
     def of_forum(self, forum_id: int) -> Self:
         return self.filter(forum_id=forum_id)
@@ -287,6 +289,9 @@ class Post(TenantModel, Tagged):
         output_field=models.SmallIntegerField(),
         db_persist=True,
     )
+
+    # Only what is said to be a comment has one.
+    post_id = None
 
     objects = PostQuerySet.as_manager()
 

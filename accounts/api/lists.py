@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from django.db import connection
@@ -11,7 +12,10 @@ from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
 
 from accounts.api.filters import ListFilters
+from accounts.api.resources import shown_by
+from accounts.models import Account
 from accounts.paging import Page
+from accounts.prepared import Prepared, prepared
 from accounts.search import MOST, front, guessed, indexed, search
 
 # What more rows than these have is met among so many rows of a list; on a page further down, if every fourth row has it.
@@ -105,32 +109,42 @@ class Listing(Paged):
     # What no order asked for means, unless it is a search.
     default_order: tuple[str, ...] = ("id",)
 
-    def listed(self) -> QuerySet:
+    @staticmethod
+    def listed_of(account: Account) -> QuerySet:
         """What is listed, bare."""
         raise NotImplementedError
 
-    def rows(self) -> QuerySet:
+    @classmethod
+    def rows_of(cls, account: Account) -> QuerySet:
         """The rows with all that they are answered with; also those that a path may name."""
-        return self.listed()
+        return cls.listed_of(account)
 
-    def read_list(self) -> tuple[Page, str | None, ListFilters]:
-        """The page, the order if one is asked for, and the filters. Raises ValidationError for all that is wrong."""
+    def listed(self) -> QuerySet:
+        return self.listed_of(self.account)
+
+    def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
+        """The page, the order if one is asked for, and the filters, if any. Raises ValidationError for all that is wrong."""
         parameters, faults = self.request.query_params, {}
         order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
             faults["order"] = [f"is not one of {', '.join(allowed)}"]
-        filters = self.filters(parameters, self.listed(), account=self.account)
-        faults |= filters.faults()
-        return self.read_page("order", *filters.parameters(), faults=faults), order, filters
+        filters = None
+        if not parameters.keys() <= {"page", "per_page", "order", "api_token"}:
+            filters = self.filters(parameters, self.listed(), account=self.account)
+            faults |= filters.faults()
+        return self.read_page("order", *self.filters.parameters(), faults=faults), order, filters
 
-    def ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+    def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
         """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
-        rows, text = filters.qs, filters.form.cleaned_data["q"]
+        text = filters and filters.form.cleaned_data["q"]
+        if text is None and (filters is None or not filters.are_used):
+            # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
+            limits = {"start": start, "size": stop - start} if start else {"first": stop}
+            return listed_by(type(self))(account_id=self.account.id, order=order, **limits)
+        rows = filters.qs
         if rows.query.is_empty():
             return []
-        if text is None and not filters.are_used:
-            return list(rows.order_by(*self.order_by(order)).values_list("id", flat=True)[start:stop])
         with indexed():
             if text is None:
                 return self.filtered(filters, order, start=start, stop=stop)
@@ -160,20 +174,38 @@ class Listing(Paged):
                 ids = among_few(rows, start=start, stop=stop)
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
-    def columns(self, order: str | None) -> dict[str, bool]:
+    @classmethod
+    def columns(cls, order: str | None) -> dict[str, bool]:
         """The columns of an order, and whether they descend; ties are broken by the id."""
-        terms = self.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
+        terms = cls.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
         return {term.removeprefix("-"): term.startswith("-") for term in terms}
 
-    def order_by(self, order: str | None) -> list[OrderBy]:
+    @classmethod
+    def order_by(cls, order: str | None) -> list[OrderBy]:
         return [
             OrderBy(RawSQL("search_name", []) if name == "name" else F(name), descending=descending)
-            for name, descending in self.columns(order).items()
+            for name, descending in cls.columns(order).items()
         ]
 
     # Last in the class, where `list` is this from here on.
     def list(self, request) -> HttpResponse:
         page, order, filters = self.read_list()
         ids = self.ids(filters, order, start=page.start, stop=page.stop)
-        rows = {row.id: row for row in self.rows().filter(id__in=ids[: page.size])} if ids else {}
-        return self.answer_page(page, [rows.get(id) for id in ids])
+        shown = shown_by(type(self))(account_id=self.account.id, ids=ids[: page.size]) if ids else []
+        place, zone = self.serializer_class.names.index("id"), self.account.zone
+        rows = {values[place]: values for values in shown}
+        return self.answer_page(
+            page, [rows.get(id) for id in ids], lambda values: self.serializer_class.show(values, zone)
+        )
+
+
+@cache
+def listed_by(listing: type[Listing]) -> Prepared:
+    """The ids of what is listed, in an order."""
+
+    @prepared(account_id=int, start=int, size=int)
+    def listed(account_id, order, first=None, start=0, size=None):
+        rows = listing.listed_of(Account(id=account_id)).order_by(*listing.order_by(order))
+        return rows.values_list("id", flat=True)[start : start + (first or size)]
+
+    return listed

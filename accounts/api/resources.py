@@ -1,12 +1,13 @@
 """Generation B: the base of every JSON resource (decisions, section 4)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, ClassVar
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -15,7 +16,9 @@ from accounts.api.formats import JSONParser, JSONRenderer
 from accounts.authentication import Token
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Integer, Time
+from accounts.models import Account
 from accounts.permissions import Team
+from accounts.prepared import Prepared, prepared
 from accounts.trash import Trashable
 from accounts.views import AccountViewSet, in_transaction
 
@@ -39,6 +42,9 @@ class ResourceSerializer(serializers.Serializer):
     created_at = Time(read_only=True)
     updated_at = Time(read_only=True)
 
+    # Of the fields that a row has under another name than the wire.
+    sources: ClassVar[dict[str, str]] = {}
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.ignored: list[str] = []
@@ -49,9 +55,9 @@ class ResourceSerializer(serializers.Serializer):
         declared = cls._declared_fields
         # Inherited fields come first in a subclass; the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
-        cls.shape: ClassVar = tuple(
-            (name, isinstance(declared[name], Time)) for name in order if not declared[name].write_only
-        )
+        cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
+        cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], Time))
+        cls.columns: ClassVar = tuple(cls.sources.get(name, name) for name in cls.names)
 
     def get_fields(self) -> dict[str, serializers.Field]:
         given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}
@@ -83,9 +89,15 @@ class ResourceSerializer(serializers.Serializer):
 
     @classmethod
     def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
-        return {
-            name: moment(getattr(row, name), zone) if is_time else getattr(row, name) for name, is_time in cls.shape
-        }
+        return cls.show([getattr(row, column) for column in cls.columns], zone)
+
+    @classmethod
+    def show(cls, values: Sequence, zone: ZoneInfo) -> dict[str, Any]:
+        """What is answered for a row's `columns`."""
+        data = dict(zip(cls.names, values, strict=True))
+        for name in cls.times:
+            data[name] = moment(data[name], zone)
+        return data
 
 
 class JSONViewSet(AccountViewSet):
@@ -163,19 +175,23 @@ class ResourceViewSet(JSONViewSet):
         if "model" in vars(cls) and issubclass(cls.model, Trashable):
             ResourceViewSet.trashable[cls.key] = cls
 
-    def rows(self):
-        """The rows that a path may name; the account's, and none in the trash."""
+    @staticmethod
+    def rows_of(account: Account) -> QuerySet:
+        """The rows that a path may name, with all that they are answered with: the account's, and none in the trash."""
         raise NotImplementedError
+
+    def rows(self) -> QuerySet:
+        return self.rows_of(self.account)
 
     def locate(self, row) -> str:
         """Where a row is read."""
         return f"{self.base_url}/app/{self.key}s/{row.id}.json"
 
     def find(self, id: int, *, locked: bool = False):
-        rows = self.rows()
-        row = (rows.locked() if locked else rows).filter(id=id).first()
+        row = found_by(type(self)).first(account_id=self.account.id, id=id, locked=locked)
         if row is None:
             raise Http404
+        row.account = self.account
         return row
 
     def context(self) -> dict[str, Any]:
@@ -189,7 +205,10 @@ class ResourceViewSet(JSONViewSet):
         return self.write(lambda: self.meant(self.content(None)))
 
     def retrieve(self, request, id: int) -> HttpResponse:
-        return self.answer(self.represent(self.find(id)))
+        values = shown_by(type(self)).first(account_id=self.account.id, ids=[id])
+        if values is None:
+            raise Http404
+        return self.answer(self.serializer_class.show(values, self.account.zone))
 
     def update(self, request, id: int) -> HttpResponse:
         return self.write(lambda: self.find(id, locked=True))
@@ -237,6 +256,30 @@ class ResourceViewSet(JSONViewSet):
 
     def change(self, row, values: dict[str, Any]) -> None:
         raise NotImplementedError
+
+
+@cache
+def found_by(viewset: type[ResourceViewSet]) -> Prepared:
+    """The row of an id."""
+
+    @prepared(account_id=int, id=int)
+    def found(account_id, id, locked):
+        rows = viewset.rows_of(Account(id=account_id)).filter(id=id)[:1]
+        return rows.locked() if locked else rows
+
+    return found
+
+
+@cache
+def shown_by(viewset: type[ResourceViewSet]) -> Prepared:
+    """What is answered for the rows of some ids, in no order."""
+
+    @prepared(account_id=int, ids=list)
+    def shown(account_id, ids):
+        rows = viewset.rows_of(Account(id=account_id)).order_by().filter(id__any=ids)
+        return rows.values_list(*viewset.serializer_class.columns)
+
+    return shown
 
 
 RESOURCE = {"post": "create"}

@@ -52,8 +52,9 @@ class StatusViewSet(Listing, ResourceViewSet):
     filters = StatusFilters
     default_order = ("kind", "position", "id")
 
-    def listed(self):
-        return self.account.statuses.all()
+    @staticmethod
+    def listed_of(account):
+        return account.statuses.all()
 
     def locate(self, row) -> str:
         return f"{self.base_url}/app/statuses/{row.id}.json"

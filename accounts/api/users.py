@@ -80,5 +80,6 @@ class UserViewSet(Listing, JSONViewSet):
     serializer_class = UserSerializer
     filters = ListFilters
 
-    def listed(self):
-        return self.account.users.team()
+    @staticmethod
+    def listed_of(account):
+        return account.users.team()

@@ -92,12 +92,12 @@ class ClientSerializer(TypedFields):
         return values
 
     @classmethod
-    def represent(cls, row, zone) -> dict[str, Any]:
-        data = super().represent(row, zone)
-        if row.additional_fields:
+    def show(cls, values, zone) -> dict[str, Any]:
+        data = super().show(values, zone)
+        if data["additional_fields"]:
             fields = {
                 name: moment(datetime.fromisoformat(value), zone) if TYPED.get(name) is Time else value
-                for name, value in sorted(row.additional_fields.items())
+                for name, value in sorted(data["additional_fields"].items())
             }
             data = {**data, "additional_fields": fields, **{name: fields[name] for name in TYPED if name in fields}}
         return data

@@ -175,11 +175,13 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     serializer_class = ClientSerializer
     filters = ClientFilters
 
-    def listed(self):
-        return self.account.clients.live()
+    @staticmethod
+    def listed_of(account):
+        return account.clients.live()
 
-    def rows(self):
-        return self.listed().with_counts(self.account)
+    @classmethod
+    def rows_of(cls, account):
+        return cls.listed_of(account).with_counts(account)
 
     def complete(self, given):
         """`try_update` may stand beside the client as well as in it."""
@@ -217,11 +219,13 @@ class ContactViewSet(BulkViewSet):
     serializer_class = ContactSerializer
     filters = ContactFilters
 
-    def listed(self):
-        return self.account.contacts.live()
+    @staticmethod
+    def listed_of(account):
+        return account.contacts.live()
 
-    def rows(self):
-        return self.listed().with_list_ids()
+    @classmethod
+    def rows_of(cls, account):
+        return cls.listed_of(account).with_list_ids()
 
 
 class ContactListViewSet(CRMViewSet):
@@ -230,11 +234,13 @@ class ContactListViewSet(CRMViewSet):
     serializer_class = ContactListSerializer
     filters = ContactListFilters
 
-    def listed(self):
-        return self.account.contact_lists.live()
+    @staticmethod
+    def listed_of(account):
+        return account.contact_lists.live()
 
-    def rows(self):
-        return self.listed().with_counts()
+    @classmethod
+    def rows_of(cls, account):
+        return cls.listed_of(account).with_counts()
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
@@ -243,8 +249,9 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     serializer_class = DealSerializer
     filters = DealFilters
 
-    def listed(self):
-        return self.account.deals.live()
+    @staticmethod
+    def listed_of(account):
+        return account.deals.live()
 
     def lock_ahead(self, ahead, bodies, nested):
         ahead.look_up_holders(Deal, bodies)

@@ -50,6 +50,8 @@ class PostSerializer(ResourceSerializer):
     response_user_id = Integer(read_only=True)
     duplicate_from_id = Integer(read_only=True)
 
+    sources = {"status": "status_code", "points": "votes_cache"}
+
     def validate(self, values: dict) -> dict:
         """The rules between fields. A null for what a post always has means that it was not said."""
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
@@ -89,32 +91,6 @@ class PostSerializer(ResourceSerializer):
             if category is None:
                 raise ValidationError({"forum_id": ["has no category"]})
         return {"category_id": category.id, "forum_id": category.forum_id}
-
-    @classmethod
-    def represent(cls, row, zone) -> dict:
-        return super().represent(PostView(row), zone)
-
-
-class PostView:
-    """A post's row under the names of the wire."""
-
-    __slots__ = ("row",)
-
-    post_id = None
-
-    def __init__(self, row: Post):
-        self.row = row
-
-    def __getattr__(self, name: str):
-        return getattr(self.row, name)
-
-    @property
-    def status(self) -> str:
-        return self.row.status_code
-
-    @property
-    def points(self) -> int:
-        return self.row.votes_cache
 
 
 class CommentedPost(Related):

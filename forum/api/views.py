@@ -39,11 +39,13 @@ class PostViewSet(Listing, ResourceViewSet):
     filters = ForumPostFilters
     orders = ("id", "created_at", "updated_at")
 
-    def listed(self):
-        return self.account.posts.live().exclude(category_id=None)
+    @staticmethod
+    def listed_of(account):
+        return account.posts.live().exclude(category_id=None)
 
-    def rows(self):
-        return self.account.posts.live().with_names()
+    @staticmethod
+    def rows_of(account):
+        return account.posts.live().with_names()
 
     def create(self, request) -> HttpResponse:
         given = self.body(self.key)
@@ -127,8 +129,10 @@ class TaskViewSet(Listing, JSONViewSet):
     orders = ("id", "created_at", "updated_at")
     default_order = ("closed", "-created_at", "-id")
 
-    def listed(self):
-        return self.account.posts.tasks()
+    @staticmethod
+    def listed_of(account):
+        return account.posts.tasks()
 
-    def rows(self):
-        return self.listed().with_names()
+    @classmethod
+    def rows_of(cls, account):
+        return cls.listed_of(account).with_names()
