@@ -127,7 +127,7 @@ class Statement:
                 values.append(sender)
             else:
                 values.append(given[name] if sender is None else sender(given[name]))
-        rows = _fetch(self.text, values)
+        rows = fetch(self.text, values)
         if self._converters:
             rows = list(map(tuple, self._apply(rows, self._converters)))
         return rows if self._build is None else [self._build(row) for row in rows]
@@ -160,7 +160,7 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], Prepared]:
     return lambda build: Prepared(build, types)
 
 
-def _fetch(text: str, values: Sequence) -> list[tuple]:
+def fetch(text: str, values: Sequence) -> list[tuple]:
     """The rows. Outside of a transaction, a connection that was lost since its last use is made again.
 
     So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.

@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterable
 from typing import Self
 
 from django.db import connection, models
+from psycopg.types.numeric import Int8
 from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Outrun
+from accounts.prepared import fetch
 from accounts.trash import Trashable
 
 MOST = 50
@@ -46,16 +48,22 @@ class ExternallyIdentified(Trashable):
         if not pairs:
             return {}
         keys, values = zip(*pairs, strict=True)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"""
-                SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table}
-                JOIN unnest(%s::text[], %s::text[]) AS given (key, value) USING (key, value) WHERE account_id = %s
-                """,  # noqa: S608
-                [list(keys), list(values), account_id],
-            )
-            held = {(key, value): holder_id for key, value, holder_id in cursor.fetchall()}
+        rows = fetch(
+            f"""
+            SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table}
+            JOIN unnest(%s::text[], %s::text[]) AS given (key, value) USING (key, value) WHERE account_id = %s
+            """,  # noqa: S608
+            [list(keys), list(values), Int8(account_id)],
+        )
+        held = {(key, value): holder_id for key, value, holder_id in rows}
         return {pair: held[pair] for pair in pairs if pair in held}
+
+    @classmethod
+    def having_all(cls, account_id: int, pairs: dict[str, str]) -> list[int]:
+        """The id of the one that holds all of the pairs, if there is one."""
+        held = cls.holders(account_id, pairs.items())
+        holders = set(held.values())
+        return list(holders) if len(held) == len(pairs) and len(holders) == 1 else []
 
     @classmethod
     def holding(cls, rows: models.QuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:

@@ -60,9 +60,10 @@ READS = [
     ("/app/tasks.json", 2),
     ("/app.json", 2),
     ("/app/users.json", 2),
+    # Who holds the external id, and that.
+    ("/app/clients.json?external_ids[key]=1", 2),
     # And the tag, the holders of the external ids, or the contact list; that it goes by indexes; how many there may be.
     ("/app/clients.json?tag=VIP", 5),
-    ("/app/clients.json?external_ids[key]=1", 5),
     ("/app/contacts.json?contact_list_id={contact_list}", 4),
     # Besides the rows: that it goes by indexes; the words, folded; how many may have them; those that do; those that have
     # something like them.

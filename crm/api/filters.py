@@ -50,9 +50,8 @@ class ExternalIdFilter(WireFilter):
     def filter(self, rows, pairs):
         if not pairs:
             return rows
-        held = self.model.holders(self.parent.account.id, pairs.items())
-        holders = set(held.values())
-        return rows.filter(id=holders.pop()) if len(held) == len(pairs) and len(holders) == 1 else rows.none()
+        ids = self.model.having_all(self.parent.account.id, pairs)
+        return rows.filter(id=ids[0]) if ids else rows.none()
 
 
 class ContactListFilter(WireFilter):

@@ -21,6 +21,7 @@ from crm.api.filters import (
 )
 from crm.api.lookup import Ahead, Lookup
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from crm.external_ids import MOST
 from crm.models import Client, Contact, ContactList, Deal
 
 
@@ -146,6 +147,16 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             return given if row is not None else self.identified(given, pairs)
 
         return self.write(which, content)
+
+    def known_ids(self):
+        """Asked for by external ids alone, as most applications do, it is their one holder."""
+        parameters = {name: values for name, values in self.request.query_params.lists() if name != "api_token"}
+        pairs = pairs_of(self.request.query_params)
+        if not 0 < len(pairs) == len(parameters) <= MOST or any(len(values) > 1 for values in parameters.values()):
+            return None
+        if not all(ExternalIds.fits(key, value) for key, value in pairs.items()):
+            return None
+        return self.model.having_all(self.account.id, pairs)
 
     def read_pairs(self) -> dict[str, str]:
         pairs = pairs_of(self.request.query_params)

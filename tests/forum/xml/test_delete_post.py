@@ -13,7 +13,7 @@ def test_it_works(acme, django_assert_num_queries):
     client = acme.xml()
     client.get("/app/users/me.xml")
     # The user with the account, the locked post with its status, and the post; two savepoints with their releases.
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(5):
         response = client.delete(f"/app/posts/{post.id}.xml")
     assert shown(response) == document(200, single(post))
     # It is in the trash, and nothing of it is lost.
