@@ -181,7 +181,9 @@ class Boolean(Scalar):
     def to_internal_value(self, data) -> bool:
         if isinstance(data, bool):
             return data
-        value = self.WORDS.get(str(data).strip().lower())
+        # JSON makes no difference between 1 and 1.0.
+        text = str(int(data)) if isinstance(data, Decimal) and data in (0, 1) else str(data)
+        value = self.WORDS.get(text.strip().lower())
         if value is None:
             self.fail("boolean")
         return value

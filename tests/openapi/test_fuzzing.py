@@ -1,0 +1,44 @@
+"""Requests made from the document, right ones and wrong ones, of every operation: the service does what the document says.
+
+Of the ones that are made systematically, some are sent here; `make fuzz` sends them all, and goes on.
+"""
+
+import httpx
+import pytest
+
+from accounts.openapi.document import document
+from tests.client import as_a_server_would
+from tests.factories import PASSWORD
+from tests.openapi.fuzzing import PARTNER, Findings, Stage, World, examine, load
+
+HOST = "http://acme.example.test"
+OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return load(document(), HOST, app=as_a_server_would)
+
+
+@pytest.fixture
+def world(acme):
+    acme.account.partner_key = PARTNER
+    acme.account.save()
+    with httpx.Client(transport=httpx.WSGITransport(app=as_a_server_would)) as client:
+        Stage.world = World(HOST, "alice", PASSWORD, acme.alice_token, client)
+        yield Stage.world
+    Stage.world = None
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_it_does_what_the_document_says(schema, world, operation):
+    findings = Findings()
+    examine(schema, operation, HOST, findings, systematic=24, random=12)
+    with open("/tmp/oa_stat.txt", "a") as f:
+        print(operation, dict(findings.answers), file=f)
+    if findings.failures:
+        with open("/tmp/oa_fail.txt", "a") as f:
+            print("=====", operation, findings, file=f)
+    assert not findings.failures, str(findings)
+    succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
+    assert succeeded >= 2
