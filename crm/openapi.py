@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from accounts.fields import NAME_LENGTH
+from accounts.fields import NAME_LENGTH, TEXT_LENGTH
 from accounts.openapi.fields import (
     BLANK,
     CARRIABLE,
-    NOT_BLANK,
+    PRESENT,
     UNCARRIABLE,
     TextExtension,
     WireFieldExtension,
@@ -47,7 +47,7 @@ class BuiltNameExtension(TextExtension):
     target_class = BuiltName
 
     def accepted(self) -> JSONSchema:
-        return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, "pattern": CARRIABLE}
+        return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **CARRIABLE}
 
 
 class ExternalIdsExtension(WireFieldExtension):
@@ -57,7 +57,7 @@ class ExternalIdsExtension(WireFieldExtension):
         return {
             "type": "object",
             "propertyNames": {"pattern": KEY},
-            "additionalProperties": {**VALUE, "type": ["string", "number", "null"], "pattern": NOT_BLANK},
+            "additionalProperties": {**VALUE, "type": ["string", "number", "null"], **PRESENT},
             "maxProperties": MOST,
         }
 
@@ -72,7 +72,7 @@ class ExternalIdPairsExtension(WireFieldExtension):
         return {
             "type": "object",
             "propertyNames": {"pattern": KEY},
-            "additionalProperties": {**VALUE, "pattern": NOT_BLANK},
+            "additionalProperties": {**VALUE, **PRESENT},
             "maxProperties": MOST,
         }
 
@@ -89,7 +89,7 @@ class AdditionalFieldsExtension(WireFieldExtension):
     def accepted(self) -> JSONSchema:
         return self.described(
             {name: nullable(WireFieldExtension.get_match(make()).accepted()) for name, make in TYPES.items()},
-            {"type": ["string", "number", "boolean", "null"], "maxLength": 65_536, "pattern": CARRIABLE},
+            {"type": ["string", "number", "boolean", "null"], "maxLength": TEXT_LENGTH, **CARRIABLE},
         ) | {"maxProperties": MOST_ADDITIONAL}
 
     def answered(self) -> JSONSchema:
@@ -132,7 +132,7 @@ def named(schema: JSONSchema, partial: bool) -> JSONSchema:
     """A new one has a name, or something that it is built from."""
     if partial:
         return schema
-    text = {"type": ["string", "number"], "pattern": NOT_BLANK}
+    text = {"type": ["string", "number"], **PRESENT}
     return {
         **{keyword: value for keyword, value in schema.items() if keyword != "required"},
         "anyOf": [

@@ -69,14 +69,14 @@ USER = {
 }
 ACCOUNT: dict[str, Any] = {
     "id": 271828182845904,
-    "prefix": "acme",
+    "prefix": "shop",
     "initial_module": "crm",
     "from_partner": None,
-    "name": "Acme",
+    "name": "Shop",
     "time_zone": "Europe/Warsaw",
     "language": "en",
     "currency": "EUR",
-    "url": "https://acme.example.com",
+    "url": "https://shop.example.com",
     **TIMES,
 }
 STATUS = {

@@ -18,8 +18,9 @@ SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u2
 UNCARRIABLE = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
 
 BLANK = rf"^[{SPACE}]*$"
-CARRIABLE = rf"^[^{UNCARRIABLE}]*$"
-NOT_BLANK = rf"^[^{UNCARRIABLE}]*[^{UNCARRIABLE}{SPACE}][^{UNCARRIABLE}]*$"
+# Text that XML can carry, and such text that says something; said by what it is not, as numbers are taken for texts too.
+CARRIABLE = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]"}}
+PRESENT = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]|{BLANK}"}}
 # A time of a year that every time zone has.
 YEAR = r"^(000[2-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-"
 
@@ -80,7 +81,7 @@ class TextExtension(WireFieldExtension):
         schema = {"type": "string", "maxLength": self.target.max_length}
         if self.target.pattern:
             return {**schema, "pattern": f"^({self.target.pattern.removeprefix('^')})$"}
-        return {**schema, "pattern": CARRIABLE if self.target.blank else NOT_BLANK}
+        return {**schema, **(CARRIABLE if self.target.blank else PRESENT)}
 
     def answered(self) -> JSONSchema:
         return {"type": "string"}

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Model
 from rest_framework.serializers import Serializer
 
-from accounts.openapi.fields import nullable
+from accounts.openapi.fields import SPACE, nullable
 from accounts.openapi.schema import PAGES, OperationSchema
 from forum.xml.documents import DATETIME, INTEGER, Shape
 
@@ -36,7 +36,8 @@ class XMLOperationSchema(OperationSchema):
 
     def body(self) -> JSONSchema | None:
         if self.is_posts and self.method == "POST":
-            properties = {name.replace("_", "-"): schema for name, schema in list_parameters().items()}
+            properties = {**list_parameters(), **{name: taken_from_text(PAGES[name]) for name in PAGES}}
+            properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
         elif self.said.takes:
             ((root, serializer),) = self.said.takes.items()
@@ -87,6 +88,12 @@ class XMLOperationSchema(OperationSchema):
 def list_parameters() -> dict[str, JSONSchema]:
     order = "new, old, top, commented, active, or the code of a status, which keeps the posts in it, newest first."
     return {**PAGES, "order": {"type": "string", "description": order}}
+
+
+def taken_from_text(number: JSONSchema) -> JSONSchema:
+    """A number, or the digits of one."""
+    digits = "[1-9][0-9]?|100" if "maximum" in number else "[1-9][0-9]{0,97}"
+    return {**number, "type": ["integer", "string"], "pattern": f"^[{SPACE}]*0?({digits})[{SPACE}]*$"}
 
 
 def array(name: str, items: JSONSchema) -> JSONSchema:

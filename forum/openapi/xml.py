@@ -147,7 +147,7 @@ for path, (id, words) in WHICH.items():
     )
     if path != "/app/posts.xml":
         words += " The parameters may be in the body: one as the root element, several in a hash."
-        body = "<hash><order>top</order><page>1</page></hash>"
+        body = '<hash><order>top</order><page type="integer">1</page></hash>'
         operate(
             f"POST {path}",
             Operation(f"query{id.removeprefix('list')}", "List posts", words, TAG, body, LIST, example, gives=posts),
