@@ -144,7 +144,9 @@ def named(schema: JSONSchema, partial: bool) -> JSONSchema:
 def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
     """The sixty fields that are additional ones as well, by their patterns."""
     properties = {name: field for name, field in schema["properties"].items() if name not in TYPED}
-    patterns = {numbered(kind): nullable(WireFieldExtension.get_match(make()).accepted()) for kind, make in TYPES.items()}
+    patterns = {
+        numbered(kind): nullable(WireFieldExtension.get_match(make()).accepted()) for kind, make in TYPES.items()
+    }
     return named({**schema, "properties": properties, "patternProperties": patterns}, partial)
 
 
@@ -256,9 +258,7 @@ NEW_DEAL = {
     "client": {"name": "Ann Kowalska", "email": "ann@example.com", "external_ids": {"shop_id": 1043}},
 }
 
-operate_list(
-    "/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT]
-)
+operate_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT])
 operate_resource(
     "/app/clients",
     "client",
@@ -310,9 +310,7 @@ operate_resource(
     creation="Its name is unique in the account.",
     deletion=f"{TO_TRASH} Its contacts stay.",
 )
-operate_list(
-    "/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26
-)
+operate_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
 operate_resource(
     "/app/deals",
     "deal",

@@ -93,7 +93,12 @@ STATUS = {
 operate(
     "GET /app/account.json",
     Operation(
-        "read_account", "Read the account", "The account that the token belongs to.", "Account", answer=ACCOUNT, gives=account_answer
+        "read_account",
+        "Read the account",
+        "The account that the token belongs to.",
+        "Account",
+        answer=ACCOUNT,
+        gives=account_answer,
     ),
 )
 operate(
@@ -119,7 +124,9 @@ operate(
         gives=account_answer,
     ),
 )
-operate_list("/app/users.json", "list_users", "List the team", "Account", [USER], description="Whoever may be made responsible.")
+operate_list(
+    "/app/users.json", "list_users", "List the team", "Account", [USER], description="Whoever may be made responsible."
+)
 
 operate_list(
     "/app/statuses.json",
@@ -174,7 +181,15 @@ operate_list(
     "list_trash",
     "List the trash",
     "Trash",
-    [{"id": 27, "resource": "contact_list", "name": "Newsletter", "trashed_at": TIMES["created_at"], "trashed_by_id": 15}],
+    [
+        {
+            "id": 27,
+            "resource": "contact_list",
+            "name": "Newsletter",
+            "trashed_at": TIMES["created_at"],
+            "trashed_by_id": 15,
+        }
+    ],
     description="For admins: what was deleted in the last 30 days, newest first.",
     asks=lambda: {**PAGES, **kinds()},
     gives={"type": "array", "items": TRASHED},

@@ -97,13 +97,9 @@ def operate_resource(
     )
     words = "Only what is sent changes; the answer is the whole resource."
     changed = {**answer, **update}
-    operate(
-        f"PUT {item}", Operation(f"update_{key}", f"Update a {name}", words, tag, {key: update}, changed, ids)
-    )
+    operate(f"PUT {item}", Operation(f"update_{key}", f"Update a {name}", words, tag, {key: update}, changed, ids))
     words += " The same as PUT."
-    operate(
-        f"PATCH {item}", Operation(f"patch_{key}", f"Update a {name}", words, tag, {key: update}, changed, ids)
-    )
+    operate(f"PATCH {item}", Operation(f"patch_{key}", f"Update a {name}", words, tag, {key: update}, changed, ids))
     operate(
         f"DELETE {item}",
         Operation(

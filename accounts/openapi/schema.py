@@ -201,10 +201,10 @@ class JSONOperationSchema(OperationSchema):
     @property
     def takes(self) -> dict[str, Takes] | None:
         """What the body has under its keys; None where it has nothing but the token."""
-        if self.said.takes is None and isinstance(self.view, ResourceViewSet):
-            if self.view.action in ("create", "update", "upsert"):
-                return {self.view.key: self.view.serializer_class}
-        return self.said.takes
+        if self.said.takes is not None or not isinstance(self.view, ResourceViewSet):
+            return self.said.takes
+        writes = self.view.action in ("create", "update", "upsert")
+        return {self.view.key: self.view.serializer_class} if writes else None
 
     @property
     def is_partial(self) -> bool:
@@ -244,9 +244,7 @@ class JSONOperationSchema(OperationSchema):
         return {"type": "array", "items": schema} if isinstance(self.said.answer, list) else schema
 
     def output_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
-        return self.component(
-            "schemas", serializer.__name__.removesuffix("Serializer"), self.output_schema(serializer)
-        )
+        return self.component("schemas", serializer.__name__.removesuffix("Serializer"), self.output_schema(serializer))
 
     def output_schema(self, serializer: type[ResourceSerializer]) -> JSONSchema:
         """Every field that is answered, in the order of the wire."""

@@ -173,9 +173,7 @@ operate(
         "Read a post with its comments",
         "Comments are oldest first, all of them.",
         TAG,
-        answer=document(
-            "<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"
-        ),
+        answer=document("<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"),
         parameters={"id": 20},
         gives=post_with_comments,
     ),

@@ -8,6 +8,7 @@ import base64
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -37,32 +38,27 @@ class World:
     password: str
     token: str
     client: httpx.Client
-    ids: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.numbers = itertools.count(1)
         # So that one run after another finds its own names free.
         self.mark = uuid4().hex[:6]
-        for kind in ("client", "contact", "contact_list", "deal", "post", "task", "status"):
-            self.ids[kind] = [self.make(kind) for _ in range(3)]
-        forum_post = self.get(f"/app/posts/{self.ids['post'][0]}.json")
-        self.ids["category"] = [forum_post["category_id"]]
-        self.ids["forum"] = [forum_post["forum_id"]]
-        users = [user for user in self.get("/app/users.json") if user["role"] == "owner"]
-        self.ids["user"] = [user["id"] for user in users]
-        self.categories = self.category_names()
-        for kind in ("client", "deal", "post"):
-            self.ids[f"{kind}_status"] = [self.make("status", kind=kind)]
+        self.ids: dict[str, list[int]] = {}
 
     def unique(self) -> str:
         return f"{self.mark}{next(self.numbers)}"
 
     def get(self, path: str) -> Any:
-        return self.client.get(self.url + path, headers={"Authorization": f"Bearer {self.token}"}).raise_for_status().json()
+        return (
+            self.client.get(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
+            .raise_for_status()
+            .json()
+        )
 
-    def category_names(self) -> list[str]:
+    @cached_property
+    def category(self) -> str:
         answer = self.client.get(f"{self.url}/app/categories.xml", auth=(self.login, self.password)).raise_for_status()
-        return [category["name"] for category in wire.read(answer.content)[1]]
+        return wire.read(answer.content)[1][0]["name"]
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -85,9 +81,19 @@ class World:
         return id
 
     def one(self, kind: str, value: Any) -> int:
-        """One of those there are, the same for the same value."""
-        ids = self.ids[kind]
-        return ids[hash(str(value)) % len(ids)] if not isinstance(value, int) else ids[value % len(ids)]
+        """One of two, the same for the same value."""
+        if kind not in self.ids:
+            self.ids[kind] = self.some(kind)
+        return self.ids[kind][len(str(value)) % len(self.ids[kind])]
+
+    def some(self, kind: str) -> list[int]:
+        if kind == "user":
+            return [user["id"] for user in self.get("/app/users.json") if user["role"] == "owner"]
+        if kind in ("category", "forum"):
+            return [self.get(f"/app/posts/{self.one('post', 0)}.json")[f"{kind}_id"]]
+        if kind.endswith("_status"):
+            return [self.make("status", kind=kind.removesuffix("_status"))]
+        return [self.make(kind), self.make(kind)]
 
 
 REFERENCES = {
@@ -135,7 +141,7 @@ class Help:
     def path(self, case) -> None:
         given = dict(case.path_parameters)
         if "category_name" in given:
-            given["category_name"] = self.world.categories[0]
+            given["category_name"] = self.world.category
         elif "id" in given:
             things = case.path.split("/")[2]
             kind = {"statuses": "status"}.get(things, things.removesuffix("s"))
@@ -276,13 +282,16 @@ class Help:
             given["status"] = "planned"
         is_task = not is_blank(given.get("task_kind")) and given["task_kind"] != "feedback"
         if "{" in case.path and "task_kind" in given:
-            is_task = case.path_parameters["id"] in self.world.ids["task"]
+            is_task = self.is_task(case)
             given["task_kind"] = "task" if is_task else "feedback"
         elif "{" in case.path:
-            is_task = case.path_parameters["id"] in self.world.ids["task"]
+            is_task = self.is_task(case)
         if is_task:
             given = {name: value for name, value in given.items() if name not in ("category_id", "forum_id")}
         return given
+
+    def is_task(self, case) -> bool:
+        return case.path_parameters["id"] in self.world.ids.get("task", ())
 
 
 def exact(value: Any) -> Any:
@@ -370,7 +379,9 @@ class Findings:
     failures: list[tuple[Failure, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{type(failure).__name__}: {failure.message}\n{request}" for failure, request in self.failures)
+        return "\n\n".join(
+            f"{type(failure).__name__}: {failure.message}\n{request}" for failure, request in self.failures
+        )
 
 
 def examine(schema, label: str, findings: Findings, *, systematic: int, random: int, seed: int = 0) -> None:

@@ -36,9 +36,7 @@ def resolved(definition: dict) -> dict:
 
 
 def validator(schema: dict) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(
-        {**schema, "components": document()["components"]}, validate_formats=True
-    )
+    return jsonschema_rs.Draft202012Validator({**schema, "components": document()["components"]}, validate_formats=True)
 
 
 every_operation = pytest.mark.parametrize(

@@ -37,12 +37,7 @@ def world(acme):
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_it_does_what_the_document_says(schema, world, operation):
     findings = Findings()
-    examine(schema, operation, findings, systematic=24, random=12)
-    with open("/tmp/oa_stat.txt", "a") as f:
-        print(operation, dict(findings.answers), file=f)
-    if findings.failures:
-        with open("/tmp/oa_fail.txt", "a") as f:
-            print("=====", operation, findings, file=f)
+    examine(schema, operation, findings, systematic=16, random=8)
     assert not findings.failures, str(findings)
     succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
     assert succeeded >= 2

@@ -2,8 +2,10 @@
 
 import re
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
+
+from defusedxml import ElementTree
 
 # What is generated has anything in it: names are made of these alone, and texts of what XML can carry.
 NAME = re.compile(r"[^A-Za-z0-9_.-]")
@@ -37,7 +39,7 @@ def read(content: bytes | str) -> tuple[str, Any]:
     return root.tag, value_of(root)
 
 
-def value_of(element: ElementTree.Element) -> Any:
+def value_of(element: Element) -> Any:
     kind = element.get("type")
     if element.get("nil") == "true":
         return None
