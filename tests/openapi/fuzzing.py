@@ -169,8 +169,13 @@ class Help:
         if case.path.startswith("/app/trash/"):
             # What there is is a client.
             given["resource"] = "client"
-        if "external_ids" in given and case.method in ("PUT", "PATCH") and isinstance(given["external_ids"], dict):
-            given["external_ids"] = {key: self.world.unique() for key in given["external_ids"]}
+        if case.method in ("PUT", "PATCH"):
+            # Different ones could belong to different things. What is made systematically comes as it is sent.
+            for name, pairs in given.items():
+                if isinstance(pairs, dict):
+                    given[name] = {key: self.world.unique() for key in pairs}
+                elif name.startswith("external_ids["):
+                    given[name] = self.world.unique()
         case.query = given
 
     def headers(self, case) -> None:
@@ -224,7 +229,8 @@ class Help:
         # What there is may have nothing that a name is built from.
         if case.method != "POST" and ("name" in given or "{" not in case.path) and is_blank(given.get("name")):
             given["name"] = "Ann"
-        if isinstance(case.query, dict) and isinstance(case.query.get("external_ids"), dict):
+        if "{" not in case.path and case.method != "POST":
+            # The ones in the address say which is meant.
             given.pop("external_ids", None)
         if "discount" in given:
             given["discount"] = exact(given["discount"])
