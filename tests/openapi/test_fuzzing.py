@@ -4,7 +4,9 @@ Of the ones that are made systematically, some are sent here; `make fuzz` sends 
 """
 
 import httpx
+import hypothesis
 import pytest
+from hypothesis.stateful import run_state_machine_as_test
 
 from accounts.openapi.document import document
 from tests.client import as_a_server_would
@@ -41,3 +43,19 @@ def test_it_does_what_the_document_says(schema, world, operation):
     assert not findings.failures, str(findings)
     succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
     assert succeeded >= 2
+
+
+def test_one_thing_after_another(schema, world):
+    """What was made is there, and what was deleted is not: requests that follow from the answers to others."""
+    run_state_machine_as_test(
+        schema.as_state_machine(),
+        settings=hypothesis.settings(
+            max_examples=12,
+            stateful_step_count=8,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=[hypothesis.Phase.generate],
+        ),
+    )
