@@ -99,6 +99,10 @@ class EmailExtension(TextExtension):
 class PrefixExtension(TextExtension):
     target_class = Prefix
 
+    def accepted(self) -> JSONSchema:
+        # Two digits are a prefix, and a number is taken as its text.
+        return {**self.asked(), "type": ["string", "integer"], "minimum": 10}
+
     def asked(self) -> JSONSchema:
         inner = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
         return {"type": "string", "pattern": rf"^[{SPACE}]*{inner}[{SPACE}]*$"}

@@ -27,12 +27,14 @@ class Operation:
     parameters: dict[str, Any] = field(default_factory=dict)
     # Statuses of success; the example is of the first.
     statuses: tuple[int, ...] = (200,)
-    # What the body has under its keys, the parameters of the query, and what is answered, where the viewset does not say so:
-    # a schema, a serializer, or what makes a schema of the operation's and the status.
+    # What the body has under its keys, or the whole of the body; the parameters of the query; and what is answered: where the
+    # viewset does not say so. A schema, a serializer, or what makes a schema of the operation's (and the status).
     takes: dict[str, Takes] | None = None
+    accepts: Callable[[Any], JSONSchema] | None = None
     asks: Callable[[], dict[str, JSONSchema]] = dict
     gives: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
-    # Refusals beside those that follow from the code.
+    # Headers that are heeded (`components.PARAMETERS`), and refusals, beside those that follow from the code.
+    heeds: tuple[str, ...] = ()
     refusals: frozenset[int] = frozenset()
 
 

@@ -102,7 +102,7 @@ class OperationSchema(AutoSchema):
         return self.said.asks()
 
     def header_parameters(self) -> list[str]:
-        return ["Idempotency-Key"] if self.keeps_key else []
+        return [*(["Idempotency-Key"] if self.keeps_key else []), *self.said.heeds]
 
     def body(self) -> JSONSchema | None:
         raise NotImplementedError
@@ -196,7 +196,11 @@ class JSONOperationSchema(OperationSchema):
         }
 
     def header_parameters(self) -> list[str]:
-        return [*super().header_parameters(), *(["Prefer"] if self.takes is not None else [])]
+        return [*super().header_parameters(), *(["Prefer"] if self.writes else [])]
+
+    @property
+    def writes(self) -> bool:
+        return self.takes is not None or self.said.accepts is not None
 
     @property
     def takes(self) -> dict[str, Takes] | None:
@@ -211,8 +215,15 @@ class JSONOperationSchema(OperationSchema):
         return self.view.action in ("update", "upsert")
 
     def body(self) -> JSONSchema | None:
-        if self.takes is None:
+        if not self.writes:
             return None
+        schema = self.said.accepts(self) if self.said.accepts is not None else self.body_schema()
+        content: JSONSchema = {"schema": schema}
+        if self.said.body is not None:
+            content["examples"] = {"request": {"value": self.said.body}}
+        return {"required": "required" in schema, "content": {self.media_type: content}}
+
+    def body_schema(self) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
         for key, taken in self.takes.items():
             schemas = [self.input_component(each) for each in (taken if isinstance(taken, tuple) else (taken,))]
@@ -224,10 +235,7 @@ class JSONOperationSchema(OperationSchema):
         schema = {"type": "object", "properties": properties, "additionalProperties": True}
         if self.takes:
             schema["required"] = list(self.takes)
-        content: JSONSchema = {"schema": schema}
-        if self.said.body is not None:
-            content["examples"] = {"request": {"value": self.said.body}}
-        return {"required": bool(self.takes), "content": {self.media_type: content}}
+        return schema
 
     def input_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
         name = serializer.__name__.removesuffix("Serializer").removeprefix("New")
@@ -264,7 +272,7 @@ class JSONOperationSchema(OperationSchema):
         return shape.refine_output(schema)
 
     def headers(self, status: int) -> list[str]:
-        return [*super().headers(status), *(["X-Ignored-Fields"] if self.takes is not None else [])]
+        return [*super().headers(status), *(["X-Ignored-Fields"] if self.writes else [])]
 
     def refusals(self) -> set[int]:
         # Any request may have a body, with the token in it.
