@@ -8,6 +8,7 @@ Goes through all operations again and again, with other random requests each tim
 import argparse
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -28,6 +29,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="other seeds make other requests")
     parser.add_argument("--operation", help="only the ones with this in their method and path")
     options = parser.parse_args()
+    # The service is stopped however this ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="rostrum-fuzz-") as directory:
         service = Service(
             Path(directory) / "data",
@@ -67,14 +70,16 @@ def fuzz(service: Service, options: argparse.Namespace) -> int:
                 examine(schema, label, findings, systematic=most, random=40, seed=seed)
                 answers += findings.answers
                 number = sum(answers.values())
+                if number // 1000 > (number - sum(findings.answers.values())) // 1000:
+                    print(f"{number} requests, {sum(failed.values())} failures, at {label}", flush=True)
                 for failure, request in findings.failures:
                     failed[label, type(failure).__name__] += 1
                     if failed[label, type(failure).__name__] <= 3:
                         print(f"{label}: {type(failure).__name__}: {failure.message}\n{request}\n", flush=True)
                 if number >= options.requests and seed > options.seed:
                     break
-            print(f"{number} requests, {sum(failed.values())} failures, {time.monotonic() - began:.0f} s", flush=True)
             seed += 1
+    print(f"{number} requests, {sum(failed.values())} failures, {time.monotonic() - began:.0f} s", flush=True)
     for (mode, status), times in sorted(answers.items()):
         print(f"{mode:8} {status} {times:6}")
     for (label, check), times in failed.most_common():
