@@ -126,7 +126,8 @@ class Help:
         def right(location: ParameterLocation) -> bool:
             return modes.get(location, case.meta.generation.mode) == GenerationMode.POSITIVE
 
-        if not right(ParameterLocation.QUERY) and case.media_type == "application/xml" and isinstance(case.body, dict):
+        in_xml = case.media_type == "application/xml" and isinstance(case.body, dict)
+        if in_xml and right(ParameterLocation.BODY) and not right(ParameterLocation.QUERY):
             # What the body says counts, whatever is wrong in the query.
             case.body = {name: value for name, value in case.body.items() if name not in LISTED}
         if right(ParameterLocation.PATH) and case.path_parameters:
