@@ -1,7 +1,7 @@
 # Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run test lint format lock bench clean
+.PHONY: help run test fuzz lint format lock bench clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -19,6 +19,7 @@ broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/loca
 help:
 	@echo 'make run      start the service with a PostgreSQL of its own on http://localhost:8000 (PORT, DATA_DIR, ...)'
 	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
+	@echo 'make fuzz     send requests made from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, imports, migrations and production settings'
 	@echo 'make format   put the code in the style that lint asks for'
 	@echo 'make bench    measure beside a bare view of the same SQL (CASE=... for one; needs wrk)'
@@ -30,6 +31,9 @@ run: $(VENV)/local
 
 test: $(VENV)/development
 	@exec $(python) -m pytest --numprocesses=logical $(ARGS)
+
+fuzz: $(VENV)/development
+	@exec $(python) -m tests.openapi.fuzz $(ARGS)
 
 lint: $(VENV)/development
 	$(python) -m ruff check

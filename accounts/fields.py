@@ -182,7 +182,9 @@ class Boolean(Scalar):
     def to_internal_value(self, data) -> bool:
         if isinstance(data, bool):
             return data
-        value = self.WORDS.get(str(data).strip().lower())
+        # JSON makes no difference between 1 and 1.0.
+        text = str(int(data)) if isinstance(data, Decimal) and data in (0, 1) else str(data)
+        value = self.WORDS.get(text.strip().lower())
         if value is None:
             self.fail("boolean")
         return value
@@ -234,11 +236,11 @@ def held(rows, lock: str = "SHARE") -> list[int]:
 
 
 def to_id(data) -> int | None:
-    """An id, or the text of one; None if it is neither."""
+    """A whole number, or the text of one, which may be an id; None if it is neither."""
     number = None if data is None or isinstance(data, bool | list | dict) else to_decimal(data)
     if number is None or number.adjusted() > 18 or number != number.to_integral_value():
         return None
-    return int(number) if abs(number) <= BIGGEST_INTEGER else None
+    return int(number)
 
 
 class Reference:
@@ -258,6 +260,8 @@ class Reference:
         return self.look_up(self.context["account"], ids) if ahead is None else ahead[self.field_name]
 
     def look_up(self, account: Account, ids: Collection[int]) -> set[int]:
+        # The database would not take the others for ids at all.
+        ids = [id for id in ids if 0 < id <= BIGGEST_INTEGER]
         if not ids:
             return set()
         rows = getattr(account, self.things).filter(id__in=ids, **self.only)

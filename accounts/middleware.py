@@ -107,10 +107,15 @@ class AccountMiddleware:
         except (OperationalError, InterfaceError) as error:
             logger.error("the database is away: %s", type(error).__name__)
             return errors.unavailable(request)
-        if address is None or (address.forum_id is None and not request.path_info.endswith(".json")):
+        if address is None or (address.forum_id is None and not is_of_no_forum(request.path_info)):
             return errors.respond(request, 404, message="No forum lives at this address")
         request.address = address
         return self.get_response(request)
+
+
+def is_of_no_forum(path: str) -> bool:
+    """Whether a path is answered at the service's own hosts too, where no forum lives."""
+    return path.endswith(".json") or path == "/app/docs" or path.startswith(settings.STATIC_URL)
 
 
 def readiness() -> HttpResponse:

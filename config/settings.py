@@ -1,5 +1,6 @@
 """One settings file, driven by the environment. `README.md` lists the variables; a test compares the two."""
 
+import sys
 from pathlib import Path
 
 import dj_database_url
@@ -21,6 +22,7 @@ def _database(url: str) -> dict:
 ENVIRONMENT = Environment()
 _read = ENVIRONMENT.read
 
+VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # The three that production cannot do without; `accounts.checks` reports the ones that are missing.
@@ -71,6 +73,8 @@ ALLOWED_HOSTS = ["*"]
 LOCAL_ACCOUNT = ENVIRONMENT.values.get("LOCAL_ACCOUNT")
 
 INSTALLED_APPS = [
+    "django.contrib.staticfiles",
+    "drf_spectacular_sidecar",
     "rest_framework",
     "accounts",
     "forum",
@@ -80,6 +84,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "accounts.middleware.AccountMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -129,7 +134,18 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
+# An image holds the static files collected, compressed and under names with their hash. Where that was not done they are
+# served from where they are, so that `make run` and the tests need no such step.
 STATIC_URL = "/static/"
+STATIC_COLLECTED = (BASE_DIR / "static" / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
+STATIC_ROOT = BASE_DIR / "static" if STATIC_COLLECTED else None
+WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
+_storage = (
+    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    if STATIC_COLLECTED
+    else "django.contrib.staticfiles.storage.StaticFilesStorage"
+)
+STORAGES = {"staticfiles": {"BACKEND": _storage}}
 
 # A body of more is refused before it is read (decisions, section 5).
 MAX_BODY_BYTES = 1024 * 1024
@@ -147,8 +163,24 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "accounts.errors.handle",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.negotiation.SuffixDecides",
     "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "accounts.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.Authenticated"],
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Rostrum",
+    "VERSION": VERSION,
+    "DESCRIPTION": (
+        "A suggestion forum and CRM for many tenants. Generation A is the forum: XML, at the forum's own host, behind HTTP "
+        "Basic. Generation B is the account: JSON, behind an `api_token`, at any host of the account or the service's own.\n\n"
+        "A path's suffix decides the format. HEAD is answered wherever GET is; another method that a path does not take is "
+        "405. Fields that are unknown or read-only are ignored."
+    ),
+    "OAS_VERSION": "3.1.0",
+    "SERVERS": [{"url": "/"}],
+    "POSTPROCESSING_HOOKS": [],
+    "SCHEMA_PATH_PREFIX": "/",
 }
 
 LOGGING = {

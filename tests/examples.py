@@ -8,6 +8,8 @@
 and whole documents that are pasted into a shell: sh blocks, with the answers of each in the http block after it, where `…}`
 ends an object that has more fields than are shown.
 
+An answer that ends in a line with nothing but … is shown as far as that.
+
 What changes from run to run (times, the id of an account, a new token, a cursor) is shown as a fixed sample; $CURSOR is the
 last cursor that was given. With UPDATE_DOCS=1 in the environment the answers are written into the document instead of being
 compared; run the tests in one process then.
@@ -159,6 +161,13 @@ def examples_of(block: str) -> Iterator[Example]:
         yield Example("\n".join(lines[: last + 1]), "\n".join(lines[last + 1 :]).rstrip("\n") + "\n")
 
 
+def beginning(answer: str, shown: str) -> str:
+    """As much of an answer as is shown, which is not all of it."""
+    lines = answer.split("\n")
+    length = shown.count("\n") - 1
+    return "\n".join([*lines[:length], "…", ""]) if len(lines) > length + 1 else answer
+
+
 def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
     """Run every example of a document in order; fails at the first answer that is not as shown."""
     ran = []
@@ -169,6 +178,8 @@ def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
             command = example.command
             example.read(variables)
             answer = example.run()
+            if example.shown.endswith("\n…\n"):
+                answer = beginning(answer, example.shown)
             if example.cursor:
                 variables["CURSOR"] = example.cursor
             if not UPDATING:

@@ -170,8 +170,11 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
 
     def identified(self, given: Any, pairs: dict[str, str]) -> Any:
         """What is given for a new one, with the external ids that it is to be found by."""
-        own = (given.get("external_ids") or {}) if isinstance(given, dict) else None
+        if not isinstance(given, dict):
+            return given
+        own = {} if given.get("external_ids") is None else given["external_ids"]
         if not isinstance(own, dict):
+            # It is refused with all else that is wrong.
             return given
         others = [key for key in pairs if key in own and str(own[key]) != pairs[key]]
         if others:

@@ -14,6 +14,7 @@ from accounts.paging import Page
 from accounts.views import AccountViewSet, in_transaction
 from forum.api.views import agent_of
 from forum.models import Category, Comment, Post, PostQuerySet
+from forum.openapi.schema import XMLOperationSchema
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.serializers import PostSerializer, TeamPostSerializer
@@ -23,6 +24,7 @@ class XMLViewSet(AccountViewSet):
     authentication_classes = [Basic]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
+    schema = XMLOperationSchema()
 
     @property
     def forum_id(self) -> int:

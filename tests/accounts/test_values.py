@@ -104,7 +104,18 @@ def test_a_number_is_taken_as_its_text(acme, resource, field, number, text):
 @pytest.mark.parametrize(("resource", "field"), BOOLEANS)
 @pytest.mark.parametrize(
     ("value", "taken"),
-    [(True, True), (False, False), ("true", True), ("False", False), (1, True), (0, False), ("1", True), ("0", False)],
+    [
+        (True, True),
+        (False, False),
+        ("true", True),
+        ("False", False),
+        (1, True),
+        (0, False),
+        (1.0, True),
+        (0.0, False),
+        ("1", True),
+        ("0", False),
+    ],
 )
 def test_booleans(acme, resource, field, value, taken):
     response = create(acme, resource, **{field: value})

@@ -142,3 +142,9 @@ def test_a_main_contact(acme):
     contact = make_contact(acme.alice)
     response = acme.json().post("/app/clients.json", json={"client": {"name": "a", "contact_id": contact.id}})
     assert read(response)["contact_id"] == contact.id
+
+
+@pytest.mark.parametrize("id", [2**63 - 1, 2**63, -(2**63) - 1, 9_999_999_999_999_999_999, 0, "9223372036854775808"])
+def test_it_rejects_contact_lists_that_there_cannot_be(acme, id):
+    response = acme.json().post("/app/contacts.json", json={"contact": {"name": "Jan", "contact_list_ids": [id]}})
+    assert_refused(response, 422, "validation_failed", {"contact_list_ids": [f"{id} can't be found"]})

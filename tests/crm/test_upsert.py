@@ -61,6 +61,15 @@ def test_it_rejects_a_query(acme, kind, query, rule):
 
 
 @both
+@pytest.mark.parametrize("given", [False, 0, "", [], "17"])
+def test_it_rejects_external_ids_that_are_no_object(acme, kind, given):
+    response = put(acme, kind, "external_ids[shop]=17", name="First", external_ids=given)
+    rule = "must be an object of key to identifier"
+    assert_refused(response, 422, "validation_failed", {"external_ids": [rule]})
+    assert rows(acme, kind).count() == 0
+
+
+@both
 def test_it_rejects_a_new_one_that_is_not_whole(acme, kind):
     response = put(acme, kind, "external_ids[a]=1", description="x")
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})

@@ -1,0 +1,346 @@
+"""The CRM in the OpenAPI document: its own fields, and what its operations are called."""
+
+from typing import Any
+
+from accounts.fields import NAME_LENGTH, TEXT_LENGTH
+from accounts.openapi.fields import (
+    BLANK,
+    CARRIABLE,
+    PRESENT,
+    UNCARRIABLE,
+    TextExtension,
+    WireFieldExtension,
+    nullable,
+)
+from accounts.openapi.operations import (
+    SHAPES,
+    TO_TRASH,
+    JSONSchema,
+    Operation,
+    Shape,
+    operate,
+    operate_list,
+    operate_resource,
+    operate_tags,
+)
+from crm.additional_fields import MOST as MOST_ADDITIONAL
+from crm.api.fields import TYPED, TYPES, AdditionalFields, BuiltName, ExternalIds
+from crm.api.filters import ExternalIdPairs
+from crm.api.serializers import (
+    ClientSerializer,
+    ContactListSerializer,
+    ContactSerializer,
+    DealSerializer,
+    NestedClient,
+    NestedClientSerializer,
+)
+from crm.external_ids import MOST
+from crm.models import Client, Contact, ContactList, Deal
+
+KEY = f"^{ExternalIds.KEY.pattern}$"
+VALUE = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}
+
+
+class BuiltNameExtension(TextExtension):
+    """A blank one is built from other fields."""
+
+    target_class = BuiltName
+
+    def accepted(self) -> JSONSchema:
+        return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **CARRIABLE}
+
+
+class ExternalIdsExtension(WireFieldExtension):
+    target_class = ExternalIds
+
+    def accepted(self) -> JSONSchema:
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": KEY},
+            "additionalProperties": {**VALUE, "type": ["string", "number", "null"], **PRESENT},
+            "maxProperties": MOST,
+        }
+
+    def answered(self) -> JSONSchema:
+        return {"type": "object", "propertyNames": {"pattern": KEY}, "additionalProperties": VALUE}
+
+
+class ExternalIdPairsExtension(WireFieldExtension):
+    target_class = ExternalIdPairs
+
+    def asked(self) -> JSONSchema:
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": KEY},
+            "additionalProperties": {**VALUE, **PRESENT},
+            "maxProperties": MOST,
+        }
+
+
+def identifying() -> dict[str, JSONSchema]:
+    return {"external_ids": {**ExternalIdPairsExtension(ExternalIdPairs()).asked(), "minProperties": 1}}
+
+
+class AdditionalFieldsExtension(WireFieldExtension):
+    """Keys that say their type are described by it; any other holds a text, a number, true or false."""
+
+    target_class = AdditionalFields
+
+    def accepted(self) -> JSONSchema:
+        return self.described(
+            {name: nullable(WireFieldExtension.get_match(make()).accepted()) for name, make in TYPES.items()},
+            {"type": ["string", "number", "boolean", "null"], "maxLength": TEXT_LENGTH, **CARRIABLE},
+        ) | {"maxProperties": MOST_ADDITIONAL}
+
+    def answered(self) -> JSONSchema:
+        return self.described(
+            {name: WireFieldExtension.get_match(make()).answered() for name, make in TYPES.items()},
+            {"type": ["string", "number", "boolean"]},
+        )
+
+    def described(self, typed: dict[str, JSONSchema], other: JSONSchema) -> JSONSchema:
+        name = rf"^[^{UNCARRIABLE}]{{0,{AdditionalFields.KEY_LENGTH}}}$"
+        return {
+            "type": "object",
+            "propertyNames": {"pattern": name, "not": {"pattern": BLANK}},
+            "patternProperties": {numbered(kind): schema for kind, schema in typed.items()},
+            "additionalProperties": other,
+        }
+
+
+def numbered(kind: str) -> str:
+    """`string1` … `string10`, as a pattern."""
+    return f"^{kind}([1-9]|10)$"
+
+
+class NestedClientExtension(WireFieldExtension):
+    target_class = NestedClient
+
+    def accepted(self) -> JSONSchema:
+        return {
+            "type": "object",
+            "properties": {
+                name: WireFieldExtension.get_match(field).map_serializer_field(None, "request")
+                for name, field in NestedClientSerializer._declared_fields.items()
+                if not field.read_only
+            },
+            "additionalProperties": True,
+        }
+
+
+def named(schema: JSONSchema, partial: bool) -> JSONSchema:
+    """A new one has a name, or something that it is built from."""
+    if partial:
+        return schema
+    text = {"type": ["string", "number"], **PRESENT}
+    return {
+        **{keyword: value for keyword, value in schema.items() if keyword != "required"},
+        "anyOf": [
+            {"required": [name], "properties": {name: text}} for name in ("name", "first_name", "last_name", "email")
+        ],
+    }
+
+
+def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
+    """The sixty fields that are additional ones as well, by their patterns."""
+    properties = {name: field for name, field in schema["properties"].items() if name not in TYPED}
+    patterns = {
+        numbered(kind): nullable(WireFieldExtension.get_match(make()).accepted()) for kind, make in TYPES.items()
+    }
+    return named({**schema, "properties": properties, "patternProperties": patterns}, partial)
+
+
+def typed_output(schema: JSONSchema) -> JSONSchema:
+    patterns = {numbered(kind): WireFieldExtension.get_match(make()).answered() for kind, make in TYPES.items()}
+    return {**schema, "patternProperties": patterns}
+
+
+SHAPES[ClientSerializer] = Shape(Client, refine_input=typed_input, refine_output=typed_output)
+SHAPES[ContactSerializer] = Shape(Contact, refine_input=named)
+SHAPES[ContactListSerializer] = Shape(ContactList)
+SHAPES[DealSerializer] = Shape(Deal)
+
+TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
+AUTHORS = {"creator_id": 15, "updater_id": 15}
+
+CLIENT: dict[str, Any] = {
+    "id": 26,
+    "name": "Ann Kowalska",
+    "email": "ann@example.com",
+    "note": "prefers e-mail",
+    "external_ids": {"shop_id": "1043"},
+    "first_name": "Ann",
+    "last_name": "Kowalska",
+    "shortcut": None,
+    "kind": None,
+    "company": False,
+    "tax_no": None,
+    "register_number": None,
+    "phone": "+48 22 555 01 00",
+    "mobile_phone": None,
+    "fax": None,
+    "www": None,
+    "street": None,
+    "street_no": None,
+    "post_code": None,
+    "city": "Kraków",
+    "province": None,
+    "country": None,
+    "delivery_address": None,
+    "use_delivery_address": None,
+    "bank": None,
+    "bank_account": None,
+    "discount": 2.5,
+    "description": None,
+    "tags": ["vip", "wholesale"],
+    "status_id": None,
+    "responsible_id": 15,
+    "contact_id": None,
+    "url": None,
+    "origin": None,
+    "additional_fields": {"shoe size": 42},
+    **AUTHORS,
+    "contacts_count": 1,
+    "posts_count": 0,
+    "deals_count": 1,
+    "last_activity": "2026-11-21T12:00:00+01:00",
+    **TIMES,
+}
+NEW_CLIENT = {
+    "name": "Ann Kowalska",
+    "email": "ann@example.com",
+    "note": "prefers e-mail",
+    "external_ids": {"shop_id": 1043},
+    "tags": ["vip", "wholesale"],
+    "discount": 2.5,
+}
+CONTACT = {
+    "id": 28,
+    "name": "Jan Nowak",
+    "email": "jan@example.com",
+    "note": None,
+    "client_id": 26,
+    "contact_list_ids": [27],
+    "first_name": None,
+    "last_name": None,
+    "phone": None,
+    "mobile_phone": None,
+    "position": "Buyer",
+    "description": None,
+    "responsible_id": None,
+    "tags": [],
+    **AUTHORS,
+    **TIMES,
+}
+CONTACT_LIST = {"id": 27, "name": "Newsletter", "contacts_count": 12, **TIMES}
+DEAL: dict[str, Any] = {
+    "id": 29,
+    "name": "Order 1043",
+    "description": "Two chairs",
+    "price": 149.9,
+    "client_id": 26,
+    "external_ids": {"order_id": "1043"},
+    "currency": "EUR",
+    "status_id": None,
+    "responsible_id": None,
+    "url": None,
+    "origin": None,
+    "expected_close_date": "2026-12-31",
+    "tags": [],
+    **AUTHORS,
+    **TIMES,
+}
+NEW_DEAL = {
+    "name": "Order 1043",
+    "description": "Two chairs",
+    "price": 149.9,
+    "external_ids": {"order_id": 1043},
+    "client": {"name": "Ann Kowalska", "email": "ann@example.com", "external_ids": {"shop_id": 1043}},
+}
+
+operate_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT])
+operate_resource(
+    "/app/clients",
+    "client",
+    "Clients",
+    id=26,
+    answer=CLIENT,
+    create=NEW_CLIENT,
+    update={"note": "prefers e-mail"},
+    creation="A blank name is built from first_name and last_name, failing these from email. With try_update, the client "
+    "that has one of the external ids, or else the e-mail, is changed instead (200).",
+    deletion=f"{TO_TRASH} What belonged to it stays, with a null client_id.",
+    create_statuses=(201, 200),
+)
+operate_list(
+    "/app/contacts.json",
+    "list_contacts",
+    "List contacts",
+    "Contacts",
+    [CONTACT],
+    client_id=26,
+)
+operate_resource(
+    "/app/contacts",
+    "contact",
+    "Contacts",
+    id=28,
+    answer=CONTACT,
+    create={"name": "Jan Nowak", "email": "jan@example.com", "client_id": 26, "contact_list_ids": [27]},
+    update={"position": "Buyer", "contact_list_ids": [27]},
+    creation="contact_list_ids says which contact lists it is in.",
+    deletion=TO_TRASH,
+)
+operate_list(
+    "/app/contact_lists.json",
+    "list_contact_lists",
+    "List contact lists",
+    "Contact lists",
+    [CONTACT_LIST],
+    order="name",
+)
+operate_resource(
+    "/app/contact_lists",
+    "contact list",
+    "Contact lists",
+    id=27,
+    answer=CONTACT_LIST,
+    create={"name": "Newsletter"},
+    update={"name": "Newsletter"},
+    creation="Its name is unique in the account.",
+    deletion=f"{TO_TRASH} Its contacts stay.",
+)
+operate_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
+operate_resource(
+    "/app/deals",
+    "deal",
+    "Deals",
+    id=29,
+    answer=DEAL,
+    create=NEW_DEAL,
+    update={"price": 149.9},
+    creation="Instead of client_id, a client may be given inside: the one that has one of its external ids, or a new one.",
+    deletion=TO_TRASH,
+)
+for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")):
+    operate_tags(kind, tag)
+
+for key, article, answer, changes, pair in (
+    ("client", "the client", CLIENT, {"name": "Ann Kowalska", "email": "ann@example.com"}, {"shop_id": "1043"}),
+    ("deal", "the deal", DEAL, {"name": "Order 1043", "price": 149.9}, {"order_id": "1043"}),
+):
+    for method, verb in (("PUT", "put"), ("PATCH", "patch")):
+        operate(
+            f"{method} /app/{key}s.json",
+            Operation(
+                f"{verb}_{key}_by_external_id",
+                f"Update or create a {key} by its external ids",
+                f"Changes {article} that has the external ids of the query (200), or makes one that has them (201).",
+                f"{key.capitalize()}s",
+                {key: changes},
+                answer,
+                {"external_ids": pair},
+                statuses=(200, 201),
+                asks=identifying,
+            ),
+        )

@@ -1,0 +1,5 @@
+"""The forum in the OpenAPI document."""
+
+from forum.openapi import json, xml
+
+__all__ = ["json", "xml"]

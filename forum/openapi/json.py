@@ -1,0 +1,180 @@
+"""Posts, tasks, comments and votes in JSON."""
+
+from typing import Any
+
+from accounts.openapi.fields import WireFieldExtension
+from accounts.openapi.operations import (
+    SHAPES,
+    TO_TRASH,
+    JSONSchema,
+    Operation,
+    Shape,
+    operate,
+    operate_list,
+    operate_resource,
+    operate_tags,
+)
+from accounts.openapi.schema import PAGES, JSONOperationSchema
+from forum.api.serializers import COMMENT, CommentOnPostSerializer, CommentSerializer, PostSerializer, StatusCode
+from forum.models import Comment, Post
+
+TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
+
+
+class StatusCodeExtension(WireFieldExtension):
+    """The codes are the account's own."""
+
+    target_class = StatusCode
+
+    def accepted(self) -> JSONSchema:
+        return {"type": ["string", "number"]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string"}
+
+
+def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
+    properties = schema["properties"]
+    post_id = WireFieldExtension.get_match(CommentOnPostSerializer._declared_fields["post_id"]).present()
+    return {
+        **schema,
+        "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},
+        "required": ["task_kind", "content", "post_id"],
+    }
+
+
+# A post has no post_id of its own: a comment has one.
+SHAPES[PostSerializer] = Shape(Post, nullable=frozenset({"post_id"}))
+SHAPES[CommentSerializer] = Shape(Comment)
+SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
+
+POST: dict[str, Any] = {
+    "id": 20,
+    "title": "Reply by e-mail",
+    "content": "Answering a notification should add a comment.",
+    "task_kind": "feedback",
+    "client_id": None,
+    "responsible_id": 15,
+    "kind": "suggestion",
+    "status": "planned",
+    "status_id": 5,
+    "category_id": 2,
+    "forum_id": 1,
+    "post_id": None,
+    "private": False,
+    "closed": False,
+    "priority": 0,
+    "scheduled_at": None,
+    "tags": [],
+    "response": None,
+    "user_id": 15,
+    "nick": "Ann Kowalska",
+    "agent": "curl/8.5.0",
+    "votes_cache": 1,
+    "comments_cache": 2,
+    "points": 1,
+    "response_user_id": None,
+    "duplicate_from_id": None,
+    **TIMES,
+}
+TASK = {
+    **POST,
+    "id": 30,
+    "title": "Call back",
+    "content": "About the invoice",
+    "task_kind": "task",
+    "client_id": 26,
+    "category_id": None,
+    "forum_id": None,
+    "scheduled_at": "2026-12-01T10:00:00+01:00",
+    "votes_cache": 0,
+    "points": 0,
+    "comments_cache": 0,
+}
+COMMENTED = {
+    "id": 31,
+    "comment": "It is on the list for spring.",
+    "kind": None,
+    "post_id": 20,
+    "user_id": 15,
+    "nick": "Ann Kowalska",
+    "agent": "curl/8.5.0",
+    **TIMES,
+}
+
+
+def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentSerializer)]}
+
+
+operate_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
+operate_list("/app/tasks.json", "list_tasks", "List tasks", "Tasks", [TASK], closed=False)
+operate_list("/app.json", "list_tasks_too", "List tasks", "Tasks", [TASK], description="The same as /app/tasks.json.")
+operate_resource(
+    "/app/posts",
+    "post",
+    "Posts",
+    id=20,
+    answer=TASK,
+    create={"title": "Call back", "content": "About the invoice", "task_kind": "task", "client_id": 26},
+    update={"closed": False},
+    creation="With a task_kind it is a task, which has neither category nor forum; with `comment` and a post_id, a comment on "
+    "that post; without, a post of the default forum, or of the forum_id or category_id that is given.",
+    deletion=TO_TRASH,
+    takes={"post": (PostSerializer, CommentOnPostSerializer)},
+    gives=post_or_comment,
+)
+operate_tags("post", "Posts")
+operate(
+    "GET /app/posts/{id}/comments.json",
+    Operation(
+        "list_comments",
+        "List the comments of a post",
+        "Of a task too; oldest first.",
+        "Posts",
+        answer=[COMMENTED],
+        parameters={"id": 20},
+        asks=lambda: PAGES,
+        gives=CommentSerializer,
+    ),
+)
+operate(
+    "POST /app/posts/{id}/comments.json",
+    Operation(
+        "create_comment",
+        "Comment on a post",
+        "Or on a task.",
+        "Posts",
+        {"comment": {"comment": "It is on the list for spring."}},
+        COMMENTED,
+        {"id": 20},
+        statuses=(201,),
+        takes={"comment": CommentSerializer},
+        gives=CommentSerializer,
+    ),
+)
+operate(
+    "POST /app/posts/{id}/vote.json",
+    Operation(
+        "vote",
+        "Vote for a post",
+        "201 when the vote was cast, 200 when it had been cast before.",
+        "Posts",
+        answer=POST,
+        parameters={"id": 20},
+        statuses=(201, 200),
+        takes={},
+    ),
+)
+operate(
+    "DELETE /app/posts/{id}/vote.json",
+    Operation(
+        "withdraw_vote",
+        "Take a vote back",
+        "Also where there was none.",
+        "Posts",
+        answer="ok",
+        parameters={"id": 20},
+        gives={"type": "string", "const": "ok"},
+    ),
+)

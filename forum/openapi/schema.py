@@ -1,0 +1,100 @@
+"""Operations of generation A, derived from the shapes that write its documents and the serializers that read them."""
+
+from typing import Any
+
+from django.db.models import Model
+from rest_framework.serializers import Serializer
+
+from accounts.openapi.fields import SPACE, nullable
+from accounts.openapi.schema import PAGES, OperationSchema
+from forum.xml.documents import DATETIME, INTEGER, Shape
+
+JSONSchema = dict[str, Any]
+
+TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
+
+
+class XMLOperationSchema(OperationSchema):
+    """Parts of a document are described as what they say: `type="integer"` is a number, `nil="true"` a null."""
+
+    media_type = "application/xml"
+    language = "xml"
+
+    def security(self) -> list[JSONSchema]:
+        return self.secured_by("basic")
+
+    def path_parameters(self) -> dict[str, JSONSchema]:
+        name = {"type": "string", "minLength": 1, "pattern": "^[^/]+$", "description": "In any case."}
+        return {"category_name": name} if "{category_name}" in self.path else {}
+
+    def query_parameters(self) -> dict[str, JSONSchema]:
+        return list_parameters() if self.is_posts else {}
+
+    @property
+    def is_posts(self) -> bool:
+        return self.is_list and self.path != "/app/categories.xml"
+
+    def body(self) -> JSONSchema | None:
+        if self.is_posts and self.method == "POST":
+            properties = {**list_parameters(), **{name: taken_from_text(PAGES[name]) for name in PAGES}}
+            properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
+            schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
+        elif self.said.takes:
+            ((root, serializer),) = self.said.takes.items()
+            schema = self.element(root, serializer)
+        else:
+            return None
+        content: JSONSchema = {"schema": schema}
+        if self.said.body is not None:
+            content["examples"] = {"request": {"value": self.said.body}}
+        return {"required": not self.is_list, "content": {self.media_type: content}}
+
+    def element(self, root: str, serializer: type[Serializer]) -> JSONSchema:
+        partial = self.view.action == "update"
+        schema = self.input_schema(serializer, partial=partial)
+        schema["properties"] = {name.replace("_", "-"): field for name, field in schema["properties"].items()}
+        if partial:
+            # An element without any is as good as none.
+            schema["minProperties"] = 1
+        name = serializer.__name__.removesuffix("Serializer").removeprefix("New").removeprefix("Team")
+        return self.component(
+            "schemas", f"{name}ChangesElement" if partial else f"New{name}Element", {**schema, "xml": {"name": root}}
+        )
+
+    def answered(self, status: int) -> JSONSchema:
+        return self.said.gives(self, status)
+
+    def shaped(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
+        """The component of an element."""
+        columns = {column.name: column for column in model._meta.fields}
+        properties = {}
+        for field, column in zip(shape.fields, shape.columns, strict=True):
+            schema = TYPES.get(shape.fields[field], {"type": "string"})
+            properties[field] = nullable(schema) if column in columns and columns[column].null else schema
+        definition = {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+            "xml": {"name": shape.name},
+        }
+        return self.component("schemas", name, definition)
+
+    def refusals(self) -> set[int]:
+        reads = self.is_posts or self.body() is not None
+        return super().refusals() | ({415} if reads else set())
+
+
+def list_parameters() -> dict[str, JSONSchema]:
+    order = "new, old, top, commented, active, or the code of a status, which keeps the posts in it, newest first."
+    return {**PAGES, "order": {"type": "string", "description": order}}
+
+
+def taken_from_text(number: JSONSchema) -> JSONSchema:
+    """A number, or the digits of one."""
+    digits = "[1-9][0-9]?|100" if "maximum" in number else "[1-9][0-9]{0,97}"
+    return {**number, "type": ["integer", "string"], "pattern": f"^[{SPACE}]*0?({digits})[{SPACE}]*$"}
+
+
+def array(name: str, items: JSONSchema) -> JSONSchema:
+    return {"type": "array", "items": items, "xml": {"name": name, "wrapped": True}}

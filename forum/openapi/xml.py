@@ -1,0 +1,209 @@
+"""Generation A: the operations of the forum."""
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from accounts.models import User
+from accounts.openapi.operations import JSONSchema, Operation, operate
+from forum.models import Category, Comment, Post
+from forum.openapi.schema import XMLOperationSchema, array
+from forum.xml import documents
+from forum.xml.documents import Shape
+from forum.xml.serializers import NewUserSerializer, PostSerializer, TeamPostSerializer
+
+ZONE = ZoneInfo("Europe/Warsaw")
+THEN = datetime(2026, 11, 21, 12, tzinfo=ZONE)
+
+TAG = "Forum (XML)"
+
+
+def user(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
+    return schema.shaped("UserElement", documents.USER, User)
+
+
+def users(schema: XMLOperationSchema, status: int) -> JSONSchema:
+    return array("users", user(schema))
+
+
+def post(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
+    return schema.shaped("PostElement", documents.POST, Post)
+
+
+def posts(schema: XMLOperationSchema, status: int) -> JSONSchema:
+    return array("posts", schema.shaped("PostItemElement", documents.POST_ITEM, Post))
+
+
+def post_with_comments(schema: XMLOperationSchema, status: int) -> JSONSchema:
+    comment = schema.shaped("CommentElement", documents.COMMENT, Comment)
+    return {
+        "type": "object",
+        "properties": {"comments": array("comments", comment), "post": post(schema)},
+        "required": ["comments", "post"],
+        "additionalProperties": False,
+        "xml": {"name": "hash"},
+    }
+
+
+def categories(schema: XMLOperationSchema, status: int) -> JSONSchema:
+    return array("categories", schema.shaped("CategoryElement", documents.CATEGORY, Category))
+
+
+VALUES: dict[str, dict[str, Any]] = {
+    "user": {
+        "description": "",
+        "email": "ann@example.com",
+        "login": "ann",
+        "name": "Ann Kowalska",
+        "notification": "own",
+        "www": None,
+    },
+    "post": {
+        "agent": "curl/8.5.0",
+        "category-id": 2,
+        "comments-cache": 1,
+        "content": "At least for voting & searching.",
+        "id": 20,
+        "kind": "suggestion",
+        "responsible-id": None,
+        "status": "new",
+        "title": "Keyboard shortcuts",
+        "votes-cache": 1,
+    },
+    "comment": {"agent": "curl/8.5.0", "comment": "Planned for spring.", "id": 21, "kind": None},
+    "category": {"id": 2, "name": "General"},
+}
+
+
+def row(shape: Shape, **changes: Any) -> list[Any]:
+    return [{**VALUES[shape.name], **changes}.get(name, THEN) for name in shape.fields]
+
+
+def written(shape: Shape, depth: int = 0, **changes: Any) -> str:
+    return shape.write(row(shape, **changes), ZONE, depth=depth)
+
+
+def listed(name: str, shape: Shape, depth: int = 0) -> str:
+    return documents.array(name, shape, [row(shape)], ZONE, depth=depth)
+
+
+def document(*elements: str) -> str:
+    return documents.document(*elements).decode()
+
+
+ME = document(written(documents.USER))
+ONE = document(written(documents.POST))
+LIST = document(listed("posts", documents.POST_ITEM))
+PARAMETERS = {"order": "top", "page": 1}
+WHICH = {
+    "/app/posts.xml": ("list_forum_posts", "The posts of the forum's first category that the caller may see."),
+    "/": ("list_first_category", "The posts of the forum's first category that the caller may see."),
+    "/{category_name}": ("list_category", "The posts of the category of that name that the caller may see."),
+}
+
+operate("GET /app/users/me.xml", Operation("read_me", "The current user", "Who asks.", TAG, answer=ME, gives=user))
+operate(
+    "GET /app/users/team.xml",
+    Operation(
+        "list_team",
+        "List the team",
+        "Owners, admins and agents, by name.",
+        TAG,
+        answer=document(listed("users", documents.USER)),
+        gives=users,
+    ),
+)
+operate(
+    "POST /app/users.xml",
+    Operation(
+        "create_user",
+        "Create a user",
+        "Agents create members; admins and owners create users of any role.",
+        TAG,
+        "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
+        ME,
+        statuses=(201,),
+        takes={"user": NewUserSerializer},
+        gives=user,
+        refusals=frozenset({403}),
+    ),
+)
+operate(
+    "GET /app/categories.xml",
+    Operation(
+        "list_categories",
+        "List categories",
+        "Those of the forum, in its order.",
+        TAG,
+        answer=document(listed("categories", documents.CATEGORY)),
+        gives=categories,
+    ),
+)
+for path, (id, words) in WHICH.items():
+    example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
+    operate(
+        f"GET {path}",
+        Operation(id, "List posts", words, TAG, answer=LIST, parameters=example, gives=posts),
+    )
+    if path != "/app/posts.xml":
+        words += " The parameters may be in the body: one as the root element, several in a hash."
+        body = '<hash><order>top</order><page type="integer">1</page></hash>'
+        operate(
+            f"POST {path}",
+            Operation(f"query{id.removeprefix('list')}", "List posts", words, TAG, body, LIST, example, gives=posts),
+        )
+operate(
+    "POST /app/posts.xml",
+    Operation(
+        "create_forum_post",
+        "Create a post",
+        "In the first category, unless another is named.",
+        TAG,
+        "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
+        ONE,
+        statuses=(201,),
+        takes={"post": PostSerializer},
+        gives=post,
+    ),
+)
+operate(
+    "GET /app/posts/{id}.xml",
+    Operation(
+        "read_forum_post",
+        "Read a post with its comments",
+        "Comments are oldest first, all of them.",
+        TAG,
+        answer=document("<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"),
+        parameters={"id": 20},
+        gives=post_with_comments,
+    ),
+)
+for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
+    operate(
+        f"{method} /app/posts/{{id}}.xml",
+        Operation(
+            f"{verb}_forum_post",
+            "Change a post",
+            f"For the team, and for its author while nobody else commented or voted. Only what is sent changes.{words}",
+            TAG,
+            '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
+            document(written(documents.POST, **{"status": "planned", "responsible-id": 15})),
+            {"id": 20},
+            takes={"post": TeamPostSerializer},
+            gives=post,
+            refusals=frozenset({403}),
+        ),
+    )
+operate(
+    "DELETE /app/posts/{id}.xml",
+    Operation(
+        "delete_forum_post",
+        "Delete a post",
+        "It goes to the trash for 30 days. For those who may change it.",
+        TAG,
+        answer=ONE,
+        parameters={"id": 20},
+        gives=post,
+        refusals=frozenset({403}),
+    ),
+)

@@ -1,0 +1,91 @@
+"""`make fuzz`: requests made from the OpenAPI document, to the service as `make run` starts it, for as long as one likes.
+
+    make fuzz ARGS="--requests 20000 --seed 7"
+
+Goes through all operations again and again, with other random requests each time, and tells what was sent and what failed.
+"""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import httpx
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from tests.openapi.fuzzing import Findings, Stage, World, examine, load
+from tests.service import READY, Service
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=10_000, help="how many to send at least")
+    parser.add_argument("--seed", type=int, default=1, help="other seeds make other requests")
+    parser.add_argument("--operation", help="only the ones with this in their method and path")
+    options = parser.parse_args()
+    # The service is stopped however this ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with tempfile.TemporaryDirectory(prefix="rostrum-fuzz-") as directory:
+        service = Service(
+            Path(directory) / "data",
+            WORKERS="1",
+            RATE_LIMIT="0",
+            FAILED_LOGIN_LIMIT="0",
+            ACCOUNT_LIMIT="0",
+            LOG_LEVEL="ERROR",
+        )
+        try:
+            service.await_text(READY, 120)
+            service.await_text("Try it:", 10)
+            found = fuzz(service, options)
+        finally:
+            service.process.terminate()
+            service.process.wait(20)
+    return 1 if found else 0
+
+
+def fuzz(service: Service, options: argparse.Namespace) -> int:
+    """How many answers were wrong."""
+    told = dict(re.findall(r"^  (password|api_token) +(\S+)$", service.output(), re.MULTILINE))
+    url = f"http://localhost:{service.port}"
+    began, answers, failed, number = time.monotonic(), Counter(), Counter(), 0
+    with httpx.Client(timeout=60) as client:
+        Stage.world = World(url, "demo", told["password"], told["api_token"], client)
+        document = client.get(f"{url}/app/openapi.json").raise_for_status().json()
+        labels = [f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods]
+        labels = [label for label in labels if (options.operation or "") in label]
+        schema = load(document, url)
+        seed = options.seed
+        while number < options.requests:
+            for label in labels:
+                findings = Findings()
+                # All the systematic ones, the first time.
+                most = 10_000 if seed == options.seed else 1
+                examine(schema, label, findings, systematic=most, random=40, seed=seed)
+                answers += findings.answers
+                number = sum(answers.values())
+                if number // 1000 > (number - sum(findings.answers.values())) // 1000:
+                    print(f"{number} requests, {sum(failed.values())} failures, at {label}", flush=True)
+                for failure, request in findings.failures:
+                    failed[label, type(failure).__name__] += 1
+                    if failed[label, type(failure).__name__] <= 3:
+                        print(f"{label}: {type(failure).__name__}: {failure.message}\n{request}\n", flush=True)
+                if number >= options.requests and seed > options.seed:
+                    break
+            seed += 1
+    print(f"{number} requests, {sum(failed.values())} failures, {time.monotonic() - began:.0f} s", flush=True)
+    for (mode, status), times in sorted(answers.items()):
+        print(f"{mode:8} {status} {times:6}")
+    for (label, check), times in failed.most_common():
+        print(f"{times:6} {check} of {label}")
+    return sum(failed.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""The OpenAPI document: well-formed, of all that is served and nothing else, with examples that are right."""
+
+import json
+import tomllib
+
+import jsonschema_rs
+import pytest
+from django.conf import settings
+from django.urls import get_resolver
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from accounts.openapi.document import document
+from tests.client import Client, JSONClient
+from tests.examples import ROOT
+from tests.openapi import wire
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+def operations() -> list[tuple[str, str, dict]]:
+    return [
+        (method, path, operation)
+        for path, methods in document()["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+def resolved(definition: dict) -> dict:
+    """What a reference stands for."""
+    while "$ref" in definition:
+        found = document()
+        for part in definition["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        definition = found
+    return definition
+
+
+def validator(schema: dict) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator({**schema, "components": document()["components"]}, validate_formats=True)
+
+
+every_operation = pytest.mark.parametrize(
+    ("method", "path", "operation"), operations(), ids=lambda value: value if isinstance(value, str) else ""
+)
+
+
+def test_it_works(acme):
+    response = Client(acme.host).get("/app/openapi.json")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Cache-Control"] == "public, max-age=60"
+    found = json.loads(response.content)
+    assert found == document()
+    assert found["openapi"] == "3.1.0"
+    assert found["servers"] == [{"url": "/"}]
+    OpenAPIV31SpecValidator(found).validate()
+
+
+def test_it_says_which_version_the_service_has():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert document()["info"]["version"] == settings.VERSION == project["version"]
+
+
+def test_it_is_the_same_for_everyone_and_everywhere(acme, other):
+    etags = {
+        client.get("/app/openapi.json").headers["ETag"]
+        for client in (acme.json(), other.json(), JSONClient("example.test"), JSONClient("api.example.test", "wrong"))
+    }
+    assert len(etags) == 1
+
+
+def test_it_asks_the_database_for_nothing_but_the_host(acme, django_assert_num_queries):
+    client = Client(acme.host)
+    client.get("/app/openapi.json")
+    with django_assert_num_queries(0):
+        client.get("/app/openapi.json")
+
+
+def test_it_is_sent_once(acme):
+    client = Client(acme.host)
+    etag = client.get("/app/openapi.json").headers["ETag"]
+    response = client.get("/app/openapi.json", headers={"If-None-Match": f'"another", W/{etag}'})
+    assert (response.status_code, response.content, response.headers["ETag"]) == (304, b"", etag)
+    assert client.get("/app/openapi.json", headers={"If-None-Match": '"another"'}).status_code == 200
+
+
+def test_head(acme):
+    client = Client(acme.host)
+    head, get = client.head("/app/openapi.json"), client.get("/app/openapi.json")
+    for response in (head, get):
+        response.headers.pop("X-Request-Id")
+    assert head.headers == get.headers
+
+
+def test_it_rejects_an_unknown_host(db):
+    response = Client("nobody.example.test").get("/app/openapi.json")
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_it_has_every_route_and_no_other():
+    routes = set()
+    for pattern in get_resolver().url_patterns:
+        path = "/" + str(pattern.pattern).replace("<id:id>", "{id}")
+        path = path.replace("<category_name:category_name>", "{category_name}")
+        routes |= {(method, path) for method in pattern.callback.actions if method != "head"}
+    assert {(method, path) for method, path, _ in operations()} == routes
+
+
+def test_operations_have_names_of_their_own():
+    ids = [operation["operationId"] for _, _, operation in operations()]
+    assert len(ids) == len(set(ids))
+
+
+@every_operation
+def test_it_says_what_an_operation_is(method, path, operation):
+    assert operation["summary"]
+    assert operation["description"].endswith(".")
+    assert len(operation["tags"]) == 1
+    assert all(resolved(response)["description"] for response in operation["responses"].values())
+    public = path in ("/app/openapi.json", "/app/docs")
+    schemes = [] if public else ["bearer", "api_token"] if path.endswith(".json") else ["basic"]
+    assert operation["security"] == [{name: []} for name in schemes]
+
+
+def content_of(definition: dict):
+    for media_type, content in definition.get("content", {}).items():
+        for example in content.get("examples", {}).values():
+            value = example["value"]
+            if media_type == "application/xml":
+                root, value = wire.read(value)
+                assert root == resolved(content["schema"])["xml"]["name"]
+            yield content["schema"], value
+
+
+@every_operation
+def test_examples_are_right(method, path, operation):
+    sent = list(content_of(operation["requestBody"])) if "requestBody" in operation else []
+    assert bool(sent) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
+    success = min(status for status in operation["responses"])
+    answered = list(content_of(operation["responses"][success]))
+    assert answered or any(
+        list(content_of(response)) for status, response in operation["responses"].items() if status < "3"
+    )
+    refused = [found for response in operation["responses"].values() for found in content_of(resolved(response))]
+    for schema, value in [*sent, *answered, *refused]:
+        validator(schema).validate(value)
+    for parameter in map(resolved, operation["parameters"]):
+        if "example" in parameter:
+            validator(parameter["schema"]).validate(parameter["example"])
+        assert "example" in parameter or parameter["in"] != "path"

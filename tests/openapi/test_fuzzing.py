@@ -1,0 +1,61 @@
+"""Requests made from the document, right ones and wrong ones, of every operation: the service does what the document says.
+
+Of the ones that are made systematically, some are sent here; `make fuzz` sends them all, and goes on.
+"""
+
+import httpx
+import hypothesis
+import pytest
+from hypothesis.stateful import run_state_machine_as_test
+
+from accounts.openapi.document import document
+from tests.client import as_a_server_would
+from tests.factories import PASSWORD
+from tests.openapi.fuzzing import PARTNER, Findings, Stage, World, examine, load
+
+HOST = "acme.example.test"
+OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]
+
+
+def at_host(environ, start_response):
+    return as_a_server_would({**environ, "HTTP_HOST": HOST}, start_response)
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return load(document(), f"http://{HOST}", app=at_host)
+
+
+@pytest.fixture
+def world(acme):
+    acme.account.partner_key = PARTNER
+    acme.account.save()
+    with httpx.Client(transport=httpx.WSGITransport(app=as_a_server_would)) as client:
+        Stage.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
+        yield Stage.world
+    Stage.world = None
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_it_does_what_the_document_says(schema, world, operation):
+    findings = Findings()
+    examine(schema, operation, findings, systematic=16, random=8)
+    assert not findings.failures, str(findings)
+    succeeded = sum(number for (_, status), number in findings.answers.items() if status < 300)
+    assert succeeded >= 2
+
+
+def test_one_thing_after_another(schema, world):
+    """What was made is there, and what was deleted is not: requests that follow from the answers to others."""
+    run_state_machine_as_test(
+        schema.as_state_machine(),
+        settings=hypothesis.settings(
+            max_examples=12,
+            stateful_step_count=8,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            phases=[hypothesis.Phase.generate],
+        ),
+    )

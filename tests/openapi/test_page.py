@@ -1,0 +1,73 @@
+"""Swagger UI at /app/docs, and the static files that it consists of."""
+
+import gzip
+import re
+
+import pytest
+from django.core.management import call_command
+
+from tests.client import Client
+
+SWAGGER_UI = "/static/drf_spectacular_sidecar/swagger-ui-dist"
+
+
+def test_it_works(acme):
+    response = Client(acme.host).get("/app/docs")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert response.headers["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    # Nothing comes from elsewhere, and nothing is written into the page that the policy would refuse.
+    assert not re.search(r"https?://|<script>|<style| style=| on[a-z]+=", response.text)
+    assert '<a href="/app/openapi.json">' in response.text.partition("<noscript>")[2].partition("</noscript>")[0]
+
+
+def test_all_that_it_names_is_there(acme):
+    client = Client(acme.host)
+    files = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/app/docs").text)
+    assert len(files) == 4
+    for file in files:
+        response = client.get(file)
+        assert response.status_code == 200, file
+        assert response.headers["Cache-Control"] == "max-age=60, public"
+
+
+@pytest.mark.parametrize("host", ["acme.example.test", "example.test", "api.example.test"])
+def test_it_is_at_the_hosts_of_both_generations(acme, host):
+    client = Client(host)
+    assert client.get("/app/docs").status_code == 200
+    assert client.head("/app/docs").status_code == 200
+    assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 200
+
+
+def test_it_rejects_an_unknown_host(acme):
+    client = Client("nobody.example.test")
+    assert client.get("/app/docs").status_code == 404
+    assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/static/", "/static/nothing.js", "/static/%2e%2e/manage.py"])
+def test_it_rejects_a_file_that_there_is_not(acme, path):
+    response = Client(acme.host).get(path)
+    assert response.status_code == 404
+    assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>')
+
+
+def test_it_starts_without_another_request(acme):
+    script = Client(acme.host).get("/static/accounts/interface.js").text
+    assert "validatorUrl: null" in script
+    assert 'url: "/app/openapi.json"' in script
+
+
+def test_files_are_collected_compressed_and_named_by_their_hash(settings, tmp_path):
+    settings.STATIC_ROOT = tmp_path
+    backend = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    settings.STORAGES = {"staticfiles": {"BACKEND": backend}}
+    call_command("collectstatic", interactive=False, verbosity=0)
+    assert (tmp_path / "staticfiles.json").exists()
+    (script,) = (tmp_path / "accounts").glob("interface.????????????.js")
+    assert script.read_bytes() == (tmp_path / "accounts" / "interface.js").read_bytes()
+    (bundle,) = tmp_path.glob("drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.????????????.js.gz")
+    assert gzip.decompress(bundle.read_bytes())
