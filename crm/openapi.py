@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from accounts.api.resources import ResourceSerializer
 from accounts.fields import NAME_LENGTH, TEXT_LENGTH
+from accounts.openapi.components import API_TOKEN, refusal
 from accounts.openapi.fields import (
     BLANK,
     CARRIABLE,
@@ -23,6 +25,7 @@ from accounts.openapi.operations import (
     operate_resource,
     operate_tags,
 )
+from accounts.openapi.schema import JSONOperationSchema
 from crm.additional_fields import MOST as MOST_ADDITIONAL
 from crm.api.fields import TYPED, TYPES, AdditionalFields, BuiltName, ExternalIds
 from crm.api.filters import ExternalIdPairs
@@ -344,3 +347,46 @@ for key, article, answer, changes, pair in (
                 asks=identifying,
             ),
         )
+
+
+def bulk(
+    key: str, serializer: type[ResourceSerializer], tag: str, item: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    """Many creates in one request. Each item is judged by itself, so anything may stand for one."""
+
+    def accepts(operation: JSONOperationSchema) -> JSONSchema:
+        items = {"anyOf": [operation.input_component(serializer), {}]}
+        most = operation.view.MOST_AT_ONCE
+        properties = {"api_token": API_TOKEN, f"{key}s": {"type": "array", "maxItems": most, "items": items}}
+        properties |= {name: {"description": "As in each item."} for name in operation.view.body_keys}
+        return {"type": "object", "properties": properties, "required": [f"{key}s"], "additionalProperties": True}
+
+    def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
+        done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
+        refused = refusal(422)
+        refused["properties"] = {"status": {"const": 422}, **refused["properties"]}
+        refused["required"] = ["status", *refused["required"]]
+        written = {"type": "object", "properties": done, "required": list(done), "additionalProperties": False}
+        return {"type": "array", "items": {"anyOf": [written, refused]}}
+
+    fault = {"code": "validation_failed", "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
+    operate(
+        f"POST /app/{key}s/bulk.json",
+        Operation(
+            f"create_{key}s",
+            f"Create up to 1,000 {key}s",
+            "Each as if it had been sent alone, after those before it; the results are in the same order, each with a status. "
+            "What is wrong with one does not keep the others from being written, unless X-Atomic is true.",
+            tag,
+            {f"{key}s": [item, {"name": ""}]},
+            [{"status": 201, key: answer}, {"status": 422, **fault}],
+            accepts=accepts,
+            gives=gives,
+            heeds=("X-Atomic",),
+        ),
+    )
+
+
+bulk("client", ClientSerializer, "Clients", NEW_CLIENT, CLIENT)
+bulk("contact", ContactSerializer, "Contacts", {"name": "Jan Nowak", "client_id": 26}, CONTACT)
+bulk("deal", DealSerializer, "Deals", NEW_DEAL, DEAL)

@@ -62,6 +62,12 @@ PARAMETERS = {
         "description": "With `handling=strict`, unknown and read-only fields are refused instead of ignored (RFC 7240).",
         "schema": {"type": "string"},
     },
+    "X-Atomic": {
+        "in": "header",
+        "name": "X-Atomic",
+        "description": "With `true` it is all or nothing: if anything is wrong, nothing is written.",
+        "schema": {"type": "string", "pattern": "^(|true|1|yes|on|t|false|0|no|off|f)$"},
+    },
     "If-None-Match": {
         "in": "header",
         "name": "If-None-Match",
@@ -76,6 +82,11 @@ _ALSO = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 def _headers(status: int) -> JSONSchema:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in [*COUNTED, *_ALSO.get(status, [])]}
+
+
+def refusal(status: int) -> JSONSchema:
+    """What generation B answers with that status, as a value."""
+    return _json(status)["content"]["application/json"]["schema"]
 
 
 def _name(status: int) -> str:

@@ -259,7 +259,7 @@ class JSONOperationSchema(OperationSchema):
         shape = self.shape_of(serializer)
         columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
         properties = {}
-        for name, _ in serializer.shape:
+        for name in serializer.names:
             properties[name] = self.field(serializer._declared_fields[name], "response")
             if name in shape.nullable or (name in columns and columns[name].null):
                 properties[name] = nullable(properties[name])

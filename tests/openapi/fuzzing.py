@@ -182,6 +182,9 @@ class Help:
     def headers(self, case) -> None:
         if "Idempotency-Key" in case.headers:
             case.headers["Idempotency-Key"] = self.world.unique()
+        if "X-Atomic" in case.headers:
+            # The items of a bulk may be anything, as long as each is judged by itself.
+            case.headers["X-Atomic"] = "false"
 
     # Bodies
 
