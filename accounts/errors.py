@@ -140,6 +140,8 @@ def handle(exc: Exception, context: dict) -> HttpResponse | None:
             return respond(request, 413)
         case TooManyFieldsSent():
             return respond(request, 400)
+        case Conflict():
+            return respond(request, 409, message=str(exc.detail), headers={"Retry-After": "1"})
         case exceptions.APIException() if exc.status_code in CODES:
             return respond(request, exc.status_code, message=str(exc.detail))
         case OperationalError() | InterfaceError():

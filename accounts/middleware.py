@@ -4,15 +4,19 @@ import logging
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from hashlib import blake2b
 from time import monotonic
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.middleware.gzip import GZipMiddleware
+from django.utils.cache import get_conditional_response
 
 from accounts import errors
 from accounts.hosts import normalize
 from accounts.models import Account, Host
+from accounts.prepared import fetch, prepared
 
 logger = logging.getLogger("rostrum.hosts")
 
@@ -26,6 +30,11 @@ class Address:
     forum_name: str
     # At such a host the token alone says which account is meant.
     token_decides: bool = False
+
+
+@prepared(name=str)
+def host_named(name):
+    return Host.objects.filter(name=name).values_list("account_id", "id")
 
 
 class AddressBook:
@@ -62,7 +71,7 @@ class AddressBook:
             host, service = settings.LOCAL_ACCOUNT, True
         elif service:
             return Address(None, None, "", token_decides=True)
-        row = Host.objects.filter(name=host).values_list("account_id", "id").first()
+        row = host_named.first(name=host)
         if row is None:
             return None
         account_id, host_id = row
@@ -82,11 +91,16 @@ class AccountMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.answer(request)
+        if not response.streaming:
+            # Whatever says nothing else may hold what is one caller's alone.
+            response.headers.setdefault("Cache-Control", "private, no-store")
+            if request.method in ("GET", "HEAD") and response.status_code == 200:
+                response = shorten(request, response)
+            if response.status_code != 304:
+                response.headers.setdefault("Content-Length", str(len(response.content)))
         if (standing := getattr(request, "standing", None)) is not None:
             for name, value in standing.headers.items():
                 response.headers[name] = value
-        if not response.streaming:
-            response.headers.setdefault("Content-Length", str(len(response.content)))
         return response
 
     def answer(self, request: HttpRequest) -> HttpResponse:
@@ -113,6 +127,24 @@ class AccountMiddleware:
         return self.get_response(request)
 
 
+compression = GZipMiddleware(lambda request: None)
+
+
+def shorten(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Say which version the answer is, say no more where the client has it (304), and compress it where it takes that.
+
+    The tag is weak: whatever way the same answer is encoded, it is the same (RFC 9110, section 8.8.1).
+    """
+    etag = response.headers.get("ETag")
+    if etag is None:
+        etag = response.headers["ETag"] = f'W/"{blake2b(response.content, digest_size=12).hexdigest()}"'
+    if "HTTP_IF_NONE_MATCH" in request.META:
+        response = get_conditional_response(request, etag=etag, response=response)
+    if "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", "") and response.status_code == 200:
+        response = compression.process_response(request, response)
+    return response
+
+
 def is_of_no_forum(path: str) -> bool:
     """Whether a path is answered at the service's own hosts too, where no forum lives."""
     return path.endswith(".json") or path == "/app/docs" or path.startswith(settings.STATIC_URL)
@@ -120,8 +152,7 @@ def is_of_no_forum(path: str) -> bool:
 
 def readiness() -> HttpResponse:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        fetch("SELECT 1", [])
     except DatabaseError:
         return HttpResponse(
             "the database is away\n",

@@ -9,8 +9,10 @@ import httpx
 # On every answer, or nothing that a client is told by its meaning.
 USUAL = frozenset(
     [
+        "cache-control",
         "content-length",
         "cross-origin-opener-policy",
+        "etag",
         "ratelimit-limit",
         "ratelimit-remaining",
         "ratelimit-reset",
@@ -33,7 +35,7 @@ REFUSALS = {
     "unavailable": "The service is not available at the moment; try again",
 }
 # What a status says in a header too.
-EXPLAINED = {401: "www-authenticate", 405: "allow", 429: "retry-after", 503: "retry-after"}
+EXPLAINED = {401: "www-authenticate", 405: "allow", 409: "retry-after", 429: "retry-after", 503: "retry-after"}
 
 
 def headers_of(response: httpx.Response) -> dict[str, str]:

@@ -126,7 +126,7 @@ def test_the_same_idempotency_key(acme):
     for response in responses:
         if response.status_code == 409:
             message = "The first request with this Idempotency-Key is still being carried out; try again"
-            assert_refused(response, 409, "conflict", message=message)
+            assert_refused(response, 409, "conflict", message=message, retry_after="1")
     assert Client.objects.count() == IdempotentAnswer.objects.count() == 1
 
 

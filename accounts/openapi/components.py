@@ -77,7 +77,7 @@ PARAMETERS = {
 }
 
 REFUSED = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
-_ALSO = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+_ALSO = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 
 def _headers(status: int) -> JSONSchema:

@@ -74,7 +74,7 @@ def test_it_rejects_one_while_the_first_is_running(acme):
         assert locks.try_to_hold("idempotency key", acme.account.id, f"token {token.id}", "key 1")
         (response,) = at_once(lambda: post(acme.json()))
         message = "The first request with this Idempotency-Key is still being carried out; try again"
-        assert_refused(response, 409, "conflict", message=message)
+        assert_refused(response, 409, "conflict", message=message, retry_after="1")
     assert post(acme.json()).status_code == 201
 
 

@@ -1,0 +1,110 @@
+"""Conditional requests, compression, and who may keep an answer, in both generations (RFC 9110, 9111)."""
+
+import gzip
+
+import pytest
+
+from tests.assertions import read
+from tests.factories import make_client, make_post, make_user
+
+PRIVATE = "private, no-store"
+
+
+@pytest.fixture(params=["json", "xml"])
+def call(request, acme):
+    """A resource of either generation, read by GET, and its list."""
+    if request.param == "json":
+        row = make_client(acme.alice, note="a word " * 300)
+        return acme.json(), f"/app/clients/{row.id}.json", "/app/clients.json"
+    row = make_post(acme.alice, content="a word " * 300)
+    return acme.xml(), f"/app/posts/{row.id}.xml", "/"
+
+
+def test_it_works(call, settings):
+    settings.RATE_LIMIT = 600
+    client, *paths = call
+    for path in paths:
+        response = client.get(path)
+        etag = response.headers["ETag"]
+        assert response.headers["Cache-Control"] == PRIVATE
+        for method in ("GET", "HEAD"):
+            again = client.request(method, path, headers={"If-None-Match": etag})
+            assert (again.status_code, again.content) == (304, b"")
+            assert again.headers["ETag"] == etag
+            assert again.headers["Cache-Control"] == PRIVATE
+            assert "RateLimit-Remaining" in again.headers
+        several = client.get(path, headers={"If-None-Match": f'"other", {etag}'})
+        assert several.status_code == 304
+        assert client.get(path, headers={"If-None-Match": '"other"'}).content == response.content
+
+
+def test_another_version_has_another_tag(acme):
+    row = make_client(acme.alice)
+    path = f"/app/clients/{row.id}.json"
+    etag = acme.json().get(path).headers["ETag"]
+    row.write({"note": "new"}, by=acme.alice)
+    response = acme.json().get(path, headers={"If-None-Match": etag})
+    assert (response.status_code, read(response)["note"]) == (200, "new")
+    assert response.headers["ETag"] != etag
+
+
+def test_a_tag_opens_nothing_to_another(acme, other):
+    """Whoever may not read it is refused before the tag is looked at."""
+    row = make_client(acme.alice)
+    path = f"/app/clients/{row.id}.json"
+    headers = {"If-None-Match": acme.json().get(path).headers["ETag"]}
+    assert other.json().get(path, headers=headers).status_code == 404
+    assert acme.json("wrong").get(path, headers=headers).status_code == 401
+    assert acme.json().get(path, headers={"If-None-Match": "*"}).status_code == 304
+
+
+def test_it_is_compressed_for_whoever_takes_that(call):
+    client, *paths = call
+    for path in paths:
+        plain = client.get(path)
+        assert "Content-Encoding" not in plain.headers
+        packed = client.get(path, headers={"Accept-Encoding": "br, gzip"})
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"])
+        assert packed.content == plain.content
+        assert packed.headers["ETag"] == plain.headers["ETag"]
+        assert "Accept-Encoding" in packed.headers["Vary"]
+
+
+def test_a_short_answer_is_not_compressed(acme):
+    response = acme.json().get("/app/clients/tags.json", headers={"Accept-Encoding": "gzip"})
+    assert (response.text, response.headers.get("Content-Encoding")) == ("[]", None)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/app/clients/1.json"),
+        ("POST", "/app/clients.json"),
+        ("GET", "/app/posts/1.xml"),
+        ("GET", "/nothing.xml"),
+    ],
+)
+def test_no_refusal_may_be_kept(acme, method, path):
+    client = acme.json() if path.endswith(".json") else acme.xml()
+    response = client.request(method, path, headers={"If-None-Match": "*", "Accept-Encoding": "gzip"})
+    assert response.status_code in (404, 422)
+    assert response.headers["Cache-Control"] == PRIVATE
+    assert "ETag" not in response.headers
+
+
+def test_what_is_made_is_neither_tagged_nor_compressed(acme):
+    make_user(acme.account)
+    body = {"client": {"name": "a", "note": "a word " * 300}}
+    response = acme.json().post("/app/clients.json", json=body, headers={"Accept-Encoding": "gzip"})
+    assert response.status_code == 201
+    assert response.headers["Cache-Control"] == PRIVATE
+    assert "ETag" not in response.headers
+    assert "Content-Encoding" not in response.headers
+
+
+def test_gzip_is_what_it_says(acme):
+    make_client(acme.alice, note="a word " * 300)
+    with acme.json().stream("GET", "/app/clients.json", headers={"Accept-Encoding": "gzip"}) as response:
+        raw = b"".join(response.iter_raw())
+    assert gzip.decompress(raw).startswith(b'[{"id":')
