@@ -75,12 +75,18 @@ class IdempotentAnswer(models.Model):
 
 def key_of(request: Request) -> str | None:
     """The key of a request, if it has one. Raises ValidationError."""
-    key = request.headers.get("Idempotency-Key", "").strip()
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        return None
+    key = key.strip()
+    if not key:
+        # The server hands on what is not ASCII as nothing; to go on without a key would be to risk doing it twice.
+        raise ValidationError({"idempotency_key": ["must be 1-255 characters of ASCII"]})
     if len(key) > KEY_LENGTH:
         raise ValidationError({"idempotency_key": [f"is too long (maximum is {KEY_LENGTH} characters)"]})
     if not is_carriable(key):
         raise ValidationError({"idempotency_key": ["has a character that can't be used (a control character)"]})
-    return key or None
+    return key
 
 
 def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:

@@ -54,7 +54,7 @@ PARAMETERS = {
         "in": "header",
         "name": "Idempotency-Key",
         "description": "A text of your own making: a request is carried out once in 24 hours under it.",
-        "schema": {"type": "string", "maxLength": KEY_LENGTH},
+        "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~]"},
     },
     "Prefer": {
         "in": "header",
@@ -66,7 +66,7 @@ PARAMETERS = {
         "in": "header",
         "name": "X-Atomic",
         "description": "With `true` it is all or nothing: if anything is wrong, nothing is written.",
-        "schema": {"type": "string", "pattern": "^(|true|1|yes|on|t|false|0|no|off|f)$"},
+        "schema": {"type": "string", "pattern": "^(true|1|yes|on|t|false|0|no|off|f)$"},
     },
     "If-None-Match": {
         "in": "header",

@@ -71,10 +71,12 @@ class BulkViewSet(CRMViewSet):
         return [self.complete(item) for item in items]
 
     def read_atomic(self) -> bool:
+        given = self.request.headers.get("X-Atomic", "false")
         try:
-            return bool(Boolean().run_validation(self.request.headers.get("X-Atomic")))
-        except ValidationError as error:
-            raise ValidationError({"x_atomic": error.detail}) from None
+            # What is not ASCII comes as nothing.
+            return Boolean(allow_null=False).run_validation(given)
+        except ValidationError:
+            raise ValidationError({"x_atomic": ["is not true or false"]}) from None
 
     def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
         """The result of each item, and the names of fields that were ignored. Raises ValidationError if all or nothing."""

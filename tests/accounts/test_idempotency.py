@@ -58,6 +58,15 @@ def test_it_rejects_another_request_under_the_same_key(acme, path, body):
     assert acme.account.clients.count() == 1
 
 
+@pytest.mark.parametrize("key", ["", " "])
+def test_it_rejects_a_blank_key(acme, key):
+    """The server hands on what is not ASCII as nothing."""
+    response = acme.json().post("/app/clients.json", json=ANN, headers={"Idempotency-Key": key})
+    errors = {"idempotency_key": ["must be 1-255 characters of ASCII"]}
+    assert_refused(response, 422, "validation_failed", errors)
+    assert not acme.account.clients.exists()
+
+
 def test_it_rejects_a_key_that_is_too_long(acme):
     errors = {"idempotency_key": ["is too long (maximum is 255 characters)"]}
     assert_refused(post(acme.json(), key="a" * 256), 422, "validation_failed", errors)

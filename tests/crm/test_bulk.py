@@ -244,8 +244,9 @@ def test_it_rejects_what_is_no_list(acme, body, errors):
     assert not Client.objects.exists()
 
 
-def test_it_rejects_a_header_that_says_neither(acme):
-    response = send(acme, "client", [], headers={"X-Atomic": "perhaps"})
+@pytest.mark.parametrize("word", ["perhaps", "", " "])
+def test_it_rejects_a_header_that_says_neither(acme, word):
+    response = send(acme, "client", [], headers={"X-Atomic": word})
     assert_refused(response, 422, "validation_failed", {"x_atomic": ["is not true or false"]})
 
 
