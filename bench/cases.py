@@ -63,14 +63,14 @@ def of(made: dict) -> list[Case]:
     page, item = "<post>", r'"additional_fields":'
     listed = min(25, made["posts"])
     found = [
-        Case("list of posts, page 1", XML, ("/",), page, listed, 2000),
+        Case("posts, page 1", XML, ("/",), page, listed, 2000),
         *(
-            Case(f"list of posts, page {number:,}", XML, (f"/?page={number}",), page, 25, 1000, scales=number == 100)
+            Case(f"posts, page {number:,}", XML, (f"/?page={number}",), page, 25, 1000, scales=number == 100)
             for number in (100, 10_000)
             if number <= pages
         ),
         Case(
-            "post with 20 comments",
+            "post, 20 comments",
             XML,
             tuple(f"/app/posts/{id}.xml" for id in commented),
             "<comment>\n",
@@ -81,7 +81,7 @@ def of(made: dict) -> list[Case]:
         Case("client by id", JSON, tuple(f"/app/clients/{id}.json" for id in clients), item, 1, 2500),
         Case("list of clients", JSON, ("/app/clients.json",), item, min(25, made["clients"]), 1500),
         Case(
-            "client by external id",
+            "client by ext. id",
             JSON,
             tuple(f"/app/clients.json?external_ids%5Bshop%5D={value}" for value in shop_ids),
             item,
@@ -89,7 +89,7 @@ def of(made: dict) -> list[Case]:
             2000,
         ),
         Case(
-            "search for clients",
+            "search of clients",
             JSON,
             tuple(f"/app/clients.json?q={quote(text)}" for text in searches(made)),
             r"^\[\{",

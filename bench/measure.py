@@ -58,7 +58,7 @@ def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load
     loads: list[list[wrk.Load]] = [[] for _ in targets]
     with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), lasting=False) as bar:
         for target in targets:
-            target.load(1)
+            wrk.warm_up(target.server.address, target.case, target.token)
             bar.add(1)
         watch = Watch()
         for number in range(options.rounds):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.chart import chart
 
-NAME = 26
+NAME = 20
 
 
 def share(value: float | None) -> str:
@@ -102,11 +102,11 @@ def checks(report: dict) -> list[dict]:
         if value is not None:
             found.append({"rule": rule, "value": round(value, 3), "holds": holds})
 
-    first = by_name.get("list of posts, page 1")
+    first = by_name.get("posts, page 1")
     if first:
         check("page 1: at least 0.7 of the bare view", first["ratio"], first["ratio"] >= 0.7)
         for name, result in by_name.items():
-            if name.startswith("list of posts") and result is not first:
+            if name.startswith("posts, page") and result is not first:
                 part = result["service"]["per second"] / first["service"]["per second"]
                 check(f"{name}: at least 0.5 of page 1", part, part >= 0.5)
     for result in report.get("rows x 10", []):
