@@ -1,12 +1,13 @@
 """Requests to the service within this process, without a server: for counting statements, and for timing layers.
 
-As a program (`python -m bench.inside`) it says in JSON how many statements each case asks the database, on the average of
-many requests: what is asked once a minute, or once in ten requests, makes a part of one.
+As a program (`python -m bench.inside`) it says in JSON how many statements each case, or each of those named, asks the
+database, on the average of many requests: what is asked once a minute, or once in ten requests, makes a part of one.
 """
 
 import io
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from itertools import count
@@ -99,9 +100,11 @@ def application() -> Callable:
 def main() -> None:
     from bench import cases
 
+    wanted = sys.argv[1:]
     made = json.loads(os.environ["BENCH_MADE"])
     service = application()
-    print(json.dumps({case.name: statements(service, case, made["token"]) for case in cases.of(made)}))
+    taken = [case for case in cases.of(made) if not wanted or case.name in wanted]
+    print(json.dumps({case.name: statements(service, case, made["token"]) for case in taken}))
 
 
 if __name__ == "__main__":

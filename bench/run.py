@@ -107,7 +107,7 @@ class Run:
             raise SystemExit(f"No case has {options.case!r} in its name: {', '.join(case.name for case in found)}")
         with self.serving(SERVICE, self.size, made) as service:
             if "cases" in self.parts:
-                queries = self.count_queries(made)
+                queries = self.count_queries(made, taken)
                 with self.serving(BARE, self.size, made) as bare:
                     show = report.BesideBare().show
                     self.report["cases"] = measure.beside_bare(service, bare, taken, token, options, queries, show)
@@ -120,12 +120,11 @@ class Run:
                 self.report["memory"] = strain.memory(service, taken, token, options)
                 report.show_memory(self.report["memory"])
 
-    def count_queries(self, made: dict) -> dict[str, float]:
+    def count_queries(self, made: dict, taken: list[cases.Case]) -> dict[str, float]:
         url = data.address(self.cluster.url, self.size.database)
         given = {**environment(url), "BENCH_MADE": json.dumps(made)}
-        done = subprocess.run(
-            [sys.executable, "-m", "bench.inside"], cwd=ROOT, env=given, capture_output=True, text=True, check=False
-        )
+        command = [sys.executable, "-m", "bench.inside", *(case.name for case in taken)]
+        done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"The statements could not be counted:\n{done.stderr}")
         return json.loads(done.stdout)
