@@ -92,6 +92,7 @@ def of(made: dict) -> list[Case]:
             "search of clients",
             JSON,
             tuple(f"/app/clients.json?q={quote(text)}" for text in searches(made)),
+            # Something is found.
             r"^\[\{",
             1,
             400,
@@ -136,13 +137,14 @@ def of(made: dict) -> list[Case]:
 
 
 def searches(made: dict) -> list[str]:
-    """What people type: surnames, whole names, beginnings, a town with a name, parts of numbers, typing errors."""
-    first, start, end = rows.FIRST_NAMES, rows.SURNAME_STARTS, rows.SURNAME_ENDS
-    surnames = [start[n] + end[n % 3] for n in range(0, 24, 4)]
-    whole = [f"{first[n]} {start[(n * 7) % len(start)]}ski" for n in range(6)]
-    begun = [f"{start[n][:5]}" for n in (1, 9, 13)]
-    towns = [f"{first[n]} {rows.CITIES[n]}" for n in (4, 8, 12)]
-    numbers = [str(100_000 + made["clients"] // part) for part in (2, 3, 5)]
-    # Two letters swapped.
-    typed = [text[:2] + text[3] + text[2] + text[4:] for text in surnames[:3]]
-    return [*surnames, *whole, *begun, *towns, *numbers, *typed]
+    """What people type to find clients that there are: a surname, a whole name, how one begins, a name with a town, a number in
+    the shop, and a surname with two letters swapped."""
+    found = []
+    for step in range(1, 6):
+        n = made["clients"] * step // 6 + 1
+        first = rows.picked(rows.FIRST_NAMES, rows.FIRST_NAME, n)
+        last = rows.picked(rows.SURNAME_STARTS, rows.SURNAME_START, n)
+        last += rows.picked(rows.SURNAME_ENDS, rows.SURNAME_END, n)
+        town, swapped = rows.picked(rows.CITIES, rows.CITY, n), last[:2] + last[3] + last[2] + last[4:]
+        found += [last, f"{first} {last}", last[:5], f"{first} {town}", str(100_000 + n), swapped]
+    return found

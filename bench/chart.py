@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape
 
-WIDTH, MARGIN, LABELS, NUMBERS = 860, 24, 190, 170
+WIDTH, MARGIN, LABELS, NUMBERS = 860, 24, 150, 190
 BAR, GAP = 14, 16
 
 STYLE = """

@@ -100,9 +100,11 @@ def tidy(url: str, size: Size, made: dict) -> None:
             gone += connection.execute(statement, written).rowcount
         connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer")
         if gone:
-            for table in rows.TABLES:
-                connection.execute(f"VACUUM ANALYZE {table}")
-            connection.execute("CHECKPOINT")
+            with Bar(f"Clearing away {gone:,} rows of the last run", len(rows.TABLES)) as bar:
+                for table in rows.TABLES:
+                    connection.execute(f"VACUUM ANALYZE {table}")
+                    bar.add(1)
+                connection.execute("CHECKPOINT")
 
 
 class Maker:

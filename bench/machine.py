@@ -113,7 +113,7 @@ def _says(*command: str) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return (done.stdout or done.stderr).strip()
+    return done.stdout.strip()
 
 
 def description(postgresql: str) -> dict[str, object]:

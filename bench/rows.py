@@ -54,8 +54,17 @@ WORDS = {
 }
 
 
+# How the rows go through the words, so that no two kinds of them keep the same pace.
+FIRST_NAME, SURNAME_START, SURNAME_END, CITY = 8191, 6841, 10061, 5087
+
+
+def picked(words: list[str], step: int, n: int) -> str:
+    """What `pick` gives the row n."""
+    return words[n * step // 7 % len(words)]
+
+
 def pick(words: str, step: int) -> str:
-    """SQL: one of the words for the row n; different steps go through them in different orders."""
+    """SQL: one of the words for the row n."""
     return f"(%({words})s::text[])[1 + (n * {step} / 7) %% cardinality(%({words})s::text[])]"
 
 
@@ -88,12 +97,12 @@ PERSON = f"""
     SELECT *, first_name || ' ' || last_name AS name,
         lower(translate(first_name || '.' || last_name, 'ąćęłńóśźżĄĆĘŁŃÓŚŹŻé', 'acelnoszzACELNOSZZe')) || n || '@' || domain
             AS email
-    FROM (SELECT *, {pick("first_names", 8191)} AS first_name,
-              {pick("surname_starts", 6841)} || {pick("surname_ends", 10061)} AS last_name, {pick("domains", 4057)} AS domain
+    FROM (SELECT *, {pick("first_names", FIRST_NAME)} AS first_name,
+              {pick("surname_starts", SURNAME_START)} || {pick("surname_ends", SURNAME_END)} AS last_name, {pick("domains", 4057)} AS domain
           FROM numbered) AS named"""  # noqa: S608
 CLIENT_VALUES = f"""name, first_name, last_name, email, email,
     '+48 ' || 500 + (n * 271 / 7) %% 400 || ' ' || to_char(n / 1000 %% 1000, 'FM000') || ' ' || to_char(n %% 1000, 'FM000'),
-    {pick("cities", 5087)}, {pick("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
+    {pick("cities", CITY)}, {pick("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
     CASE WHEN n %% 4 = 0 THEN {pick("reasons", 1361)} END,
     CASE WHEN n %% 3 = 0 THEN ARRAY[{pick("client_tags", 5501)}] ELSE '{{}}'::text[] END,
     jsonb_build_object('shop', (100000 + n)::text), '{{}}'::jsonb"""
