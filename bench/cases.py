@@ -88,14 +88,10 @@ def of(made: dict) -> list[Case]:
             1,
             2000,
         ),
-        Case(
-            "search of clients",
-            JSON,
-            tuple(f"/app/clients.json?q={quote(text)}" for text in searches(made)),
+        *(
             # Something is found.
-            r"^\[\{",
-            1,
-            400,
+            Case(name, JSON, tuple(f"/app/clients.json?q={quote(text)}" for text in texts), r"^\[\{", 1, 400)
+            for name, texts in searches(made).items()
         ),
         Case(
             "create a post",
@@ -136,15 +132,17 @@ def of(made: dict) -> list[Case]:
     return found
 
 
-def searches(made: dict) -> list[str]:
-    """What people type to find clients that there are: a surname, a whole name, how one begins, a name with a town, a number in
-    the shop, and a surname with two letters swapped."""
-    found = []
+def searches(made: dict) -> dict[str, list[str]]:
+    """What people type to find clients that there are, by case: where a page of them, or the one of a number, has just that, the
+    search ends there; where few have, it goes on to those that have something like it."""
+    many, few = [], []
     for step in range(1, 6):
         n = made["clients"] * step // 6 + 1
         first = rows.picked(rows.FIRST_NAMES, rows.FIRST_NAME, n)
         last = rows.picked(rows.SURNAME_STARTS, rows.SURNAME_START, n)
         last += rows.picked(rows.SURNAME_ENDS, rows.SURNAME_END, n)
-        town, swapped = rows.picked(rows.CITIES, rows.CITY, n), last[:2] + last[3] + last[2] + last[4:]
-        found += [last, f"{first} {last}", last[:5], f"{first} {town}", str(100_000 + n), swapped]
-    return found
+        town = rows.picked(rows.CITIES, rows.CITY, n)
+        many += [last, last[:5], town, str(100_000 + n)]
+        # The last has two letters swapped.
+        few += [f"{first} {last} {n}", f"{first} {last} {town}", last[:2] + last[3] + last[2] + last[4:]]
+    return {"search, many found": many, "search, few found": few}

@@ -83,7 +83,7 @@ def test_it_works(tmp_path):
 
 def test_the_cases_are_known_by_their_names():
     names = [case.name for case in cases.of(MADE)]
-    assert len(names) == len(set(names)) == 12
+    assert len(names) == len(set(names)) == 13
     assert "posts, page 10,000" in names
     # A smaller set has no such page.
     assert "posts, page 10,000" not in [case.name for case in cases.of({**MADE, "posts": 200_000})]
