@@ -135,13 +135,13 @@ def show_checks(found: list[dict]) -> None:
             say(f"  {'holds ' if check['holds'] else 'MISSED'}  {check['rule']}: {check['value']:g}")
 
 
-def write(directory: Path, report: dict) -> None:
+def write(directory: Path, report: dict) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "latest.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
-    say(f"\nWritten: {directory / 'latest.json'}")
+    written = {directory / "latest.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
     if report.get("cases"):
         machine = report["machine"]
         subtitle = f"{report['data']}; {report['workers']} workers, {machine['cores']} cores, {machine['processor']}"
-        svg = chart(report["cases"], title="Requests per second", subtitle=subtitle)
-        (directory / "latest.svg").write_text(svg)
-        say(f"Written: {directory / 'latest.svg'}")
+        written[directory / "latest.svg"] = chart(report["cases"], title="Requests per second", subtitle=subtitle)
+    for path, text in written.items():
+        path.write_text(text)
+    return list(written)

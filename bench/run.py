@@ -32,8 +32,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--posts", type=int, default=1_000_000, help="and a tenth of it for scaling")
     parser.add_argument("--clients", type=int, help="as many as posts, if not given")
     parser.add_argument("--others", type=int, default=50, help="other accounts, and twenty times as many for scaling")
-    parser.add_argument("--seconds", type=int, default=3, help="for each measurement")
-    parser.add_argument("--rounds", type=int, default=3, help="of each measurement, of which the median counts")
+    parser.add_argument("--seconds", type=int, default=2, help="for each measurement")
+    parser.add_argument("--rounds", type=int, default=5, help="of each measurement, of which the median counts")
     parser.add_argument("--workers", type=int, help="processes of the service, one a core if not given")
     parser.add_argument(
         "--requests", type=int, default=100_000, help="before the memory is measured, and again after it"
@@ -48,7 +48,10 @@ def arguments() -> argparse.Namespace:
 
 
 class Run:
+    """What was measured is written as soon as a part is done: a later one may fail."""
+
     def __init__(self, given: argparse.Namespace, cluster: Cluster, logs: Path):
+        self.results = given.results
         self.cluster = cluster
         self.size = Size(given.posts, given.clients or given.posts, given.others)
         self.parts = given.only or (["cases"] if given.case else list(PARTS))
@@ -70,7 +73,7 @@ class Run:
         url = data.address(self.cluster.url, size.database)
         return serving(program, url, made, workers=self.options.workers, logs=self.options.logs)
 
-    def carry_out(self) -> dict:
+    def carry_out(self) -> None:
         with psycopg.connect(self.cluster.url) as connection:
             [version] = connection.execute("SHOW server_version").fetchone()
         self.report = {
@@ -98,7 +101,11 @@ class Run:
             )
         self.report["checks"] = report.checks(self.report)
         report.show_checks(self.report["checks"])
-        return self.report
+        for path in self.write():
+            report.say(f"Written: {path}")
+
+    def write(self) -> list[Path]:
+        return report.write(self.results, self.report)
 
     def on_one_set(self, made: dict) -> None:
         found, token, options = cases.of(made), made["token"], self.options
@@ -111,14 +118,17 @@ class Run:
                 with self.serving(BARE, self.size, made) as bare:
                     show = report.BesideBare().show
                     self.report["cases"] = measure.beside_bare(service, bare, taken, token, options, queries, show)
+                self.write()
             if "overload" in self.parts:
                 self.report["overload"] = strain.overload(service, taken[0], token, options)
                 report.show_overload(self.report["overload"])
+                self.write()
         if "memory" in self.parts:
             # From the start.
             with self.serving(SERVICE, self.size, made) as service:
                 self.report["memory"] = strain.memory(service, taken, token, options)
                 report.show_memory(self.report["memory"])
+            self.write()
 
     def count_queries(self, made: dict, taken: list[cases.Case]) -> dict[str, float]:
         url = data.address(self.cluster.url, self.size.database)
@@ -139,6 +149,7 @@ class Run:
             heads = (f"{first.posts:,} / {first.others}", f"{second.posts:,} / {second.others}")
             show = report.Scaling(f"{name} (rows of a kind / other accounts)", heads).show
             self.report[name] = measure.scaling(servers, sets, self.options, show)
+        self.write()
 
 
 def main() -> None:
@@ -147,7 +158,7 @@ def main() -> None:
     try:
         wrk.check_installed()
         with tempfile.TemporaryDirectory(prefix="rostrum-bench-") as logs, Cluster(directory) as cluster:
-            report.write(given.results, Run(given, cluster, Path(logs)).carry_out())
+            Run(given, cluster, Path(logs)).carry_out()
     except (wrk.LoadError, ClusterError) as error:
         raise SystemExit(str(error)) from error
     except subprocess.CalledProcessError as error:
