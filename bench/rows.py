@@ -54,18 +54,23 @@ WORDS = {
 }
 
 
-# How the rows go through the words, so that no two kinds of them keep the same pace.
+# What is picked by different numbers is picked as if by chance, so that no two columns keep the same pace.
 FIRST_NAME, SURNAME_START, SURNAME_END, CITY = 8191, 6841, 10061, 5087
 
 
-def picked(words: list[str], step: int, n: int) -> str:
+def multiplier(by: int) -> int:
+    """Of multiplicative hashing: the upper bits of a product with it look random."""
+    return by * 2654435761 % 2**32
+
+
+def picked(words: list[str], by: int, n: int) -> str:
     """What `pick` gives the row n."""
-    return words[n * step // 7 % len(words)]
+    return words[n * multiplier(by) % 2**32 // 2**12 % len(words)]
 
 
-def pick(words: str, step: int) -> str:
+def pick(words: str, by: int) -> str:
     """SQL: one of the words for the row n."""
-    return f"(%({words})s::text[])[1 + (n * {step} / 7) %% cardinality(%({words})s::text[])]"
+    return f"(%({words})s::text[])[1 + (n * {multiplier(by)} %% {2**32} / {2**12}) %% cardinality(%({words})s::text[])]"
 
 
 POST_COLUMNS = """account_id, id, forum_id, category_id, status_id, user_id, title, content, agent, kind, task_kind, tags,
