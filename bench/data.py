@@ -55,7 +55,10 @@ def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
         if there and (made := read(url, size)):
             tidy(url, size, made)
             return made
-        print(f"Making {size}")
+        print(f"Making {size}", flush=True)
+        older = "SELECT datname FROM pg_database WHERE datname ~ '^bench[0-9]+_' AND NOT starts_with(datname, %s)"
+        for [name] in connection.execute(older, [f"bench{VERSION}_"]).fetchall():
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         connection.execute(f'DROP DATABASE IF EXISTS "{size.database}" WITH (FORCE)')
         connection.execute(f'CREATE DATABASE "{size.database}" OWNER rostrum')
         # Neither is part of the data; what wears off while a set is made would be measured with the first case.
