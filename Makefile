@@ -1,7 +1,7 @@
 # Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run test fuzz lint format lock bench clean
+.PHONY: help run test fuzz lint format lock bench layers clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -23,6 +23,7 @@ help:
 	@echo 'make lint     check style, imports, migrations and production settings'
 	@echo 'make format   put the code in the style that lint asks for'
 	@echo 'make bench    measure beside a bare view of the same SQL (CASE=... for one; needs wrk)'
+	@echo 'make layers   show where the time of a request goes, layer by layer (CASE=... for one)'
 	@echo 'make lock     compile pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)'
 	@echo 'make clean    remove .venv and caches; the data in .data stays'
 
@@ -42,8 +43,8 @@ lint: $(VENV)/development
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(production) $(python) manage.py check --deploy --fail-level WARNING
 
-bench: $(VENV)/local
-	@exec $(python) -m bench.run $(if $(CASE),--case '$(CASE)') $(ARGS)
+bench layers: $(VENV)/local
+	@exec $(python) -m bench.$(if $(filter bench,$@),run,layers) $(if $(CASE),--case '$(CASE)') $(ARGS)
 
 format: $(VENV)/development
 	$(python) -m ruff check --fix

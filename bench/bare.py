@@ -1,21 +1,31 @@
-"""The measure of the benchmarks: views that run the same SQL on a raw cursor, without accounts, checks or a framework.
+"""The measure of the benchmarks: views that run the same SQL on a raw cursor and write the same documents by hand.
 
-Django's handler and URL resolver are all that is left; what the service adds to them is the difference.
+Django's handler and URL resolver are all that is left of the service: no accounts, checks, limits or framework. What the
+service adds to that is the difference. `bench.run` compares the answers of both before it measures, byte by byte.
 """
 
+import json
 import os
 from datetime import UTC
 
-from django.db import connection
+import orjson
+from django.db import connection, transaction
 from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.search import Query
 from accounts.text import escape
+from bench.data import LOGIN
 
-ACCOUNT, FORUM, CATEGORY, STATUS, USER = (int(part) for part in os.environ["BENCH_IDS"].split(","))
+MADE = json.loads(os.environ["BENCH_MADE"])
+ACCOUNT, FORUM, CATEGORY, STATUS, USER = (MADE[name] for name in ("account", "forum", "category", "status", "user"))
 
-IDS = """
+ME = """
+SELECT created_at, description, email, login, name, notification, updated_at, www FROM accounts_user
+WHERE account_id = %s AND (login_key = %s OR email_key = %s)
+"""
+POST_IDS = """
 (SELECT created_at, id FROM forum_post WHERE account_id = %s AND category_id = %s AND shelf = 1
  ORDER BY 1 DESC, 2 DESC LIMIT %s)
 UNION ALL
@@ -23,7 +33,7 @@ UNION ALL
  ORDER BY 1 DESC, 2 DESC LIMIT %s)
 ORDER BY 1 DESC, 2 DESC LIMIT 26 OFFSET %s
 """
-ROWS = """
+POST_ROWS = """
 SELECT agent, comments_cache, content, created_at, id, title, updated_at, votes_cache FROM forum_post
 WHERE account_id = %s AND id = ANY(%s)
 """
@@ -37,30 +47,111 @@ COMMENTS = """
 SELECT agent, comment, created_at, id, kind, updated_at FROM forum_comment
 WHERE account_id = %s AND post_id = %s ORDER BY created_at, id
 """
-INSERT = """
+CREATE_POST = """
 INSERT INTO forum_post (account_id, forum_id, category_id, status_id, user_id, title, content, agent, kind, task_kind, tags,
                         private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, 'bare', 'suggestion', 'feedback', '{}', false, true, false, 0, 0, 0, now(), now())
-RETURNING id, created_at
+VALUES (%s, %s, %s, %s, %s, %s, %s, '', 'suggestion', 'feedback', '{}', false, true, false, 0, 0, 0, now(), now())
+RETURNING agent, category_id, comments_cache, content, created_at, id, kind, responsible_id, 'new', title, updated_at,
+    votes_cache
+"""
+
+# What a client is answered with, in the order of the wire; its times come last.
+# fmt: off
+FIELDS = [
+    "id", "name", "email", "note", "external_ids", "first_name", "last_name", "shortcut", "kind", "company", "tax_no",
+    "register_number", "phone", "mobile_phone", "fax", "www", "street", "street_no", "post_code", "city", "province",
+    "country", "delivery_address", "use_delivery_address", "bank", "bank_account", "discount", "description", "tags",
+    "status_id", "responsible_id", "contact_id", "url", "origin", "additional_fields", "creator_id", "updater_id",
+]
+# fmt: on
+COUNTED = ["contacts_count", "posts_count", "deals_count", "last_activity"]
+TIMES = ["created_at", "updated_at"]
+
+
+def counted(table: str, figure: str) -> str:
+    return f"""(SELECT {figure} FROM {table} AS of_it WHERE of_it.account_id = client.account_id
+        AND of_it.client_id = client.id AND of_it.trashed_at IS NULL)"""  # noqa: S608
+
+
+KINDS = ("crm_contact", "forum_post", "crm_deal")
+COUNTS = ", ".join(counted(table, "count(*)") for table in KINDS)
+ACTIVITY = f"GREATEST(client.updated_at, {', '.join(counted(table, 'max(of_it.updated_at)') for table in KINDS)})"
+COLUMNS = ", ".join(f"client.{name}" for name in FIELDS)
+SELECT_CLIENTS = f"""
+SELECT {COLUMNS}, {COUNTS}, {ACTIVITY}, client.created_at, client.updated_at FROM crm_client AS client
+WHERE client.account_id = %s AND client.trashed_at IS NULL
+"""  # noqa: S608
+CLIENTS = f"{SELECT_CLIENTS} AND client.id = ANY(%s)"
+CLIENT_IDS = "SELECT id FROM crm_client WHERE account_id = %s AND trashed_at IS NULL ORDER BY id LIMIT 26 OFFSET %s"
+HOLDER = "SELECT holder_id FROM crm_clientexternalid WHERE account_id = %s AND key = %s AND value = %s"
+SEARCH = """
+WITH found AS MATERIALIZED (
+    SELECT id, search_text AS text, search_words AS words FROM crm_client WHERE account_id = %s AND trashed_at IS NULL AND ({})
+), candidates AS (SELECT * FROM found LIMIT %s)
+SELECT id FROM candidates ORDER BY word_similarity(%s, text) DESC, ts_rank(words, to_tsquery('simple', %s), 1) DESC, id
+"""
+CREATE_CLIENT = f"""
+INSERT INTO crm_client AS client (account_id, name, email, email_key, phone, city, external_ids, additional_fields, tags, creator_id,
+                        updater_id, created_at, updated_at)
+VALUES (%s, %s, %s, lower(%s), %s, %s, %s::jsonb, '{{}}', '{{}}', %s, %s, now(), now())
+RETURNING {COLUMNS}, 0, 0, 0, client.updated_at, client.created_at, client.updated_at
+"""  # noqa: S608
+HOLD = "INSERT INTO crm_clientexternalid (account_id, key, value, holder_id) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+UPDATE_CLIENT = """
+UPDATE crm_client SET note = %s, street_no = %s, updater_id = %s, updated_at = now() WHERE account_id = %s AND id = %s
 """
 
 
-def xml(body: str, status: int = 200) -> HttpResponse:
+def rows(sql: str, *values) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
+
+
+# Generation A
+
+
+def xml(body: str, **options) -> HttpResponse:
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'.encode()
-    return HttpResponse(content, status=status, content_type="application/xml; charset=utf-8")
+    return HttpResponse(content, content_type="application/xml; charset=utf-8", **options)
 
 
 def moment(value) -> str:
     return value.astimezone(UTC).isoformat(timespec="seconds")
 
 
+def text(name: str, value: str | None) -> str:
+    return f'<{name} nil="true"/>' if value is None else f"<{name}>{escape(value)}</{name}>"
+
+
+def me(request) -> HttpResponse:
+    [row] = rows(ME, ACCOUNT, LOGIN, LOGIN)
+    return xml(
+        f"""<user>
+  <created-at type="datetime">{moment(row[0])}</created-at>
+  {text("description", row[1])}
+  {text("email", row[2])}
+  {text("login", row[3])}
+  {text("name", row[4])}
+  {text("notification", row[5])}
+  <updated-at type="datetime">{moment(row[6])}</updated-at>
+  {text("www", row[7])}
+</user>
+"""
+    )
+
+
+def link(request, page: int, more: bool) -> str:
+    url = request.build_absolute_uri(request.path)
+    others = ((1, "first", True), (page - 1, "prev", page > 1), (page + 1, "next", more))
+    return ", ".join(f'<{url}?page={number}>; rel="{relation}"' for number, relation, there in others if there)
+
+
 def posts(request) -> HttpResponse:
-    start = (int(request.GET.get("page", 1)) - 1) * 25
-    with connection.cursor() as cursor:
-        cursor.execute(IDS, [ACCOUNT, CATEGORY, start + 26, ACCOUNT, CATEGORY, start + 26, start])
-        ids = [row[1] for row in cursor.fetchall()][:25]
-        cursor.execute(ROWS, [ACCOUNT, ids])
-        rows = {row[4]: row for row in cursor.fetchall()}
+    page = int(request.GET.get("page", 1))
+    start = (page - 1) * 25
+    found = [row[1] for row in rows(POST_IDS, ACCOUNT, CATEGORY, start + 26, ACCOUNT, CATEGORY, start + 26, start)]
+    by_id = {row[4]: row for row in rows(POST_ROWS, ACCOUNT, found[:25])}
     items = "".join(
         f"""  <post>
     <agent>{escape(row[0])}</agent>
@@ -73,39 +164,136 @@ def posts(request) -> HttpResponse:
     <votes-cache type="integer">{row[7]}</votes-cache>
   </post>
 """
-        for row in map(rows.get, ids)
+        for row in map(by_id.get, found[:25])
     )
-    return xml(f'<posts type="array">\n{items}</posts>\n')
+    headers = {"Link": link(request, page, len(found) > 25)}
+    return xml(f'<posts type="array">\n{items}</posts>\n', headers=headers)
+
+
+def post_element(row: tuple, margin: str = "") -> str:
+    responsible = ' nil="true"/' if row[7] is None else f">{row[7]}</responsible-id"
+    return f"""{margin}<post>
+{margin}  <agent>{escape(row[0])}</agent>
+{margin}  <category-id type="integer">{row[1]}</category-id>
+{margin}  <comments-cache type="integer">{row[2]}</comments-cache>
+{margin}  <content>{escape(row[3])}</content>
+{margin}  <created-at type="datetime">{moment(row[4])}</created-at>
+{margin}  <id type="integer">{row[5]}</id>
+{margin}  <kind>{escape(row[6])}</kind>
+{margin}  <responsible-id type="integer"{responsible}>
+{margin}  <status>{escape(row[8])}</status>
+{margin}  <title>{escape(row[9])}</title>
+{margin}  <updated-at type="datetime">{moment(row[10])}</updated-at>
+{margin}  <votes-cache type="integer">{row[11]}</votes-cache>
+{margin}</post>
+"""
 
 
 def post(request, id: int) -> HttpResponse:
-    with connection.cursor() as cursor:
-        cursor.execute(POST, [ACCOUNT, id])
-        row = cursor.fetchone()
-        cursor.execute(COMMENTS, [ACCOUNT, id])
-        comments = "".join(
-            f"""    <comment>
+    [row] = rows(POST, ACCOUNT, id)
+    comments = "".join(
+        f"""    <comment>
       <agent>{escape(comment[0])}</agent>
       <comment>{escape(comment[1])}</comment>
       <created-at type="datetime">{moment(comment[2])}</created-at>
       <id type="integer">{comment[3]}</id>
-      <kind nil="true"/>
+      {text("kind", comment[4])}
       <updated-at type="datetime">{moment(comment[5])}</updated-at>
     </comment>
 """
-            for comment in cursor.fetchall()
-        )
-    return xml(
-        f"<hash>\n{comments}  <post>\n    <id>{row[5]}</id>\n    <title>{escape(row[9])}</title>\n  </post>\n</hash>\n"
+        for comment in rows(COMMENTS, ACCOUNT, id)
     )
+    return xml(f'<hash>\n  <comments type="array">\n{comments}  </comments>\n{post_element(row, "  ")}</hash>\n')
 
 
 @csrf_exempt
-def create(request) -> HttpResponse:
-    with connection.cursor() as cursor:
-        cursor.execute(INSERT, [ACCOUNT, FORUM, CATEGORY, STATUS, USER, "A post", request.body.decode()])
-        id, created_at = cursor.fetchone()
-    return xml(f"<post>\n  <created-at>{moment(created_at)}</created-at>\n  <id>{id}</id>\n</post>\n", status=201)
+def create_post(request) -> HttpResponse:
+    # Read as a text: what parsing costs is the service's.
+    body = request.body.decode()
+    title = body.partition("<title>")[2].partition("</title>")[0]
+    content = body.partition("<content>")[2].partition("</content>")[0]
+    [row] = rows(CREATE_POST, ACCOUNT, FORUM, CATEGORY, STATUS, USER, title, content)
+    headers = {"Location": request.build_absolute_uri(f"/app/posts/{row[5]}.xml")}
+    return xml(post_element(row), status=201, headers=headers)
 
 
-urlpatterns = [path("", posts), path("app/posts/<int:id>.xml", post), path("app/posts.xml", create)]
+# Generation B
+
+
+def client_data(row: tuple) -> dict:
+    data = dict(zip([*FIELDS, *COUNTED, *TIMES], row, strict=True))
+    for name in ("external_ids", "additional_fields"):
+        if isinstance(data[name], str):
+            data[name] = json.loads(data[name])
+    for name in ("last_activity", *TIMES):
+        data[name] = moment(data[name])
+    return data
+
+
+def answer(data, **options) -> HttpResponse:
+    return HttpResponse(orjson.dumps(data), content_type="application/json", **options)
+
+
+def clients_of(ids: list[int]) -> list[dict]:
+    by_id = {row[0]: row for row in rows(CLIENTS, ACCOUNT, ids)}
+    return [client_data(by_id[id]) for id in ids]
+
+
+def find_clients(given: str) -> list[int]:
+    query = Query(rows("SELECT search.fold(%s)", given)[0][0])
+    (condition, values), most = query.exact(), 1000
+    found = [row[0] for row in rows(SEARCH.format(condition), ACCOUNT, *values, most, query.subject, query.words)]
+    if len(found) < 26 and (similar := query.similar()):
+        condition, values = similar
+        most += len(found)
+        more = rows(SEARCH.format(condition), ACCOUNT, *values, most, query.subject, query.like_words)
+        found = list(dict.fromkeys([*found, *(row[0] for row in more)]))
+    return found[:26]
+
+
+@csrf_exempt
+def clients(request) -> HttpResponse:
+    if request.method == "POST":
+        return create_client(request)
+    if (value := request.GET.get("external_ids[shop]")) is not None:
+        found = [row[0] for row in rows(HOLDER, ACCOUNT, "shop", value)]
+    elif (given := request.GET.get("q")) is not None:
+        found = find_clients(given)
+    else:
+        found = [row[0] for row in rows(CLIENT_IDS, ACCOUNT, 0)]
+    return answer(clients_of(found[:25]), headers={"Link": link(request, 1, len(found) > 25)})
+
+
+def create_client(request) -> HttpResponse:
+    given = orjson.loads(request.body)["client"]
+    pairs = given["external_ids"]
+    with transaction.atomic():
+        values = [given[name] for name in ("name", "email", "email", "phone", "city")]
+        [row] = rows(CREATE_CLIENT, ACCOUNT, *values, json.dumps(pairs), USER, USER)
+        with connection.cursor() as cursor:
+            for key, value in pairs.items():
+                cursor.execute(HOLD, [ACCOUNT, key, value, row[0]])
+    headers = {"Location": request.build_absolute_uri(f"/app/clients/{row[0]}.json")}
+    return answer(client_data(row), status=201, headers=headers)
+
+
+@csrf_exempt
+def client(request, id: int) -> HttpResponse:
+    if request.method == "PUT":
+        given = orjson.loads(request.body)["client"]
+        with transaction.atomic():
+            [row] = rows(f"{SELECT_CLIENTS} AND client.id = %s FOR NO KEY UPDATE OF client", ACCOUNT, id)
+            with connection.cursor() as cursor:
+                cursor.execute(UPDATE_CLIENT, [given["note"], given["street_no"], USER, ACCOUNT, id])
+        return answer({**client_data(row), **given})
+    return answer(clients_of([id])[0])
+
+
+urlpatterns = [
+    path("", posts),
+    path("app/users/me.xml", me),
+    path("app/posts.xml", create_post),
+    path("app/posts/<int:id>.xml", post),
+    path("app/clients.json", clients),
+    path("app/clients/<int:id>.json", client),
+]

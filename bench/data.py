@@ -1,71 +1,273 @@
-"""The data that the benchmarks run on, made by the database itself."""
+"""The data that the benchmarks run on, made by the database itself.
 
-from django.db import connection
+Each size is a database of its own in the benchmark's cluster: made once, and used again by every run. What a run has written
+is removed before the next. A set that was not finished is made anew.
 
-from accounts.models import Account
+As a program (`python -m bench.data`), in a process of its own for each set, it makes the database that DATABASE_URL names.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psycopg
+
+from bench import rows
+from bench.progress import Bar
 
 LOGIN, PASSWORD = "bench", "bench-0123456789"
+# To be raised when what a set holds changes: sets of before are not used any more.
+VERSION = 2
+PORTION = 10_000
 
 
-def account() -> Account:
-    found = Account.objects.filter(prefix="bench").first()
-    if found is None:
-        found, _, _ = Account.objects.create_with_owner(
+@dataclass(frozen=True)
+class Size:
+    posts: int = 1_000_000
+    clients: int = 1_000_000
+    others: int = 50
+
+    @property
+    def database(self) -> str:
+        return f"bench{VERSION}_{self.posts}_{self.clients}_{self.others}"
+
+    def __str__(self) -> str:
+        return f"{self.posts:,} posts, {self.clients:,} clients, {self.others:,} other accounts"
+
+
+def address(url: str, database: str, user: str = "rostrum") -> str:
+    """Another database of the cluster; as `postgres`, whom the cluster lets in as well, for what an owner may not do."""
+    return re.sub(r"//\w+@(.*)/\w+$", rf"//{user}@\1/{database}", url)
+
+
+def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
+    """The set of that size, made unless it is there: what is in it, as `Made` says."""
+    with psycopg.connect(address(url, "postgres", "postgres"), autocommit=True) as connection:
+        there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
+        if there and (made := read(url, size)):
+            tidy(url, size, made)
+            return made
+        print(f"Making {size}", flush=True)
+        older = "SELECT datname FROM pg_database WHERE datname ~ '^bench[0-9]+_' AND NOT starts_with(datname, %s)"
+        for [name] in connection.execute(older, [f"bench{VERSION}_"]).fetchall():
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        connection.execute(f'DROP DATABASE IF EXISTS "{size.database}" WITH (FORCE)')
+        connection.execute(f'CREATE DATABASE "{size.database}" OWNER rostrum')
+        # Neither is part of the data; what wears off while a set is made would be measured with the first case.
+        settings = {"max_wal_size": "8GB", "autovacuum": "off"}
+        try:
+            for name, value in settings.items():
+                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+            connection.execute("SELECT pg_reload_conf()")
+            command = [sys.executable, "-m", "bench.data", *(str(value) for value in dataclasses.astuple(size))]
+            subprocess.run(command, env=environment | {"DATABASE_URL": address(url, size.database)}, check=True)
+        finally:
+            for name in settings:
+                connection.execute(f"ALTER SYSTEM RESET {name}")
+            connection.execute("SELECT pg_reload_conf()")
+        connection.execute("CHECKPOINT")
+    made = read(url, size)
+    assert made, "a set that was made has its description"
+    return made
+
+
+def read(url: str, size: Size) -> dict | None:
+    """What is in the set, if it was finished and holds what it should."""
+    with psycopg.connect(address(url, size.database)) as connection:
+        if connection.execute("SELECT to_regclass('bench_made')").fetchone()[0] is None:
+            return None
+        made = connection.execute("SELECT made FROM bench_made").fetchone()[0]
+        own = {"account": made["account"], "last": made["last_id"]}
+        for table, wanted in (("forum_post", size.posts), ("crm_client", size.clients)):
+            counted = f"SELECT count(*) FROM {table} WHERE account_id = %(account)s AND id <= %(last)s"  # noqa: S608
+            if connection.execute(counted, own).fetchone()[0] != wanted:
+                return None
+        return made
+
+
+def tidy(url: str, size: Size, made: dict) -> None:
+    """Remove what earlier runs have written."""
+    with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
+        # It all goes, and nobody has to be told.
+        connection.execute("SET session_replication_role = replica")
+        written = {"account": made["account"], "last": made["last_id"]}
+        gone = 0
+        for table, column in (("crm_clientexternalid", "holder_id"), ("crm_client", "id"), ("forum_post", "id")):
+            statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %(last)s"  # noqa: S608
+            gone += connection.execute(statement, written).rowcount
+        connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer")
+        if gone:
+            with Bar(f"Clearing away {gone:,} rows of earlier runs", len(rows.TABLES)) as bar:
+                for table in rows.TABLES:
+                    connection.execute(f"VACUUM ANALYZE {table}")
+                    bar.add(1)
+                connection.execute("CHECKPOINT")
+
+
+class Maker:
+    """Makes one set. Rows and indexes are made on as many connections as there are cores."""
+
+    def __init__(self, size: Size):
+        self.size = size
+        self.url = address(os.environ["DATABASE_URL"], size.database, "postgres")
+        self.made: dict = {}
+
+    def make(self) -> None:
+        from django.core.management import call_command
+
+        with Bar("Tables", 1):
+            call_command("migrate", verbosity=0)
+        self.make_accounts()
+        with self.connect() as connection:
+            indexes = self.secondary_indexes(connection)
+            for name, _ in indexes:
+                connection.execute(f"DROP INDEX {name}")
+        self.fill()
+        # The largest first, so that no connection ends long after the others.
+        indexes.sort(key=lambda index: (" gin " not in index[1], "search_name" not in index[1]))
+        self.each("Indexes", [(definition, {}, 1) for _, definition in indexes])
+        with Bar("Vacuum and statistics", 1), self.connect() as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("CREATE TABLE bench_made (made jsonb NOT NULL)")
+            connection.execute("GRANT SELECT ON bench_made TO rostrum")
+            connection.execute("INSERT INTO bench_made VALUES (%s)", [json.dumps(self.made)])
+
+    def connect(self) -> psycopg.Connection:
+        connection = psycopg.connect(self.url, autocommit=True, cursor_factory=psycopg.ClientCursor)
+        # As rows come from a backup: what the triggers would note is no news, and what they would check holds by the way the
+        # rows are made. Tables, indexes and their log are ordinary ones.
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("SET synchronous_commit = off")
+        connection.execute("SET statement_timeout = 0")
+        connection.execute("SET maintenance_work_mem = '512MB'")
+        connection.execute("SET max_parallel_maintenance_workers = 0")
+        return connection
+
+    def make_accounts(self) -> None:
+        """The accounts, by the real code."""
+        from accounts import passwords
+        from accounts.models import Account
+
+        account, owner, token = Account.objects.create_with_owner(
             prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD
         )
-    return found
-
-
-def ids(account: Account) -> dict[str, int]:
-    forum = account.forums.get(is_default=True)
-    return {
-        "account": account.id,
-        "forum": forum.id,
-        "category": account.categories.of_forum(forum.id).first().id,
-        "status": account.default_status("post").id,
-        "user": account.users.get().id,
-    }
-
-
-def fill(account: Account, posts: int) -> None:
-    """Make so many posts in the first category, and 20 comments on each of the newest hundred."""
-    missing = posts - account.posts.count()
-    known = ids(account)
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0")
-        # A mirror has nothing to learn from these.
-        cursor.execute("ALTER TABLE forum_post DISABLE TRIGGER note_created")
-        done = 0
-        while done < missing:
-            portion = min(100_000, missing - done)
-            cursor.execute(
-                """
-                INSERT INTO forum_post (account_id, forum_id, category_id, status_id, user_id, title, content, agent, kind,
-                    task_kind, tags, private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at)
-                SELECT %(account)s, %(forum)s, %(category)s, %(status)s, %(user)s, 'Suggestion number ' || n,
-                    repeat('What it would be good for, in a sentence or two. ', 3), 'Mozilla/5.0', 'suggestion',
-                    'feedback', '{}', false, true, false, 0, (random() * 50)::int, 0, moment, moment
-                FROM (SELECT n, now() - make_interval(secs => (%(posts)s - n) * 60) AS moment
-                      FROM generate_series(%(first)s::bigint, %(last)s::bigint) n) numbered
-                """,
-                {**known, "posts": posts, "first": done + 1, "last": done + portion},
-            )
-            done += portion
-            print(f"\r  {done:,} of {missing:,} posts", end="", flush=True)
-        if missing > 0:
-            print()
-            cursor.execute(
-                """
-                WITH newest AS (SELECT id FROM forum_post WHERE account_id = %(account)s ORDER BY created_at DESC LIMIT 100),
-                made AS (
-                    INSERT INTO forum_comment (account_id, post_id, user_id, agent, comment, created_at, updated_at)
-                    SELECT %(account)s, newest.id, %(user)s, 'Mozilla/5.0', 'A comment of some words, number ' || n, now(), now()
-                    FROM newest, generate_series(1, 20) n RETURNING post_id
+        forum = account.forums.get(is_default=True)
+        self.made = {
+            "account": account.id,
+            "forum": forum.id,
+            "category": account.categories.of_forum(forum.id).first().id,
+            "status": account.default_status("post").id,
+            "user": owner.id,
+            "token": token,
+            **dataclasses.asdict(self.size),
+        }
+        # Nobody signs in to the others: their passwords need not cost what real ones do.
+        passwords.Argon2idPasswordHasher.time_cost = 1
+        passwords.Argon2idPasswordHasher.memory_cost = 8
+        with Bar("Other accounts", self.size.others) as bar:
+            for number in range(self.size.others):
+                Account.objects.create_with_owner(
+                    prefix=f"other-{number}",
+                    login=f"owner-{number}",
+                    email=f"owner-{number}@example.com",
+                    password=PASSWORD,
                 )
-                UPDATE forum_post SET comments_cache = 20
-                WHERE account_id = %(account)s AND id IN (SELECT post_id FROM made)
-                """,
-                known,
-            )
-            cursor.execute("VACUUM ANALYZE")
-        cursor.execute("ALTER TABLE forum_post ENABLE TRIGGER note_created")
+                bar.add(1)
+
+    @staticmethod
+    def secondary_indexes(connection: psycopg.Connection) -> list[tuple[str, str]]:
+        """The names and definitions of those that only make reading faster; constraints keep theirs."""
+        return connection.execute(
+            """
+            SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
+            WHERE indrelid = ANY(%s::regclass[]) AND NOT indisunique
+            """,
+            [list(rows.TABLES)],
+        ).fetchall()
+
+    def fill(self) -> None:
+        size, made = self.size, self.made
+        with self.connect() as connection:
+            sequence = f"account_ids.a{made['account']}"
+            before = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
+            commented = min(rows.COMMENTED, size.posts)
+            made["first_post"], made["last_post"] = before + 1, before + size.posts
+            made["first_client"], made["last_client"] = made["last_post"] + 1, made["last_post"] + size.clients
+            made["first_commented"] = made["last_post"] - commented + 1
+            made["comments"] = commented * rows.COMMENTS_EACH
+            made["last_id"] = made["last_client"] + made["comments"]
+            connection.execute("SELECT setval(%s, %s)", [sequence, made["last_id"]])
+            connection.execute(rows.TAGS, rows.WORDS)
+            made["last_id"] += len(rows.TAGS_OF_CLIENTS)
+        known = {**rows.WORDS, **made}
+        portions = [
+            *self.portions(rows.CLIENTS, known, size.clients),
+            *self.portions(rows.POSTS, known, size.posts),
+            *self.portions(rows.COMMENTS, known, commented, weight=rows.COMMENTS_EACH),
+        ]
+        self.each("Rows", portions)
+        others = [(rows.OTHERS_POSTS, known, rows.OTHERS_ROWS), (rows.OTHERS_CLIENTS, known, rows.OTHERS_ROWS)]
+        self.each("Rows of other accounts", others)
+        self.each("External ids and counts of tags", [(rows.HOLDERS, known, 1), (rows.TAG_COUNTS, known, 1)])
+
+    @staticmethod
+    def portions(statement: str, known: dict, total: int, *, weight: int = 1) -> Iterable[tuple[str, dict, int]]:
+        for first in range(1, total + 1, PORTION):
+            last = min(total, first + PORTION - 1)
+            yield statement, {**known, "first": first, "last": last}, (last - first + 1) * weight
+
+    def each(self, name: str, statements: list[tuple[str, dict, int]]) -> None:
+        """Carry them all out, on all connections, in any order."""
+        waiting: queue.SimpleQueue = queue.SimpleQueue()
+        for statement in statements:
+            waiting.put(statement)
+        failed: list[BaseException] = []
+
+        with Bar(name, sum(weight for _, _, weight in statements)) as bar:
+
+            def work() -> None:
+                try:
+                    with self.connect() as connection:
+                        while not failed:
+                            statement, known, weight = waiting.get_nowait()
+                            connection.execute(statement, known or None)
+                            bar.add(weight)
+                except queue.Empty:
+                    pass
+                except BaseException as error:  # noqa: BLE001, raised again below
+                    failed.append(error)
+
+            run_all([work] * min(os.cpu_count() or 1, len(statements)))
+            if failed:
+                raise failed[0]
+
+
+def run_all(acts: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=act) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("posts", "clients", "others"):
+        parser.add_argument(name, type=int)
+    size = Size(**vars(parser.parse_args()))
+    import django
+
+    django.setup()
+    Maker(size).make()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,152 +1,170 @@
-"""`make bench`: requests per second and p99 of the hot paths, each beside a bare view of the same SQL, in one run.
+"""`make bench`: requests per second of the hot paths beside bare views of the same SQL; scaling, memory and overload.
 
 Needs `wrk`. Everything else is made here: a PostgreSQL that commits durably, the data, the service and its bare twin.
 See bench/README.md for how to read the result.
 """
 
 import argparse
-import base64
 import contextlib
+import dataclasses
 import json
 import os
-import re
-import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
-from config.postgres import Cluster
+import psycopg
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "bench" / "results"
-CONNECTIONS = 16
+from bench import cases, data, machine, measure, report, strain, wrk
+from bench.data import Size
+from bench.measure import Options
+from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
+from config.postgres import Cluster, ClusterError
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
-def serving(application: str, environment: dict[str, str], workers: int) -> Iterator[str]:
-    """The application on granian, as `manage.py serve` runs it; the address that it answers at."""
-    port = free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "wsgi", "--port", str(port), "--workers", str(workers)]
-    command += ["--blocking-threads", "4", "--no-ws", "--no-log", application]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            if time.monotonic() > deadline:
-                raise SystemExit(f"{application} did not come up")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+PARTS = ("cases", "scaling", "memory", "overload")
+MANY_ACCOUNTS = 20
 
 
-def load(url: str, *, seconds: int, headers: dict[str, str], body: str | None = None) -> dict[str, float]:
-    """16 keep-alive connections for so many seconds. Raises SystemExit if an answer was no success."""
-    command = ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
-    for name, value in headers.items():
-        command += ["-H", f"{name}: {value}"]
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        if body is not None:
-            script.write(f"wrk.method = 'POST'\nwrk.body = [[{body}]]\n")
-            script.flush()
-            command += ["-s", script.name]
-        output = subprocess.run([*command, url], capture_output=True, text=True, check=True).stdout
-    if bad := re.search(r"Non-2xx or 3xx responses: (\d+)", output):
-        raise SystemExit(f"{url}: {bad[1]} answers were no success")
-    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
-    return {
-        "per second": float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]),
-        "p99 ms": float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit],
-    }
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--posts", type=int, default=1_000_000, help="and a tenth of it for scaling")
+    parser.add_argument("--clients", type=int, help="as many as posts, if not given")
+    parser.add_argument("--others", type=int, default=50, help="other accounts, and twenty times as many for scaling")
+    parser.add_argument("--seconds", type=int, default=2, help="for each measurement")
+    parser.add_argument("--rounds", type=int, default=5, help="of each measurement, of which the median counts")
+    parser.add_argument("--workers", type=int, help="processes of the service, one a core if not given")
+    parser.add_argument(
+        "--requests", type=int, default=100_000, help="before the memory is measured, and again after it"
+    )
+    parser.add_argument("--connections", type=int, default=900, help="of the overload")
+    parser.add_argument("--case", help="only the cases with this in their name")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be given more than once")
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "bench" / "results", help="where the results are written"
+    )
+    return parser.parse_args()
+
+
+class Run:
+    """What was measured is written as soon as a part is done: a later one may fail."""
+
+    def __init__(self, given: argparse.Namespace, cluster: Cluster, logs: Path):
+        self.results = given.results
+        self.cluster = cluster
+        self.size = Size(given.posts, given.clients or given.posts, given.others)
+        self.parts = given.only or (["cases"] if given.case else list(PARTS))
+        self.options = Options(
+            seconds=given.seconds,
+            rounds=given.rounds,
+            workers=given.workers or os.cpu_count() or 1,
+            requests=given.requests,
+            connections=given.connections,
+            logs=logs,
+            case=given.case,
+        )
+        self.report: dict = {}
+
+    def set(self, size: Size) -> dict:
+        return data.ready(self.cluster.url, size, environment(self.cluster.url))
+
+    def serving(self, program: tuple[str, ...], size: Size, made: dict) -> contextlib.AbstractContextManager[Server]:
+        url = data.address(self.cluster.url, size.database)
+        return serving(program, url, made, workers=self.options.workers, logs=self.options.logs)
+
+    def carry_out(self) -> None:
+        with psycopg.connect(self.cluster.url) as connection:
+            [version] = connection.execute("SHOW server_version").fetchone()
+        self.report = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "data": str(self.size),
+            "machine": machine.description(version),
+            **{name: getattr(self.options, name) for name in ("workers", "seconds", "rounds")},
+            "connections": wrk.CONNECTIONS,
+        }
+        of = self.report["machine"]
+        report.say(
+            f"{of['cores']} cores ({of['processor']}), {of['memory_gib']} GiB; Python {of['python']}, Django {of['django']}, "
+            f"PostgreSQL {of['postgresql']}, {of['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
+        )
+        made = self.set(self.size)
+        if {"cases", "memory", "overload"}.intersection(self.parts):
+            self.on_one_set(made)
+        if "scaling" in self.parts:
+            tenth = dataclasses.replace(
+                self.size, posts=max(1, self.size.posts // 10), clients=max(1, self.size.clients // 10)
+            )
+            self.scaling("rows x 10", tenth, self.size)
+            self.scaling(
+                f"accounts x {MANY_ACCOUNTS}", tenth, dataclasses.replace(tenth, others=tenth.others * MANY_ACCOUNTS)
+            )
+        self.report["checks"] = report.checks(self.report)
+        report.show_checks(self.report["checks"])
+        for path in self.write():
+            report.say(f"Written: {path}")
+
+    def write(self) -> list[Path]:
+        return report.write(self.results, self.report)
+
+    def on_one_set(self, made: dict) -> None:
+        found, token, options = cases.of(made), made["token"], self.options
+        taken = list(filter(options.takes, found))
+        if not taken:
+            raise SystemExit(f"No case has {options.case!r} in its name: {', '.join(case.name for case in found)}")
+        with self.serving(SERVICE, self.size, made) as service:
+            if "cases" in self.parts:
+                queries = self.count_queries(made, taken)
+                with self.serving(BARE, self.size, made) as bare:
+                    show = report.BesideBare().show
+                    self.report["cases"] = measure.beside_bare(service, bare, taken, token, options, queries, show)
+                self.write()
+            if "overload" in self.parts:
+                self.report["overload"] = strain.overload(service, taken[0], token, options)
+                report.show_overload(self.report["overload"])
+                self.write()
+        if "memory" in self.parts:
+            # From the start.
+            with self.serving(SERVICE, self.size, made) as service:
+                self.report["memory"] = strain.memory(service, taken, token, options)
+                report.show_memory(self.report["memory"])
+            self.write()
+
+    def count_queries(self, made: dict, taken: list[cases.Case]) -> dict[str, float]:
+        url = data.address(self.cluster.url, self.size.database)
+        given = {**environment(url), "BENCH_MADE": json.dumps(made)}
+        command = [sys.executable, "-m", "bench.inside", *(case.name for case in taken)]
+        done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"The statements could not be counted:\n{done.stderr}")
+        return json.loads(done.stdout)
+
+    def scaling(self, name: str, first: Size, second: Size) -> None:
+        sets = [self.set(first), self.set(second)]
+        with contextlib.ExitStack() as running:
+            servers = [
+                running.enter_context(self.serving(SERVICE, size, made))
+                for size, made in zip((first, second), sets, strict=True)
+            ]
+            heads = (f"{first.posts:,} / {first.others}", f"{second.posts:,} / {second.others}")
+            show = report.Scaling(f"{name} (rows of a kind / other accounts)", heads).show
+            self.report[name] = measure.scaling(servers, sets, self.options, show)
+        self.write()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--posts", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=int, default=8, help="for each measurement")
-    parser.add_argument("--case", help="only the cases with this in their name")
-    options = parser.parse_args()
-    if not shutil.which("wrk"):
-        raise SystemExit("The benchmark needs wrk: install the package of that name.")
-
-    directory = Path(os.environ.get("DATA_DIR", ROOT / ".data")) / "bench"
-    with Cluster(directory) as cluster:
-        environment = os.environ | {
-            "DATABASE_URL": cluster.url,
-            "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz",
-            "HTTPS": "off",
-            "LOCAL_ACCOUNT": "bench",
-            "LOG_LEVEL": "INFO",
-            # Counted, but never reached.
-            "RATE_LIMIT": "1000000000",
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }
-        os.environ.update(environment)
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-        from django.db import connection
-
-        from bench import data
-
-        call_command("migrate", verbosity=0)
-        account = data.account()
-        print(f"Filling in {options.posts:,} posts")
-        data.fill(account, options.posts)
-        known = data.ids(account)
-        newest = account.posts.order_by("-created_at").filter(comments_cache=20).first().id
-        connection.close()
-
-        environment["BENCH_IDS"] = ",".join(
-            str(known[name]) for name in ("account", "forum", "category", "status", "user")
-        )
-        basic = base64.b64encode(f"{data.LOGIN}:{data.PASSWORD}".encode()).decode()
-        headers = {"Authorization": f"Basic {basic}", "Content-Type": "application/xml"}
-        body = "<post><title>A post</title><content>Made by the benchmark.</content></post>"
-        deep = options.posts // 100
-        cases = [
-            ("list, page 1", "/", None),
-            (f"list, page {deep:,}", f"/?page={deep}", None),
-            ("one post, 20 comments", f"/app/posts/{newest}.xml", None),
-            ("create a post", "/app/posts.xml", body),
-        ]
-        workers = os.cpu_count() or 1
-        results = []
-        with (
-            serving("config.wsgi:application", environment, workers) as service,
-            serving("bench.bare_wsgi:application", environment, workers) as bare,
-        ):
-            print(f"{'':24}{'service/s':>10}{'p99 ms':>9}{'bare/s':>10}{'p99 ms':>9}{'ratio':>7}   load before")
-            for name, path, sent in cases:
-                if options.case and options.case not in name:
-                    continue
-                before = os.getloadavg()[0]
-                for address in (service, bare):
-                    load(address + path, seconds=1, headers=headers, body=sent)
-                ours = load(service + path, seconds=options.seconds, headers=headers, body=sent)
-                theirs = load(bare + path, seconds=options.seconds, headers=headers, body=sent)
-                ratio = ours["per second"] / theirs["per second"]
-                results.append({"case": name, "service": ours, "bare": theirs, "ratio": ratio, "load": before})
-                print(
-                    f"{name:24}{ours['per second']:10.0f}{ours['p99 ms']:9.1f}"
-                    f"{theirs['per second']:10.0f}{theirs['p99 ms']:9.1f}{ratio:7.2f}   {before:.1f}"
-                )
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        report = {"posts": options.posts, "connections": CONNECTIONS, "workers": workers, "results": results}
-        (RESULTS / "latest.json").write_text(json.dumps(report, indent=2) + "\n")
+    given = arguments()
+    directory = Path(os.environ.get("DATA_DIR") or ROOT / ".data") / "bench"
+    try:
+        wrk.check_installed()
+        with tempfile.TemporaryDirectory(prefix="rostrum-bench-") as logs, Cluster(directory) as cluster:
+            Run(given, cluster, Path(logs)).carry_out()
+    except (wrk.LoadError, ClusterError) as error:
+        raise SystemExit(str(error)) from error
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{' '.join(error.cmd)} failed") from error
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

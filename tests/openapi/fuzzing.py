@@ -319,6 +319,8 @@ class Stage:
 
 @schemathesis.hook
 def before_call(context, case, kwargs) -> None:
+    # What is called in this process unpacks nothing.
+    case.headers["Accept-Encoding"] = "identity"
     if Stage.world is not None and case.meta is not None:
         Help(Stage.world)(case)
 

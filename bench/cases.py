@@ -1,0 +1,148 @@
+"""What is measured: the requests of each case, what its answers look like, and what is asked of it."""
+
+import base64
+import random
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from bench import rows
+from bench.data import LOGIN, PASSWORD
+
+# Stands in a body for what is different in each request.
+UNIQUE = "@unique@"
+# A case that names rows goes through so many of them.
+ROTATED = 1_000
+HOST = "bench.localhost"
+
+XML, JSON = "application/xml", "application/json"
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    kind: str
+    paths: tuple[str, ...]
+    # In an answer, so often.
+    shows: str
+    times: int
+    # Requests a second, for guidance: machines differ.
+    wanted: int
+    method: str = "GET"
+    body: str | None = None
+    status: int = 200
+    # What a set of another size answers just so.
+    scales: bool = True
+
+    def headers(self, token: str) -> dict[str, str]:
+        basic = base64.b64encode(f"{LOGIN}:{PASSWORD}".encode()).decode()
+        credentials = f"Basic {basic}" if self.kind == XML else f"Bearer {token}"
+        return {"Host": HOST, "Authorization": credentials, "Content-Type": self.kind, "Accept": "*/*"}
+
+    def fault(self, status: int, body: bytes) -> str | None:
+        """What is wrong with an answer, if anything is."""
+        if status != self.status:
+            return f"the status is {status} and not {self.status}: {body[:300]!r}"
+        if (found := len(re.findall(self.shows, body.decode()))) != self.times:
+            return f"{self.shows!r} is in it {found} times and not {self.times} times: {body[:300]!r}"
+        return None
+
+
+def of(made: dict) -> list[Case]:
+    """The cases on a set (`bench.data`)."""
+    chance = random.Random(2)  # noqa: S311, every run asks for the same rows
+
+    def some(first: int, last: int) -> list[int]:
+        return chance.sample(range(first, last + 1), min(ROTATED, last - first + 1))
+
+    clients = some(made["first_client"], made["last_client"])
+    commented = some(made["first_commented"], made["last_post"])
+    # The n of `bench.rows`.
+    shop_ids = [100_000 + id - made["first_client"] + 1 for id in some(made["first_client"], made["last_client"])]
+    pages = min(made["posts"], made["clients"]) // 25
+    page, item = "<post>", r'"additional_fields":'
+    listed = min(25, made["posts"])
+    found = [
+        Case("posts, page 1", XML, ("/",), page, listed, 2000),
+        *(
+            Case(f"posts, page {number:,}", XML, (f"/?page={number}",), page, 25, 1000, scales=number == 100)
+            for number in (100, 10_000)
+            if number <= pages
+        ),
+        Case(
+            "post, 20 comments",
+            XML,
+            tuple(f"/app/posts/{id}.xml" for id in commented),
+            "<comment>\n",
+            rows.COMMENTS_EACH,
+            1800,
+        ),
+        Case("me.xml", XML, ("/app/users/me.xml",), f"<login>{LOGIN}</login>", 1, 3000),
+        Case("client by id", JSON, tuple(f"/app/clients/{id}.json" for id in clients), item, 1, 2500),
+        Case("list of clients", JSON, ("/app/clients.json",), item, min(25, made["clients"]), 1500),
+        Case(
+            "client by ext. id",
+            JSON,
+            tuple(f"/app/clients.json?external_ids%5Bshop%5D={value}" for value in shop_ids),
+            item,
+            1,
+            2000,
+        ),
+        *(
+            # Something is found.
+            Case(name, JSON, tuple(f"/app/clients.json?q={quote(text)}" for text in texts), r"^\[\{", 1, 400)
+            for name, texts in searches(made).items()
+        ),
+        Case(
+            "create a post",
+            XML,
+            ("/app/posts.xml",),
+            "<votes-cache",
+            1,
+            1200,
+            method="POST",
+            body=f"<post><title>Post {UNIQUE}</title><content>Made by the benchmark.</content></post>",
+            status=201,
+        ),
+        Case(
+            "create a client",
+            JSON,
+            ("/app/clients.json",),
+            item,
+            1,
+            1200,
+            method="POST",
+            body='{"client": {"name": "Client U", "email": "U@bench.example", "phone": "+48 600 100 200", "city": "Gdynia",'
+            ' "external_ids": {"shop": "U"}}}'.replace("U", UNIQUE),
+            status=201,
+        ),
+        Case(
+            "update a client",
+            JSON,
+            tuple(f"/app/clients/{id}.json" for id in clients),
+            item,
+            1,
+            1200,
+            method="PUT",
+            body=f'{{"client": {{"note": "Changed {UNIQUE}", "street_no": "7"}}}}',
+        ),
+    ]
+    if len({case.name for case in found}) != len(found):
+        raise AssertionError("a case is known by its name")
+    return found
+
+
+def searches(made: dict) -> dict[str, list[str]]:
+    """What people type to find clients that there are, by case: where a page of them, or the one of a number, has just that, the
+    search ends there; where few have, it goes on to those that have something like it."""
+    many, few = [], []
+    for step in range(1, 6):
+        n = made["clients"] * step // 6 + 1
+        first = rows.picked(rows.FIRST_NAMES, rows.FIRST_NAME, n)
+        last = rows.picked(rows.SURNAME_STARTS, rows.SURNAME_START, n)
+        last += rows.picked(rows.SURNAME_ENDS, rows.SURNAME_END, n)
+        town = rows.picked(rows.CITIES, rows.CITY, n)
+        many += [last, last[:5], town, str(100_000 + n)]
+        # The last has two letters swapped.
+        few += [f"{first} {last} {n}", f"{first} {last} {town}", last[:2] + last[3] + last[2] + last[4:]]
+    return {"search, many found": many, "search, few found": few}

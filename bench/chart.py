@@ -1,0 +1,54 @@
+"""A bar chart as SVG: the service beside its bare twin."""
+
+from xml.sax.saxutils import escape
+
+WIDTH, MARGIN, LABELS, NUMBERS = 860, 24, 150, 190
+BAR, GAP = 14, 16
+
+STYLE = """
+  .ground { fill: #ffffff } .text { fill: #1f2328 } .faint { fill: #59636e } .service { fill: #0969da } .bare { fill: #afb8c1 }
+  @media (prefers-color-scheme: dark) {
+    .ground { fill: #0d1117 } .text { fill: #f0f6fc } .faint { fill: #9198a1 } .service { fill: #4493f8 } .bare { fill: #4d5560 }
+  }
+  text { font: 13px system-ui, sans-serif } .title { font-size: 16px; font-weight: 600 } .small { font-size: 12px }
+"""
+
+
+def chart(results: list[dict], *, title: str, subtitle: str) -> str:
+    """The results of `measure.beside_bare`, each as a bar of the service and one of the twin."""
+    longest = max((result[who]["per second"] for result in results for who in ("service", "bare")), default=1) or 1
+    scale = (WIDTH - 2 * MARGIN - LABELS - NUMBERS) / longest
+    parts, y = [], MARGIN + 62
+    for result in results:
+        parts.append(text(MARGIN, y + BAR + 4, result["case"]))
+        for place, who in enumerate(("service", "bare")):
+            rate, top = result[who]["per second"], y + place * (BAR + 1)
+            length = max(1.0, rate * scale)
+            parts.append(
+                f'<rect class="{who}" x="{MARGIN + LABELS}" y="{top}" width="{length:.1f}" height="{BAR}" rx="2"/>'
+            )
+            said = f"{rate:,.0f}/s" + (f", {result['ratio']:.2f} of the bare view" if who == "service" else "")
+            parts.append(text(MARGIN + LABELS + length + 6, top + BAR - 3, said, kind="faint small"))
+        y += 2 * BAR + GAP
+    height = y + MARGIN - GAP
+    legend = []
+    for x, who, called in ((0, "service", "the service"), (110, "bare", "a bare view of the same SQL")):
+        left = MARGIN + LABELS + x
+        legend.append(f'<rect class="{who}" x="{left}" y="{MARGIN + 35}" width="{BAR}" height="{BAR}" rx="2"/>')
+        legend.append(text(left + BAR + 6, MARGIN + 46, called, kind="text small"))
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect class="ground" width="{WIDTH}" height="{height}" rx="6"/>',
+        text(MARGIN, MARGIN + 4, title, kind="text title"),
+        text(MARGIN, MARGIN + 22, subtitle, kind="faint small"),
+        *legend,
+        *parts,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def text(x: float, y: float, said: str, kind: str = "text") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(said)}</text>'

@@ -1,0 +1,111 @@
+"""Requests to the service within this process, without a server: for counting statements, and for timing layers.
+
+As a program (`python -m bench.inside`) it says in JSON how many statements each case, or each of those named, asks the
+database, on the average of many requests: what is asked once a minute, or once in ten requests, makes a part of one.
+"""
+
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+
+import psycopg
+
+from bench.cases import UNIQUE, Case
+
+REQUESTS = 100
+_unique = count(1)
+_stamp = f"{time.time_ns():x}"
+
+
+def environ(case: Case, token: str, number: int) -> dict:
+    """The WSGI environment of a case's request, as a server would make it."""
+    path, _, query = case.paths[number % len(case.paths)].partition("?")
+    body = (case.body or "").replace(UNIQUE, f"{_stamp}-{next(_unique)}").encode()
+    headers = case.headers(token)
+    made = {
+        "REQUEST_METHOD": case.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path,
+        "QUERY_STRING": query,
+        "CONTENT_TYPE": headers.pop("Content-Type"),
+        "SERVER_NAME": "127.0.0.1",
+        "SERVER_PORT": "8000",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": io.StringIO(),
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+        **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
+    }
+    if case.body:
+        made["CONTENT_LENGTH"] = str(len(body))
+    return made
+
+
+def ask(application: Callable, case: Case, token: str, number: int) -> bytes:
+    """One request from beginning to end. Raises AssertionError for a status that the case does not say."""
+    statuses = []
+    result = application(environ(case, token, number), lambda status, headers, exc_info=None: statuses.append(status))
+    try:
+        body = b"".join(result)
+    finally:
+        if hasattr(result, "close"):
+            result.close()
+    if not statuses[0].startswith(str(case.status)):
+        raise AssertionError(f"{case.name}: {statuses[0]}: {body[:300]!r}")
+    return body
+
+
+def statements(application: Callable, case: Case, token: str) -> float:
+    """How many a request asks, whichever way they go to the database."""
+    for number in range(10):
+        ask(application, case, token, number)
+    asked = 0
+    execute = psycopg.Cursor.execute
+
+    def counted(*args, **kwargs):
+        nonlocal asked
+        asked += 1
+        return execute(*args, **kwargs)
+
+    psycopg.Cursor.execute = counted
+    try:
+        for number in range(REQUESTS):
+            ask(application, case, token, number)
+    finally:
+        psycopg.Cursor.execute = execute
+    return asked / REQUESTS
+
+
+def application() -> Callable:
+    """The service's, with its access log written to nowhere: the work of it is done, and the terminal is left alone."""
+    import logging
+
+    from config.wsgi import application as found
+
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream(open(os.devnull, "w"))  # noqa: PTH123, SIM115, as long as the process
+    return found
+
+
+def main() -> None:
+    from bench import cases
+
+    wanted = sys.argv[1:]
+    made = json.loads(os.environ["BENCH_MADE"])
+    service = application()
+    taken = [case for case in cases.of(made) if not wanted or case.name in wanted]
+    print(json.dumps({case.name: statements(service, case, made["token"]) for case in taken}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""`make layers`: where the microseconds of a request go, layer by layer, in one process and without a server.
+
+Each case is asked for without timers first and then with them. A layer's figure is its own time: what it calls counts to the
+layer of that. What is waited for the database is a layer too.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import cases, data, inside
+from bench.report import say
+from bench.serving import ROOT, environment
+from bench.timers import TimerError, Timers, wrap
+from config.postgres import Cluster, ClusterError
+
+# Every layer, from the outside to the inside, and the functions that it is timed by. Whoever moves or renames one says so
+# here: one that is gone is an error. What no other layer has is the time of the one that calls it.
+LAYERS: dict[str, tuple[str, ...]] = {
+    "WSGI wrapper, access log": ("config.wsgi:Application.__call__",),
+    "Django's handler": ("django.core.handlers.wsgi:WSGIHandler.__call__",),
+    "request object": ("django.core.handlers.wsgi:WSGIRequest.__init__",),
+    "signals": ("django.dispatch.dispatcher:Signal.send",),
+    "middleware": (),  # those of the settings, below
+    "URL resolving": ("django.urls.resolvers:URLResolver.resolve",),
+    "view, dispatch": ("accounts.views:AccountViewSet.dispatch",),
+    "request of the framework": ("rest_framework.views:APIView.initialize_request",),
+    "authentication": ("accounts.authentication:Basic.authenticate", "accounts.authentication:Token.authenticate"),
+    "password": ("accounts.passwords:is_right",),
+    "limits": ("accounts.throttling:count_request",),
+    "permissions": ("rest_framework.views:APIView.check_permissions",),
+    "body, parsing": ("forum.xml.formats:XMLParser.parse", "accounts.api.formats:JSONParser.parse"),
+    "body, validation": ("accounts.api.resources:ResourceSerializer.faults",),
+    "filters of lists": ("accounts.api.lists:Listing.read_list",),
+    "ORM: building queries": (
+        "django.db.models.query:QuerySet._filter_or_exclude",
+        "django.db.models.query:QuerySet.order_by",
+        "django.db.models.query:QuerySet.annotate",
+        "django.db.models.query:QuerySet.values_list",
+    ),
+    "ORM: compiling": (
+        "django.db.models.sql.compiler:SQLCompiler.as_sql",
+        "django.db.models.sql.compiler:SQLInsertCompiler.as_sql",
+        "django.db.models.sql.compiler:SQLUpdateCompiler.as_sql",
+    ),
+    "ORM: running, objects": (
+        "accounts.prepared:Prepared.__call__",
+        "django.db.models.query:QuerySet._fetch_all",
+        "django.db.models.sql.compiler:SQLCompiler.execute_sql",
+        "django.db.models.base:Model.save",
+    ),
+    "transactions": ("django.db.transaction:Atomic.__enter__", "django.db.transaction:Atomic.__exit__"),
+    "database: statements": (
+        "psycopg:Cursor.execute",
+        "psycopg:Cursor.fetchone",
+        "psycopg:Cursor.fetchmany",
+        "psycopg:Cursor.fetchall",
+    ),
+    "database: commit": ("psycopg:Connection.commit", "psycopg:Connection.rollback"),
+    "writing the document": (
+        "forum.xml.documents:Shape.write",
+        "forum.xml.documents:array",
+        "forum.xml.documents:document",
+        "accounts.api.resources:ResourceSerializer.represent",
+        "accounts.api.formats:JSONRenderer.render",
+    ),
+    "answer object": ("django.http.response:HttpResponse.__init__",),
+}
+
+
+class Layers:
+    """The timers around everything that LAYERS names. Raises TimerError for what is gone."""
+
+    def __init__(self) -> None:
+        from django.conf import settings
+        from django.urls import get_resolver
+
+        # What the views import is there by now, so that it is found where it was imported to.
+        get_resolver().url_patterns  # noqa: B018
+        self.timers = Timers()
+        self._undo: list[Callable[[], None]] = []
+        try:
+            for layer, names in LAYERS.items():
+                for name in names or [self._of_middleware(path) for path in settings.MIDDLEWARE]:
+                    self._undo.append(wrap(self.timers, layer, name))
+        except BaseException:
+            self.remove()
+            raise
+
+    @staticmethod
+    def _of_middleware(path: str) -> str:
+        module, _, name = path.rpartition(".")
+        return f"{module}:{name}.__call__"
+
+    def remove(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+
+def timed(act: Callable[[int], object], number: int) -> float:
+    """Microseconds a call."""
+    began = time.perf_counter()
+    for n in range(number):
+        act(n)
+    return (time.perf_counter() - began) / number * 1e6
+
+
+def measure(application: Callable, case: cases.Case, token: str, number: int) -> dict:
+    def act(n: int) -> bytes:
+        return inside.ask(application, case, token, n)
+
+    timed(act, max(20, number // 10))
+    plain = timed(act, number)
+    layers = Layers()
+    try:
+        cost = layers.timers.cost()
+        # What is asked for the first time meanwhile is compiled then.
+        timed(act, 10)
+        layers.timers.clear()
+        total = timed(act, number)
+    finally:
+        layers.remove()
+    figures = {
+        layer: {"us": found.nanoseconds / number / 1000, "calls": found.calls / number}
+        for layer, found in layers.timers.figures.items()
+        if found.calls
+    }
+    calls = sum(found["calls"] for found in figures.values())
+    return {"plain us": plain, "timed us": total, "cost us": calls * cost / 1000, "layers": figures}
+
+
+def show(results: dict[str, dict]) -> None:
+    """A table of cases by layers, so many cases beside each other as a terminal has room for."""
+    names = list(results)
+    for first in range(0, len(names), 5):
+        shown = names[first : first + 5]
+        say("\n" + f"{'µs a request':26}" + "".join(f"{name:>19}" for name in shown))
+        for layer in LAYERS:
+            found = [results[name]["layers"].get(layer) for name in shown]
+            if any(found):
+                cells = (f"{figures['us']:.0f} ({figures['calls']:.0f})" if figures else "" for figures in found)
+                say(f"{layer:26}" + "".join(f"{cell:>19}" for cell in cells))
+        for title, key in (
+            ("in all", "timed us"),
+            ("  of it, for the timers", "cost us"),
+            ("without timers", "plain us"),
+        ):
+            say(f"{title:26}" + "".join(f"{results[name][key]:19.0f}" for name in shown))
+
+
+def inner(number: int, wanted: str | None) -> None:
+    """In a process of its own, which has the settings."""
+    made = json.loads(os.environ["BENCH_MADE"])
+    application = inside.application()
+    results = {}
+    for case in cases.of(made):
+        if wanted is None or wanted in case.name:
+            try:
+                results[case.name] = measure(application, case, made["token"], number)
+            except TimerError as error:
+                raise SystemExit(f"bench/layers.py: {error}") from error
+    show(results)
+    path = Path(os.environ["BENCH_RESULTS"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    say(f"\nOwn time of each layer (calls a request). Written: {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="layers", description=__doc__.splitlines()[0])
+    parser.add_argument("--posts", type=int, default=100_000)
+    parser.add_argument("--clients", type=int, help="as many as posts, if not given")
+    parser.add_argument("--others", type=int, default=50, help="other accounts")
+    parser.add_argument("--requests", type=int, default=500, help="of each case")
+    parser.add_argument("--case", help="only the cases with this in their name")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="where the result is written")
+    given = parser.parse_args()
+    if "BENCH_MADE" in os.environ:
+        inner(given.requests, given.case)
+        return
+    size = data.Size(given.posts, given.clients or given.posts, given.others)
+    directory = Path(os.environ.get("DATA_DIR") or ROOT / ".data") / "bench"
+    try:
+        with Cluster(directory) as cluster:
+            made = data.ready(cluster.url, size, environment(cluster.url))
+            results = given.results.absolute() / "layers.json"
+            told = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
+            command = [sys.executable, "-m", "bench.layers", *sys.argv[1:]]
+            url = data.address(cluster.url, size.database)
+            raise SystemExit(subprocess.run(command, cwd=ROOT, env=environment(url) | told, check=False).returncode)
+    except ClusterError as error:
+        raise SystemExit(str(error)) from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What the machine is, and what it was doing meanwhile. What a system does not tell is None."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of a process after its name, which may hold anything."""
+    return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+
+
+def _parents() -> dict[int, int]:
+    found = {}
+    for folder in PROC.glob("[0-9]*"):
+        with suppress(OSError, IndexError):
+            found[int(folder.name)] = int(_stat(int(folder.name))[1])
+    return found
+
+
+def children(pid: int) -> list[int]:
+    return [child for child, parent in _parents().items() if parent == pid]
+
+
+def family(pid: int) -> list[int]:
+    """The process and all that descend from it."""
+    parents, found = _parents(), [pid]
+    for member in found:
+        found += [child for child, parent in parents.items() if parent == member]
+    return found
+
+
+def command_of(pid: int) -> str:
+    with suppress(OSError):
+        return (PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return ""
+
+
+def memory(pid: int) -> int | None:
+    """Bytes: the proportional set size, or else the resident one."""
+    with suppress(OSError):
+        text = (PROC / str(pid) / "smaps_rollup").read_text()
+        if match := re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE):
+            return int(match[1]) * 1024
+    with suppress(OSError):
+        if match := re.search(r"^VmRSS:\s+(\d+) kB", (PROC / str(pid) / "status").read_text(), re.MULTILINE):
+            return int(match[1]) * 1024
+    return None
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """Shares of all cores' time; `others` is what was computed for neither the benchmark nor what it measures."""
+
+    load: float
+    idle: float | None = None
+    waiting: float | None = None
+    steal: float | None = None
+    others: float | None = None
+
+
+class Watch:
+    """Looks at the machine from when it is made until `end`."""
+
+    def __init__(self) -> None:
+        self.load = os.getloadavg()[0]
+        self.cores, self.ours = self._cores(), self._ours()
+
+    def end(self) -> Meanwhile:
+        cores, ours = self._cores(), self._ours()
+        if not cores or not self.cores or sum(cores) == sum(self.cores):
+            return Meanwhile(self.load)
+        spent = [after - before for before, after in zip(self.cores, cores, strict=True)]
+        user, nice, system, idle, waiting, irq, softirq, steal = spent
+        total = sum(spent)
+        others = user + nice + system + irq + softirq - (ours - self.ours)
+        shares = {"idle": idle, "waiting": waiting, "steal": steal, "others": max(0, others)}
+        return Meanwhile(self.load, **{name: round(part / total, 3) for name, part in shares.items()})
+
+    @staticmethod
+    def _cores() -> list[int]:
+        with suppress(OSError):
+            return [int(field) for field in (PROC / "stat").read_text().splitlines()[0].split()[1:9]]
+        return []
+
+    @staticmethod
+    def _ours() -> int:
+        """The time of this process and all that descend from it, those that have ended included."""
+        total = 0
+        for pid in family(os.getpid()):
+            with suppress(OSError, IndexError):
+                total += sum(map(int, _stat(pid)[11:15]))
+        return total
+
+
+def _first(path: Path, pattern: str) -> str | None:
+    with suppress(OSError):
+        if match := re.search(pattern, path.read_text(), re.MULTILINE):
+            return match[1]
+    return None
+
+
+def _says(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def description(postgresql: str) -> dict[str, object]:
+    memory_kb = _first(PROC / "meminfo", r"^MemTotal:\s+(\d+)")
+    versions = {
+        name: metadata.version(name) for name in ("django", "djangorestframework", "psycopg", "granian", "orjson")
+    }
+    return {
+        "system": platform.platform(),
+        "processor": _first(PROC / "cpuinfo", r"^model name\s*:\s*(.+)$") or platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(int(memory_kb) / 2**20, 1) if memory_kb else None,
+        "python": sys.version.split()[0],
+        "postgresql": postgresql,
+        "wrk": _says("wrk", "-v").split(" Copyright")[0].removeprefix("wrk "),
+        "commit": _says("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"),
+        **versions,
+    }

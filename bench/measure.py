@@ -1,0 +1,147 @@
+"""The measurements of cases: beside their bare twins, and on sets of two sizes. They return plain values, to be reported."""
+
+import dataclasses
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import cases, wrk
+from bench.cases import Case
+from bench.machine import Watch
+from bench.progress import Bar
+from bench.serving import Server
+
+# Of the addresses that a case goes through, so many are asked for first, to see that the answers are right.
+LOOKED_AT = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    seconds: int
+    rounds: int
+    workers: int
+    # Before the memory is measured, and again after it.
+    requests: int
+    # Of the overload.
+    connections: int
+    logs: Path
+    case: str | None = None
+
+    def takes(self, case: Case) -> bool:
+        return self.case is None or self.case in case.name
+
+
+@dataclass(frozen=True)
+class Target:
+    server: Server
+    case: Case
+    token: str
+
+    def load(self, seconds: int) -> wrk.Load:
+        return wrk.succeed(self.server.address, self.case, self.token, seconds=seconds)
+
+
+def figures(loads: list[wrk.Load]) -> dict[str, float]:
+    """The medians of the rounds."""
+    return {
+        "per second": round(statistics.median(load.per_second for load in loads), 1),
+        "p50 ms": round(statistics.median(load.p50 for load in loads), 2),
+        "p99 ms": round(statistics.median(load.p99 for load in loads), 2),
+    }
+
+
+def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
+    """Load one after the other, in several rounds, so that all of them see the same machine; and what that was doing."""
+    loads: list[list[wrk.Load]] = [[] for _ in targets]
+    with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), lasting=False) as bar:
+        for target in targets:
+            wrk.warm_up(target.server.address, target.case, target.token)
+            bar.add(1)
+        watch = Watch()
+        for number in range(options.rounds):
+            # Whoever goes first meets what the last one left: the turn changes.
+            for place in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
+                loads[place].append(targets[place].load(options.seconds))
+                bar.add(options.seconds)
+        return loads, dataclasses.asdict(watch.end())
+
+
+def ratio(ones: list[wrk.Load], others: list[wrk.Load]) -> float:
+    """How many times as many requests a second: the median of the rounds, in each of which both saw the same machine."""
+    return round(
+        statistics.median(one.per_second / other.per_second for one, other in zip(ones, others, strict=True)), 3
+    )
+
+
+def compare(service: Server, bare: Server, case: Case, token: str) -> None:
+    """The twin must answer what the service answers. Raises SystemExit."""
+    for number in range(min(LOOKED_AT, len(case.paths))):
+        answers = []
+        for server in (service, bare):
+            unique = f"{time.time_ns():x}"
+            body = server.first_answer(case, token, unique=unique, path=number).body
+            # Of a write, what is different each time does not count.
+            answers.append(re.sub(rb"\d+", b"0", body.replace(unique.encode(), b"U")) if case.body else body)
+        if answers[0] != answers[1]:
+            raise SystemExit(
+                f"{case.name}: bench/bare.py does not answer {case.paths[number]} as the service does.\n"
+                f"The service: {answers[0].decode()}\nThe twin: {answers[1].decode()}"
+            )
+
+
+def beside_bare(
+    service: Server,
+    bare: Server,
+    found: Iterable[Case],
+    token: str,
+    options: Options,
+    queries: dict[str, float],
+    show: Callable[[dict], None],
+) -> list[dict]:
+    results = []
+    for case in found:
+        compare(service, bare, case, token)
+        (ours, theirs), meanwhile = in_turn([Target(service, case, token), Target(bare, case, token)], options)
+        results.append(
+            {
+                "case": case.name,
+                "wanted per second": case.wanted,
+                "service": figures(ours),
+                "bare": figures(theirs),
+                "ratio": ratio(ours, theirs),
+                "queries": queries.get(case.name),
+                "meanwhile": meanwhile,
+            }
+        )
+        show(results[-1])
+    return results
+
+
+def scaling(servers: list[Server], sets: list[dict], options: Options, show: Callable[[dict], None]) -> list[dict]:
+    """The same cases on two sets: how many times as long a request takes on the second."""
+    results = []
+    seconds = {case.name: case for case in cases.of(sets[1])}
+    for case in filter(options.takes, cases.of(sets[0])):
+        if not case.scales or case.name not in seconds:
+            continue
+        targets = [
+            Target(server, one, made["token"])
+            for server, one, made in zip(servers, (case, seconds[case.name]), sets, strict=True)
+        ]
+        for target in targets:
+            target.server.first_answer(target.case, target.token, unique=f"{time.time_ns():x}")
+        (ones, others), meanwhile = in_turn(targets, options)
+        results.append(
+            {
+                "case": case.name,
+                "first": figures(ones),
+                "second": figures(others),
+                "times": ratio(ones, others),
+                "meanwhile": meanwhile,
+            }
+        )
+        show(results[-1])
+    return results

@@ -1,0 +1,164 @@
+"""The rows of a set, as the statements that make them. A row's values follow from its number: every run has the same."""
+
+TABLES = ("forum_post", "forum_comment", "crm_client", "crm_clientexternalid")
+
+# Comments are on the newest posts.
+COMMENTED, COMMENTS_EACH = 5_000, 20
+# Of posts, and of clients, in each of the other accounts.
+OTHERS_ROWS = 50
+
+# fmt: off
+FIRST_NAMES = [
+    "Anna", "Jan", "Maria", "Piotr", "Katarzyna", "Andrzej", "Małgorzata", "Krzysztof", "Agnieszka", "Tomasz", "Barbara", "Paweł",
+    "Ewa", "Michał", "Zofia", "Marcin", "Magdalena", "Łukasz", "Joanna", "Jakub", "Emma", "Liam", "Olivia", "Noah", "Charlotte",
+    "James", "Amelia", "William", "Sophia", "Henry", "Lena", "Lukas", "Mia", "Felix", "Hannah", "Jonas", "Camille", "Louis",
+    "Chloé", "Hugo",
+]
+SURNAME_STARTS = [
+    "Kowal", "Nowa", "Wiśniew", "Dąbrow", "Lewandow", "Zieliń", "Szymań", "Kozłow", "Jankow", "Mazur", "Wojciechow", "Kwiatkow",
+    "Piotrow", "Grabow", "Pawłow", "Michal", "Król", "Wieczor", "Jabłoń", "Wróblew", "Majew", "Olszew", "Jaworow", "Malinow",
+    "Stępniew", "Górow", "Rutkow", "Ostrow", "Sikorow", "Baranow",
+]
+SURNAME_ENDS = ["ski", "czyk", "ewicz", "owicz", "ak", "ek", "iak", "er", "mann", "son"]
+CITIES = [
+    "Warszawa", "Kraków", "Łódź", "Wrocław", "Poznań", "Gdańsk", "Szczecin", "Bydgoszcz", "Lublin", "Białystok", "Katowice",
+    "Gdynia", "Częstochowa", "Radom", "Toruń", "Berlin", "Hamburg", "Praha", "Wien", "London", "Leeds", "Dublin", "Paris", "Lyon",
+]
+DOMAINS = ["example.com", "example.org", "example.net", "mail.example", "post.example"]
+TAGS_OF_CLIENTS = ["vip", "newsletter", "wholesale", "returning", "late payer"]
+VERBS = ["Add", "Show", "Allow", "Remember", "Export", "Import", "Simplify", "Speed up", "Translate", "Group"]
+THINGS = [
+    "the calendar", "invoices", "dark mode", "keyboard shortcuts", "the basket", "search results", "e-mail reminders", "the report",
+    "attachments", "price lists", "the dashboard", "delivery dates", "discount codes", "the mobile page", "order history",
+    "the contact form", "barcodes", "two currencies", "the login page", "product photos",
+]
+PLACES = ["in the shop", "for the team", "on a phone", "by month", "for every client", "in Polish", "before checkout", "as a file"]
+REASONS = [
+    "It would save us an hour every day.", "Our customers ask for it again and again.", "Now we copy it by hand into a table.",
+    "The old version had this, and we miss it.", "Even a simple first step would help.", "We would gladly try it out early.",
+    "It is easy to overlook where it is now.", "Other tools that we use can do it.",
+]
+# fmt: on
+
+WORDS = {
+    "first_names": FIRST_NAMES,
+    "surname_starts": SURNAME_STARTS,
+    "surname_ends": SURNAME_ENDS,
+    "cities": CITIES,
+    "domains": DOMAINS,
+    "client_tags": TAGS_OF_CLIENTS,
+    "verbs": VERBS,
+    "things": THINGS,
+    "places": PLACES,
+    "reasons": REASONS,
+}
+
+
+# What is picked by different numbers is picked as if by chance, so that no two columns keep the same pace.
+FIRST_NAME, SURNAME_START, SURNAME_END, CITY = 8191, 6841, 10061, 5087
+
+
+def multiplier(by: int) -> int:
+    """Of multiplicative hashing: the upper bits of a product with it look random."""
+    return by * 2654435761 % 2**32
+
+
+def picked(words: list[str], by: int, n: int) -> str:
+    """What `pick` gives the row n."""
+    return words[n * multiplier(by) % 2**32 // 2**12 % len(words)]
+
+
+def pick(words: str, by: int) -> str:
+    """SQL: one of the words for the row n."""
+    return f"(%({words})s::text[])[1 + (n * {multiplier(by)} %% {2**32} / {2**12}) %% cardinality(%({words})s::text[])]"
+
+
+POST_COLUMNS = """account_id, id, forum_id, category_id, status_id, user_id, title, content, agent, kind, task_kind, tags,
+    private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at"""
+POST_TEXTS = f"""
+    {pick("verbs", 9176)} || ' ' || {pick("things", 6151)} || ' ' || {pick("places", 12289)},
+    {pick("reasons", 7919)} || ' ' || {pick("reasons", 3571)} || ' Number ' || n, 'Mozilla/5.0', 'suggestion', 'feedback', '{{}}',
+    false, true, false, 0"""
+
+POSTS = f"""
+INSERT INTO forum_post ({POST_COLUMNS})
+SELECT %(account)s, %(first_post)s - 1 + n, %(forum)s, %(category)s, %(status)s, %(user)s, {POST_TEXTS}, (n * 31 / 7) %% 50,
+    CASE WHEN %(first_post)s - 1 + n >= %(first_commented)s THEN {COMMENTS_EACH} ELSE 0 END, moment, moment
+FROM (SELECT n, now() - (%(posts)s - n) * interval '1 minute' AS moment
+      FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n) AS numbered
+"""  # noqa: S608
+
+COMMENTS = f"""
+INSERT INTO forum_comment (account_id, id, post_id, user_id, agent, comment, created_at, updated_at)
+SELECT %(account)s, %(last_client)s + (n - 1) * {COMMENTS_EACH} + m, %(first_commented)s - 1 + n, %(user)s, 'Mozilla/5.0',
+    {pick("reasons", 2371)} || ' Comment ' || m, moment, moment
+FROM (SELECT n, m, now() - ({COMMENTS_EACH} - m) * interval '1 second' AS moment
+      FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n, generate_series(1, {COMMENTS_EACH}) AS m) AS numbered
+"""  # noqa: S608
+
+CLIENT_COLUMNS = """account_id, id, creator_id, updater_id, created_at, updated_at, name, first_name, last_name, email,
+    email_key, phone, city, street, street_no, post_code, country, note, tags, external_ids, additional_fields"""
+PERSON = f"""
+    SELECT *, first_name || ' ' || last_name AS name,
+        lower(translate(first_name || '.' || last_name, 'ąćęłńóśźżĄĆĘŁŃÓŚŹŻé', 'acelnoszzACELNOSZZe')) || n || '@' || domain
+            AS email
+    FROM (SELECT *, {pick("first_names", FIRST_NAME)} AS first_name,
+              {pick("surname_starts", SURNAME_START)} || {pick("surname_ends", SURNAME_END)} AS last_name, {pick("domains", 4057)} AS domain
+          FROM numbered) AS named"""  # noqa: S608
+CLIENT_VALUES = f"""name, first_name, last_name, email, email,
+    '+48 ' || 500 + (n * 271 / 7) %% 400 || ' ' || to_char(n / 1000 %% 1000, 'FM000') || ' ' || to_char(n %% 1000, 'FM000'),
+    {pick("cities", CITY)}, {pick("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
+    CASE WHEN n %% 4 = 0 THEN {pick("reasons", 1361)} END,
+    CASE WHEN n %% 3 = 0 THEN ARRAY[{pick("client_tags", 5501)}] ELSE '{{}}'::text[] END,
+    jsonb_build_object('shop', (100000 + n)::text), '{{}}'::jsonb"""
+
+CLIENTS = f"""
+INSERT INTO crm_client ({CLIENT_COLUMNS})
+WITH numbered AS (SELECT n, now() - (%(clients)s - n) * interval '1 minute' AS moment
+                  FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n)
+SELECT %(account)s, %(first_client)s - 1 + n, %(user)s, %(user)s, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
+"""  # noqa: S608
+
+# The other accounts have the rows of the first numbers.
+OTHERS = f"""
+    SELECT account.id AS account_id, forum.id AS forum_id, category.id AS category_id, status.id AS status_id,
+        owner.id AS user_id, n, now() AS moment
+    FROM accounts_account AS account
+    JOIN forum_forum AS forum ON forum.account_id = account.id AND forum.is_default
+    JOIN forum_category AS category ON category.account_id = account.id AND category.forum_id = forum.id
+    JOIN accounts_status AS status ON status.account_id = account.id AND status.kind = 'post' AND status.position = 1
+    JOIN accounts_user AS owner ON owner.account_id = account.id, generate_series(1::bigint, {OTHERS_ROWS}) AS n
+    WHERE account.id <> %(account)s"""  # noqa: S608
+OTHERS_ID = "nextval('account_ids.a' || account_id)"
+
+OTHERS_POSTS = f"""
+INSERT INTO forum_post ({POST_COLUMNS})
+SELECT account_id, {OTHERS_ID}, forum_id, category_id, status_id, user_id, {POST_TEXTS}, 0, 0, moment, moment
+FROM ({OTHERS}) AS numbered
+"""  # noqa: S608
+
+OTHERS_CLIENTS = f"""
+INSERT INTO crm_client ({CLIENT_COLUMNS})
+WITH numbered AS ({OTHERS})
+SELECT account_id, {OTHERS_ID}, user_id, user_id, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
+"""  # noqa: S608
+
+HOLDERS = """
+INSERT INTO crm_clientexternalid (account_id, key, value, holder_id)
+SELECT account_id, key, value, id FROM crm_client, jsonb_each_text(external_ids) ORDER BY account_id, key, value
+"""
+
+TAGS = """
+INSERT INTO accounts_tag (account_id, id, name, name_key)
+SELECT account.id, nextval('account_ids.a' || account.id), called, called
+FROM accounts_account AS account, unnest(%(client_tags)s::text[]) AS called
+"""
+
+TAG_COUNTS = """
+INSERT INTO accounts_tagcount (account_id, kind, tag_id, shard, uses)
+SELECT client.account_id, 'client', tag.id, 0, count(*)
+FROM crm_client AS client, unnest(client.tags) AS called
+JOIN accounts_tag AS tag ON tag.name = called
+WHERE tag.account_id = client.account_id
+GROUP BY client.account_id, tag.id
+"""

@@ -1,0 +1,115 @@
+"""The service and its bare twin, each as `manage.py serve` runs it."""
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cases import Case
+from bench.machine import children, command_of, memory
+
+ROOT = Path(__file__).resolve().parent.parent
+# Both are told apart by these alone; everything else is the same.
+SERVICE, BARE = ("manage.py", "serve"), ("-m", "bench.bare_serve")
+
+
+def environment(url: str) -> dict[str, str]:
+    """What the service runs with: as in production, but for the limit, which is counted and never reached."""
+    unset = ("LOCAL_ACCOUNT", "STATEMENT_TIMEOUT", "TRUST_PROXY", "HOST", "PORT", "WORKERS")
+    return {name: value for name, value in os.environ.items() if name not in unset} | {
+        "DATABASE_URL": url,
+        "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "BASE_DOMAIN": "localhost",
+        "HTTPS": "off",
+        "LOG_LEVEL": "INFO",
+        "RATE_LIMIT": "1000000000",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+
+
+class Server:
+    def __init__(self, process: subprocess.Popen, port: int, log: Path):
+        self.process = process
+        self.port = port
+        self.log = log
+        self.address = f"http://127.0.0.1:{port}"
+
+    def ask(self, method: str, path: str, *, headers: dict[str, str], body: str | None = None) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        with contextlib.closing(connection):
+            connection.request(method, path, body=body, headers=headers)
+            response = connection.getresponse()
+            return Answer(response.status, response.read())
+
+    def first_answer(self, case: Case, token: str, *, unique: str, path: int = 0) -> Answer:
+        """Raises SystemExit for an answer that is not what the case says: errors are not measured."""
+        body = case.body and case.body.replace("@unique@", unique)
+        answer = self.ask(case.method, case.paths[path], headers=case.headers(token), body=body)
+        if fault := case.fault(answer.status, answer.body):
+            raise SystemExit(
+                f"{case.name}: {case.method} {case.paths[path]} at {self.address}: {fault}\n{self.log_end()}"
+            )
+        return answer
+
+    def workers(self) -> list[int]:
+        """The processes that answer requests."""
+        return [pid for pid in children(self.process.pid) if "resource_tracker" not in command_of(pid)]
+
+    def memory(self) -> int | None:
+        """Of all workers together, in bytes; what they share is counted once. None where the system does not tell."""
+        found = [memory(pid) for pid in self.workers()]
+        return sum(found) if found and None not in found else None
+
+    def log_end(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(program: tuple[str, ...], url: str, made: dict, *, workers: int, logs: Path) -> Iterator[Server]:
+    """Its log is written to a file in `logs`, the access log included. Raises SystemExit if it does not come up."""
+    port = free_port()
+    log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
+    given = {**environment(url), "BENCH_MADE": json.dumps(made)}
+    command = [sys.executable, *program, "--port", str(port), "--workers", str(workers)]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=given, stdout=output, stderr=output)
+    server = Server(process, port, log)
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                # Any answer will do: the bare twin has no such path.
+                server.ask("GET", "/healthz", headers={"Host": "localhost"})
+                break
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{' '.join(program)} did not come up:\n{server.log_end()}")
+            time.sleep(0.05)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            for pid in (*children(process.pid), process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, 9)
+            process.wait()

@@ -1,0 +1,138 @@
+"""What becomes of the service in the long run and under too much load: its memory, and how it goes on serving."""
+
+import contextlib
+import dataclasses
+import http.client
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from itertools import cycle
+
+from bench import wrk
+from bench.cases import HOST, Case
+from bench.machine import Watch
+from bench.measure import Options
+from bench.progress import Bar
+from bench.serving import Server
+
+TIMES_AS_MUCH = 5
+# The peak is the best of so many measurements: taken too low, the load would be none too much.
+PEAKS = 4
+# How long a client waits for an answer before it gives up, in seconds.
+PATIENCE = 10
+PROBED_EVERY = 0.1
+
+
+def memory(server: Server, found: list[Case], token: str, options: Options) -> dict | None:
+    """MiB of all workers: at the start, after so many requests of all cases in turn, and after as many again."""
+    if server.memory() is None:
+        return None
+    steps = [{"requests": 0, "mib": mib(server)}]
+    with Bar("memory", 2 * options.requests, lasting=False) as bar:
+        turn = cycle(found)
+        for _ in range(2):
+            done = 0
+            while done < options.requests:
+                load = wrk.succeed(server.address, next(turn), token, seconds=1, least=0)
+                done += load.requests
+                bar.add(load.requests)
+            steps.append({"requests": steps[-1]["requests"] + done, "mib": mib(server)})
+    return {"workers": len(server.workers()), "steps": steps, "growth mib": round(steps[2]["mib"] - steps[1]["mib"], 1)}
+
+
+def mib(server: Server) -> float:
+    return round((server.memory() or 0) / 2**20, 1)
+
+
+class Probe:
+    """Asks for one thing again and again while something else goes on; how long each answer took."""
+
+    def __init__(self, server: Server, path: str, headers: dict[str, str]):
+        self.server, self.path, self.headers = server, path, headers
+        self.took: list[float] = []
+        self.wrong = 0
+        self._over = threading.Event()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["Probe"]:
+        thread = threading.Thread(target=self._run)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(PROBED_EVERY):
+            began = time.monotonic()
+            # Each time over a new connection, as those who look after a service do.
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+            with contextlib.closing(connection):
+                try:
+                    connection.request("GET", self.path, headers=self.headers)
+                    response = connection.getresponse()
+                    response.read()
+                    self.wrong += response.status != 200
+                except (OSError, http.client.HTTPException):
+                    self.wrong += 1
+            self.took.append(time.monotonic() - began)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        took = sorted(self.took) or [0.0]
+        return {
+            "asked": len(self.took),
+            "wrong": self.wrong,
+            "median ms": round(statistics.median(took) * 1000, 1),
+            "most ms": round(took[-1] * 1000, 1),
+        }
+
+
+def overload(server: Server, case: Case, token: str, options: Options) -> dict:
+    """The most that it serves; then five times that, arriving whether or not what came before was answered.
+
+    Users do not wait for each other: with load that does, a slow server would be asked for less and never be overloaded.
+    """
+    seconds = max(3, options.seconds * options.rounds)
+    with Bar("overload", 2 + PEAKS * options.seconds + seconds, lasting=False) as bar:
+        for _ in range(2):
+            wrk.warm_up(server.address, case, token)
+            bar.add(1)
+        peak = 0.0
+        for _ in range(PEAKS):
+            peak = max(peak, wrk.succeed(server.address, case, token, seconds=options.seconds).per_second)
+            bar.add(options.seconds)
+        watch = Watch()
+        with Probe(server, "/healthz", {"Host": HOST}).running() as health:
+            load = wrk.run(
+                server.address,
+                case,
+                token,
+                seconds=seconds,
+                connections=options.connections,
+                rate=TIMES_AS_MUCH * peak,
+                timeout=PATIENCE,
+            )
+        bar.add(seconds)
+        meanwhile = dataclasses.asdict(watch.end())
+    served = load.statuses.get("200", 0) / load.seconds
+    return {
+        "case": case.name,
+        "connections": options.connections,
+        "peak per second": round(peak, 1),
+        "offered per second": round(TIMES_AS_MUCH * peak, 1),
+        "answered per second": round(load.per_second, 1),
+        "served per second": round(served, 1),
+        "served share of peak": round(served / peak, 3),
+        "statuses": load.statuses,
+        "503 without Retry-After": load.unhinted,
+        "timeouts": load.timeouts,
+        "broken connections": load.broken,
+        "p50 ms": round(load.p50, 1),
+        "p99 ms": round(load.p99, 1),
+        "most ms": round(load.most, 1),
+        "healthz": health.figures,
+        "meanwhile": meanwhile,
+    }

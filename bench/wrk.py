@@ -1,0 +1,178 @@
+"""The load: wrk (https://github.com/wg/wrk), told by a script what to send, and to say in JSON what it saw."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cases import UNIQUE, Case
+
+CONNECTIONS = 16
+THREADS = 2
+MARK = "bench "
+
+SCRIPT = """
+wrk.method = %(method)s
+local paths, body, unique, stamp, rate = %(paths)s, %(body)s, %(unique)s, %(stamp)s, %(rate)s
+local threads = {}
+
+function setup(thread)
+  table.insert(threads, thread)
+  thread:set("number", #threads)
+end
+
+function init()
+  requests, at, counter, counts, unhinted = {}, number * 37, 0, {}, 0
+  for n, path in ipairs(paths) do requests[n] = body or wrk.format(nil, path) end
+  math.randomseed(number)
+end
+
+-- A thread makes its share of what is unique by its number.
+function request()
+  at = at + 1
+  local n = at %% #requests + 1
+  if not body then return requests[n] end
+  counter = counter + 1
+  return wrk.format(nil, paths[n], nil, (body:gsub(unique, stamp .. "-" .. number .. "-" .. counter)))
+end
+"""
+
+# Requests leave when their time has come, whether or not earlier ones were answered. One that finds all connections
+# waiting goes as soon as one is free.
+OPEN_LOOP = """
+local ffi = require("ffi")
+ffi.cdef[[ typedef struct { long s; long ns; } bench_time; int clock_gettime(int, bench_time *); ]]
+local clock, due = ffi.new("bench_time")
+
+function delay()
+  ffi.C.clock_gettime(1, clock)
+  local now = tonumber(clock.s) * 1000 + tonumber(clock.ns) / 1e6
+  due = (due or now) + 1000 / rate
+  return math.max(0, due - now)
+end
+
+function response(status, headers)
+  counts[status] = (counts[status] or 0) + 1
+  if status == 503 and not headers["Retry-After"] and not headers["retry-after"] then unhinted = unhinted + 1 end
+end
+"""
+
+DONE = """
+function done(summary, latency)
+  local statuses, without = {}, 0
+  for _, thread in ipairs(threads) do
+    for status, count in pairs(thread:get("counts")) do statuses[status] = (statuses[status] or 0) + count end
+    without = without + thread:get("unhinted")
+  end
+  local counted = {}
+  for status, count in pairs(statuses) do table.insert(counted, string.format('"%%d": %%d', status, count)) end
+  local errors = summary.errors
+  io.write(string.format(
+    '\\n%(mark)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p99": %%f, "most": %%f, "failed": %%d, "timeouts": %%d, ' ..
+    '"broken": %%d, "statuses": {%%s}, "unhinted": %%d}\\n',
+    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
+    latency.max / 1e3, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
+    table.concat(counted, ", "), without))
+end
+"""
+
+
+class LoadError(Exception):
+    """The load could not be made, or was not answered as it should be."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What came of it; times in milliseconds. `statuses` are counted where the load is open."""
+
+    requests: int
+    seconds: float
+    p50: float
+    p99: float
+    most: float
+    failed: int
+    timeouts: int
+    broken: int
+    statuses: dict[str, int]
+    unhinted: int
+
+    @property
+    def per_second(self) -> float:
+        return self.requests / self.seconds
+
+    @classmethod
+    def read(cls, output: str) -> "Load":
+        """What the script wrote among wrk's own words. Raises LoadError."""
+        for line in output.splitlines():
+            if line.startswith(MARK):
+                return cls(**json.loads(line.removeprefix(MARK)))
+        raise LoadError(f"wrk said nothing of its result: {output.strip()[-500:]}")
+
+
+def quoted(text: str) -> str:
+    """A string of Lua. JSON's escapes are Lua's, but for those of characters beyond ASCII, which are left as they are."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def script(case: Case, *, rate: float | None = None) -> str:
+    """`rate` is for each thread, and makes the load an open one."""
+    values = {
+        "method": quoted(case.method),
+        "paths": "{" + ", ".join(map(quoted, case.paths)) + "}",
+        "body": "nil" if case.body is None else quoted(case.body),
+        "unique": quoted(UNIQUE),
+        "stamp": quoted(f"{time.time_ns():x}"),
+        "rate": "nil" if rate is None else f"{rate:.3f}",
+    }
+    return SCRIPT % values + (OPEN_LOOP if rate else "") + DONE % {"mark": MARK}
+
+
+def check_installed() -> None:
+    if not shutil.which("wrk"):
+        raise LoadError("The benchmark needs wrk: install the package of that name.")
+
+
+def run(
+    address: str,
+    case: Case,
+    token: str,
+    *,
+    seconds: int,
+    connections: int = CONNECTIONS,
+    rate: float | None = None,
+    timeout: int = 10,
+) -> Load:
+    """Keep-alive connections for so many seconds: each sends again when it was answered, or, where there is a `rate`, all
+    together send so many a second. Raises LoadError."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "case.lua"
+        path.write_text(script(case, rate=rate / THREADS if rate else None))
+        command = ["wrk", f"-t{THREADS}", f"-c{connections}", f"-d{seconds}s", f"--timeout={timeout}s", "-s", str(path)]
+        for name, value in case.headers(token).items():
+            command += ["-H", f"{name}: {value}"]
+        try:
+            done = subprocess.run(
+                [*command, address], capture_output=True, text=True, check=True, timeout=seconds + timeout + 30
+            )
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            raise LoadError(f"{case.name}: wrk failed: {error}: {error.stderr or error.stdout}") from error
+    return Load.read(done.stdout)
+
+
+def succeed(address: str, case: Case, token: str, *, seconds: int, least: int = 1) -> Load:
+    """As `run`; each answer must be a success, and there must be some."""
+    load = run(address, case, token, seconds=seconds)
+    if load.failed or load.timeouts or load.broken or load.requests < least:
+        raise LoadError(
+            f"{case.name} at {address}: of {load.requests} answers {load.failed} were no success; "
+            f"{load.timeouts} did not come in time, {load.broken} connections broke"
+        )
+    return load
+
+
+def warm_up(address: str, case: Case, token: str) -> None:
+    """A second of it. A process that has just started may take that for its first answer: it loads, and checks a password."""
+    succeed(address, case, token, seconds=1, least=0)

@@ -1,0 +1,303 @@
+"""The benchmark itself: a short run from end to end, and the parts that count, draw and time."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import psycopg
+import pytest
+from defusedxml import ElementTree
+from django.conf import settings
+
+from bench import cases, data, layers, machine, report, timers, wrk
+from bench.chart import chart
+from config.postgres import Cluster
+
+SVG = "{http://www.w3.org/2000/svg}"
+MADE = {
+    "posts": 1_000_000,
+    "clients": 1_000_000,
+    "first_post": 18,
+    "last_post": 1_000_017,
+    "first_commented": 995_018,
+    "first_client": 1_000_018,
+    "last_client": 2_000_017,
+}
+# Every row of it hangs together, although it was made without its constraints being checked.
+TRUE_OF_THE_DATA = {
+    "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id = %(category)s AND shelf = 1": 300,
+    "SELECT count(*) FROM forum_comment WHERE account_id = %(account)s": 300 * 20,
+    "SELECT count(*) FROM accounts_account": 3,
+    """SELECT count(*) FROM crm_client FULL JOIN crm_clientexternalid AS held
+       ON held.account_id = crm_client.account_id AND held.holder_id = crm_client.id
+       AND external_ids = jsonb_build_object(held.key, held.value)
+       WHERE held.value IS NULL OR crm_client.id IS NULL""": 0,
+    """SELECT count(*) FROM forum_post AS post LEFT JOIN forum_comment AS comment
+       ON comment.account_id = post.account_id AND comment.post_id = post.id
+       WHERE post.account_id = %(account)s GROUP BY post.id, post.comments_cache
+       HAVING count(comment.id) <> post.comments_cache""": None,
+    """SELECT count(*) FROM forum_post LEFT JOIN accounts_user AS author
+       ON author.account_id = forum_post.account_id AND author.id = user_id WHERE author.id IS NULL""": 0,
+    """SELECT sum(uses) - (SELECT sum(cardinality(tags)) FROM crm_client) FROM accounts_tagcount""": 0,
+    "SELECT count(*) FROM crm_client WHERE account_id = %(account)s": 300,
+    "SELECT count(*) FROM accounts_change": 0,
+    "SELECT count(*) FROM pg_index WHERE indrelid = 'crm_client'::regclass AND NOT (indisvalid AND indislive)": 0,
+}
+
+
+@pytest.mark.skipif(not shutil.which("wrk"), reason="needs wrk, which is not installed")
+def test_it_works(tmp_path):
+    given = ["--posts", "300", "--others", "2", "--seconds", "1", "--rounds", "1", "--case", "create a client"]
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.run", *given, "--results", str(tmp_path / "results")],
+        cwd=settings.BASE_DIR,
+        env=os.environ | {"DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    written = json.loads((tmp_path / "results" / "latest.json").read_text())
+    [result] = written["cases"]
+    assert result["case"] == "create a client"
+    assert result["service"]["per second"] > 0
+    assert result["bare"]["p99 ms"] > 0
+    # The token; who holds the external id; the client; the pair; and, once in some requests, the limit.
+    assert 4 <= result["queries"] < 5
+    assert "create a client" in done.stdout
+    assert "300 posts, 300 clients, 2 other accounts" in written["data"]
+    ElementTree.parse(tmp_path / "results" / "latest.svg")
+
+    size = data.Size(300, 300, 2)
+    with Cluster(tmp_path / "bench") as cluster:
+        before = data.read(cluster.url, size)
+        # What the run made is gone again.
+        made = data.ready(cluster.url, size, {})
+        assert made == before
+        with psycopg.connect(data.address(cluster.url, size.database)) as connection:
+            for statement, expected in TRUE_OF_THE_DATA.items():
+                row = connection.execute(statement, made).fetchone()
+                assert (row and row[0]) == expected, statement
+    # Another size is another set.
+    assert size.database != data.Size(301, 300, 2).database
+
+
+def test_the_cases_are_known_by_their_names():
+    names = [case.name for case in cases.of(MADE)]
+    assert len(names) == len(set(names)) == 13
+    assert "posts, page 10,000" in names
+    # A smaller set has no such page.
+    assert "posts, page 10,000" not in [case.name for case in cases.of({**MADE, "posts": 200_000})]
+
+
+def test_an_error_is_no_answer():
+    case = next(case for case in cases.of(MADE) if case.name == "me.xml")
+    assert case.fault(200, b"<user>\n  <login>bench</login>\n</user>") is None
+    assert case.fault(401, b"<login>bench</login>").startswith("the status is 401 and not 200")
+    assert "0 times and not 1 times" in case.fault(200, b"<user/>")
+
+
+# wrk
+
+RESULT = {
+    "requests": 4000,
+    "seconds": 2.0,
+    "p50": 1.5,
+    "p99": 9.25,
+    "most": 12.0,
+    "failed": 0,
+    "timeouts": 0,
+    "broken": 0,
+    "statuses": {"200": 3900, "503": 100},
+    "unhinted": 0,
+}
+
+
+def test_reading_what_wrk_saw():
+    output = f"Running 2s test\n  Latency 1.50ms\n{wrk.MARK}{json.dumps(RESULT)}\nRequests/sec: 1"
+    load = wrk.Load.read(output)
+    assert load.per_second == 2000
+    assert (load.p50, load.p99, load.statuses) == (1.5, 9.25, {"200": 3900, "503": 100})
+
+
+def test_it_rejects_what_wrk_did_not_say():
+    with pytest.raises(wrk.LoadError, match="unable to connect"):
+        wrk.Load.read("unable to connect to 127.0.0.1:1 Connection refused")
+
+
+def test_a_script_says_what_is_sent():
+    case = next(case for case in cases.of(MADE) if case.name == "create a client")
+    closed, open_loop = wrk.script(case), wrk.script(case, rate=250)
+    assert 'wrk.method = "POST"' in closed
+    assert r"{\"client\": {\"name\": \"Client @unique@\"" in closed
+    assert "function delay()" not in closed
+    assert "function delay()" in open_loop
+    assert '"@unique@"' in open_loop
+    assert "250.000" in open_loop
+
+
+# Chart and report
+
+BESIDE = {
+    "case": "a <b> & c",
+    "service": {"per second": 1500.4, "p50 ms": 1, "p99 ms": 2},
+    "bare": {"per second": 2000, "p50 ms": 1, "p99 ms": 2},
+    "ratio": 0.75,
+}
+
+
+def test_the_chart_is_well_formed():
+    root = ElementTree.fromstring(chart([BESIDE, BESIDE], title="A & B", subtitle="<c>"))
+    texts = [element.text for element in root.iter(f"{SVG}text")]
+    assert {"A & B", "<c>", "a <b> & c", "1,500/s, 0.75 of the bare view", "2,000/s"} <= set(texts)
+    bars = [element for element in root.iter(f"{SVG}rect") if element.get("height") == "14"]
+    # With those of the legend.
+    assert len(bars) == 2 + 4
+    assert "prefers-color-scheme: dark" in root.find(f"{SVG}style").text
+    lengths = [float(bar.get("width")) for bar in bars[2:]]
+    assert lengths[0] / lengths[1] == pytest.approx(0.75, abs=0.01)
+
+
+def test_the_chart_of_nothing_is_well_formed():
+    ElementTree.fromstring(chart([], title="", subtitle=""))
+
+
+def test_what_is_asked_of_the_ratios():
+    def page(number, rate, ratio=1.0):
+        figures = {"per second": rate, "p50 ms": 1, "p99 ms": 1}
+        return {"case": f"posts, page {number}", "service": figures, "bare": figures, "ratio": ratio}
+
+    overload = {
+        "served share of peak": 0.9,
+        "statuses": {"200": 900, "503": 100},
+        "503 without Retry-After": 1,
+        "timeouts": 0,
+        "broken connections": 0,
+        "healthz": {"most ms": 20.0, "wrong": 0},
+    }
+    found = report.checks(
+        {
+            "cases": [page("1", 1000, 0.69), page("100", 900), page("10,000", 400)],
+            "rows x 10": [{"case": "me.xml", "times": 1.2}],
+            "memory": {"steps": [{"mib": 100}, {"mib": 150}, {"mib": 151}], "growth mib": 1},
+            "overload": overload,
+        }
+    )
+    assert [check["holds"] for check in found] == [False, True, False, False, True, True, True, False, True]
+    assert report.checks({}) == []
+
+
+def test_what_the_machine_was_doing():
+    watch = machine.Watch()
+    sum(range(2_000_000))
+    meanwhile = watch.end()
+    assert meanwhile.load >= 0
+    for share in (meanwhile.idle, meanwhile.others, meanwhile.steal):
+        assert share is None or 0 <= share <= 1
+    assert os.getpid() in machine.family(os.getppid())
+    assert machine.memory(os.getpid()) > 1_000_000
+
+
+# Layers
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(timers, "perf_counter_ns", clock)
+    return clock
+
+
+def test_a_layer_has_its_own_time_alone(clock):
+    found = timers.Timers()
+
+    def spend(time, *inner):
+        clock.now += time
+        for each in inner:
+            each()
+
+    inner = found.timed("inner", lambda: spend(5))
+    middle = found.timed("middle", lambda: spend(20, inner, inner))
+    outer = found.timed("outer", lambda: spend(100, middle, inner))
+    outer()
+    assert {layer: (each.calls, each.nanoseconds) for layer, each in found.figures.items()} == {
+        "inner": (3, 15),
+        "middle": (1, 20),
+        "outer": (1, 100),
+    }
+    found.clear()
+    assert found.figures["outer"].calls == 0
+
+
+def test_a_layer_that_calls_itself_or_fails_is_counted_once(clock):
+    found = timers.Timers()
+
+    def countdown(number):
+        clock.now += 10
+        if number == 0:
+            raise LookupError
+        timed(number - 1)
+
+    timed = found.timed("one", countdown)
+    with pytest.raises(LookupError):
+        timed(3)
+    assert (found.figures["one"].calls, found.figures["one"].nanoseconds) == (4, 40)
+
+
+def test_threads_do_not_share_a_stack():
+    found = timers.Timers()
+    inside, over = threading.Event(), threading.Event()
+
+    def wait():
+        inside.set()
+        over.wait(10)
+
+    thread = threading.Thread(target=found.timed("waiting", wait))
+    thread.start()
+    inside.wait(10)
+    found.timed("other", lambda: None)()
+    over.set()
+    thread.join()
+    assert found.figures["waiting"].nanoseconds > found.figures["other"].nanoseconds > 0
+
+
+def test_wrapping_is_undone():
+    found = timers.Timers()
+    before = data.address
+    undo = timers.wrap(found, "data", "bench.data:address")
+    assert data.address("postgresql://rostrum@x:5432/rostrum", "other") == "postgresql://rostrum@x:5432/other"
+    undo()
+    assert data.address is before
+    assert found.figures["data"].calls == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["bench.nothing:f", "bench.data:nothing", "bench.data:Size.nothing", "bench.data:VERSION"]
+)
+def test_it_rejects_a_layer_that_is_gone(name):
+    with pytest.raises(timers.TimerError, match=name):
+        timers.wrap(timers.Timers(), "a layer", name)
+
+
+def test_all_layers_are_there(acme):
+    before = acme.xml().get("/app/users/me.xml")
+    found = layers.Layers()
+    try:
+        answer = acme.xml().get("/app/users/me.xml")
+    finally:
+        found.remove()
+    assert (answer.status_code, answer.content) == (200, before.content)
+    calls = {layer for layer, figures in found.timers.figures.items() if figures.calls}
+    assert {"WSGI wrapper, access log", "middleware", "authentication", "database: statements"} <= calls
+    assert found.timers.figures.keys() == layers.LAYERS.keys()
