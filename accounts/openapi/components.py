@@ -54,7 +54,7 @@ PARAMETERS = {
         "in": "header",
         "name": "Idempotency-Key",
         "description": "A text of your own making: a request is carried out once in 24 hours under it.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~]"},
+        "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     },
     "Prefer": {
         "in": "header",
