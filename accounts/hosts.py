@@ -1,6 +1,7 @@
 """Names of hosts: from a Host header to the name that an account's address is stored under."""
 
 import re
+from functools import lru_cache
 
 from django.conf import settings
 
@@ -12,8 +13,11 @@ def normalize(host: str) -> str | None:
 
     Lower case, without port and final dot; at most 253 characters, labels of 1-63 (RFC 1035).
     """
-    if len(host) > 260:
-        return None
+    return _normalize(host, settings.BASE_DOMAIN) if len(host) <= 260 else None
+
+
+@lru_cache(maxsize=10_000)
+def _normalize(host: str, base_domain: str) -> str | None:
     name = host.lower()
     if name.startswith("["):
         return None
@@ -23,9 +27,9 @@ def normalize(host: str) -> str | None:
     name = name.removesuffix(".")
     if len(name) > 253 or not all(_LABEL.match(label) for label in name.split(".")):
         return None
-    if name in (settings.BASE_DOMAIN, "localhost"):
+    if name in (base_domain, "localhost"):
         return name
-    label = name.removesuffix("." + settings.BASE_DOMAIN)
+    label = name.removesuffix("." + base_domain)
     if "." not in label:
         # A bare label that BASE_DOMAIN does not follow is nobody's address.
         return label if label != name else None

@@ -106,6 +106,7 @@ class Lease:
 class Limiter:
     """The leases of one process, for the `size` keys counted last. `counter` is where the counts are kept."""
 
+    # Or a sixtieth of the limit, where that is more.
     LARGEST_LEASE = 10
 
     def __init__(self, counter: Callable[[str, int, int], Window] = count, *, size: int = 10_000):
@@ -128,7 +129,7 @@ class Limiter:
                 if lease.used >= limit:
                     return self._standing(lease, limit, now, allowed=False)
                 # Near the limit one at a time, so that little is left over in one process while another refuses.
-                wanted = max(1, min(self.LARGEST_LEASE, (limit - lease.used) // 20))
+                wanted = max(1, min(max(self.LARGEST_LEASE, limit // 60), (limit - lease.used) // 20))
         window = self._count(key, wanted, seconds)
         granted = max(0, wanted - max(0, window.used - limit))
         with self._lock:

@@ -3,11 +3,12 @@ from accounts.api.urls import urlpatterns as accounts_json
 from accounts.openapi.urls import urlpatterns as interface
 from crm.api.urls import urlpatterns as crm_json
 from forum.api.urls import urlpatterns as forum_json
-from forum.xml.urls import lists as forum_lists
+from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
 
-# The lists of categories come last: their names take what nothing else does.
-urlpatterns = [*forum_xml, *accounts_json, *crm_json, *forum_json, *interface, *forum_lists]
+# They are tried in this order: the forum's first page before all others, and its categories, whose names take what nothing
+# else does, after them.
+urlpatterns = [first_page, *crm_json, *forum_json, *forum_xml, *accounts_json, *interface, categories]
 
 handler400 = errors.bad_request
 handler403 = errors.forbidden

@@ -3,11 +3,15 @@
 import io
 import logging
 import os
+import re
 import secrets
 from time import perf_counter
 from urllib.parse import quote
 
+from django.core.cache import close_caches
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, reset_queries
 
 from accounts.text import redact_query
 
@@ -16,6 +20,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 access = logging.getLogger("rostrum.access")
 
 BODY_LIMIT = 1024 * 1024
+
+
+# What a path mostly consists of, and is logged as it is.
+_PLAIN = re.compile("[A-Za-z0-9/._~-]+")
 
 
 class Application:
@@ -78,9 +86,17 @@ class Application:
 
     @staticmethod
     def target(environ) -> str:
+        if not environ.get("QUERY_STRING") and _PLAIN.fullmatch(environ.get("PATH_INFO", "")):
+            return environ["PATH_INFO"]
         path = quote(environ.get("PATH_INFO", "").encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~.-_")
         query = quote(redact_query(environ.get("QUERY_STRING", "")), safe="=&%+/:@!$'()*,;?~.-_[]")
         return path + ("?" + query if query else "")
 
 
 application = Application(get_wsgi_application())
+
+# What Django does around each request for what is not used here: a log of statements, and caches. A connection that has grown old
+# is closed after a request, which is enough.
+request_started.disconnect(reset_queries)
+request_started.disconnect(close_old_connections)
+request_finished.disconnect(close_caches)

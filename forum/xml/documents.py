@@ -4,7 +4,7 @@ A shape names the children of an element once, with their types, in the order of
 worked out when the shape is made, not when it is written.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -13,6 +13,8 @@ from accounts.text import escape
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 STRING, INTEGER, DATETIME = "string", "integer", "datetime"
+# How many elements there are around the innermost one that has fields.
+DEEPEST = 2
 
 
 class Shape:
@@ -24,26 +26,31 @@ class Shape:
         if list(self.fields) != sorted(self.fields):
             raise ValueError("the wire lists children alphabetically")
         self.columns = tuple(field.replace("-", "_") for field in self.fields)
+        self._lines = [self._lines_at(depth) for depth in range(DEEPEST + 1)]
+
+    def _lines_at(self, depth: int) -> tuple[str, list[tuple[str, str, str, str]], str]:
+        """The tags, indented by two spaces a level: of the element, and of each child, its type and its null."""
+        margin, children = "  " * depth, []
+        for field, kind in self.fields.items():
+            typed = "" if kind == STRING else f' type="{kind}"'
+            nil = f'{margin}  <{field}{typed} nil="true"/>\n'
+            children.append((kind, f"{margin}  <{field}{typed}>", f"</{field}>\n", nil))
+        return f"{margin}<{self.name}>\n", children, f"{margin}</{self.name}>\n"
 
     def write(self, values: Sequence, zone: ZoneInfo, *, depth: int = 0) -> str:
-        """The element, indented by two spaces a level; `values` in the order of the fields."""
-        margin = "  " * depth
-        lines = [f"{margin}<{self.name}>\n"]
-        for (field, kind), value in zip(self.fields.items(), values, strict=True):
-            typed = "" if kind == STRING else f' type="{kind}"'
+        """The element; `values` in the order of the fields."""
+        start, children, end = self._lines[depth]
+        text = start
+        for (kind, opening, closing, nil), value in zip(children, values, strict=True):
             if value is None:
-                lines.append(f'{margin}  <{field}{typed} nil="true"/>\n')
+                text += nil
+            elif kind == STRING:
+                text += opening + escape(value) + closing
+            elif kind == INTEGER:
+                text += f"{opening}{value}{closing}"
             else:
-                lines.append(f"{margin}  <{field}{typed}>{_TEXTS[kind](value, zone)}</{field}>\n")
-        lines.append(f"{margin}</{self.name}>\n")
-        return "".join(lines)
-
-
-_TEXTS: dict[str, Callable[[object, ZoneInfo], str]] = {
-    STRING: lambda value, _: escape(value),
-    INTEGER: lambda value, _: str(value),
-    DATETIME: lambda value, zone: local(value, zone),
-}
+                text += opening + local(value, zone) + closing
+        return text + end
 
 
 def local(moment: datetime, zone: ZoneInfo) -> str:

@@ -32,7 +32,5 @@ urlpatterns = [
     ),
 ]
 
-lists = [
-    path("", PostViewSet.as_view(LIST)),
-    path("<category_name:category_name>", PostViewSet.as_view(LIST)),
-]
+first_page = path("", PostViewSet.as_view(LIST))
+categories = path("<category_name:category_name>", PostViewSet.as_view(LIST))
