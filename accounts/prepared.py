@@ -12,13 +12,14 @@ asked in the same words can be a prepared statement of the connection, which the
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from itertools import count
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
-from django.db.models import BigIntegerField, Lookup, QuerySet
+from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
 from psycopg import Binary
 from psycopg.types.numeric import Int8
@@ -41,14 +42,14 @@ class AnyOf(Lookup):
     lookup_name = "any"
 
     def get_prep_lookup(self):
-        return _array(self.rhs)
+        return as_array(self.rhs)
 
     def as_sql(self, compiler, connection):
         column, parameters = self.process_lhs(compiler, connection)
         return f"{column} = ANY(%s::bigint[])", [*parameters, self.rhs]
 
 
-def _array(ids: Iterable[int]) -> str:
+def as_array(ids: Iterable[int]) -> str:
     """An array as PostgreSQL writes it. As a list it would be of the type that its largest number needs."""
     return f"{{{','.join(map(str, map(int, ids)))}}}"
 
@@ -82,14 +83,14 @@ class Statement:
     @staticmethod
     def _key(value: Any) -> Any:
         if isinstance(value, list):
-            return _array(value)
+            return as_array(value)
         return value.obj if isinstance(value, Binary) else value
 
     @staticmethod
     def _sender(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
         """What makes a value such as is sent: a number is of its column's type, and not of the least that would do."""
         if isinstance(stand_in, list):
-            return _array
+            return as_array
         if isinstance(stand_in, int):
             return Int8 if type(value) is int else type(value)
         return None
@@ -160,8 +161,51 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], Prepared]:
     return lambda build: Prepared(build, types)
 
 
+def insert(row: Model) -> None:
+    """Insert a new row, as `save(force_insert=True)` does, and read what the database gives it."""
+    text, fields, returned = _insertion(type(row))
+    [given] = _execute(text, [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields])
+    for field, value in zip(returned, given, strict=True):
+        setattr(row, field.attname, value)
+    row._state.adding, row._state.db = False, connection.alias
+
+
+def update(row: Model, names: Collection[str]) -> None:
+    """Update these fields of a row that is held, as `save(update_fields=…)` does."""
+    text, fields, keys = _change(type(row), tuple(sorted(names)))
+    values = [field.get_db_prep_save(field.pre_save(row, False), connection) for field in fields]
+    values += [key.get_db_prep_save(getattr(row, key.attname), connection) for key in keys]
+    if not _execute(text, values):
+        raise row.DoesNotExist
+
+
+@cache
+def _insertion(model: type[Model]) -> tuple[str, list[Field], list[Field]]:
+    meta = model._meta
+    fields = [field for field in meta.local_concrete_fields if not field.generated]
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    values = ", ".join(map(_placeholder, fields))
+    # What an insert always gives back has a row to be read from.
+    returned = list(meta.db_returning_fields) or [fields[0]]
+    wanted = ", ".join(f'"{field.column}"' for field in returned)
+    return f'INSERT INTO "{meta.db_table}" ({columns}) VALUES ({values}) RETURNING {wanted}', fields, returned  # noqa: S608
+
+
+@cache
+def _change(model: type[Model], names: tuple[str, ...]) -> tuple[str, list[Field], list[Field]]:
+    meta = model._meta
+    fields, keys = [meta.get_field(name) for name in names], list(meta.pk_fields)
+    changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
+    which = " AND ".join(f'"{key.column}" = %s' for key in keys)
+    return f'UPDATE "{meta.db_table}" SET {changes} WHERE {which} RETURNING true', fields, keys  # noqa: S608
+
+
+def _placeholder(field: Field) -> str:
+    return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
+
+
 def fetch(text: str, values: Sequence) -> list[tuple]:
-    """The rows. Outside of a transaction, a connection that was lost since its last use is made again.
+    """The rows of a statement that may be asked twice: outside of a transaction, a connection that was lost is made again.
 
     So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
     """

@@ -7,12 +7,12 @@ account: its primary key is what makes an identifier unique, and what finds its 
 from collections.abc import Collection, Iterable
 from typing import Self
 
-from django.db import connection, models
+from django.db import models
 from psycopg.types.numeric import Int8
 from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Outrun
-from accounts.prepared import fetch
+from accounts.prepared import as_array, fetch
 from accounts.trash import Trashable
 
 MOST = 50
@@ -101,10 +101,10 @@ class ExternallyIdentified(Trashable):
         commit, always in the same order.
         """
         account_id = rows[0].account_id
-        holding = cls.HOLDERS.objects.filter(account_id=account_id)
         known = [row.id for row in rows if row.id not in new]
         before, after = set(), {pair: row.id for row in rows for pair in row.external_ids.items()}
         if known:
+            holding = cls.HOLDERS.objects.filter(account_id=account_id)
             before = set(holding.filter(holder_id__in=known).values_list("key", "value", "holder_id"))
         wanted = {(*pair, holder_id) for pair, holder_id in after.items()}
         if gone := before - wanted:
@@ -112,17 +112,16 @@ class ExternallyIdentified(Trashable):
         if not (taken := sorted(wanted - before)):
             return
         keys, values, holder_ids = zip(*taken, strict=True)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"""
-                INSERT INTO {cls.HOLDERS._meta.db_table} (account_id, key, value, holder_id)
-                SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
-                ORDER BY key, value ON CONFLICT DO NOTHING
-                """,  # noqa: S608
-                [account_id, list(keys), list(values), list(holder_ids)],
-            )
-            if cursor.rowcount == len(taken):
-                return
+        inserted = fetch(
+            f"""
+            INSERT INTO {cls.HOLDERS._meta.db_table} (account_id, key, value, holder_id)
+            SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
+            ORDER BY key, value ON CONFLICT DO NOTHING RETURNING true
+            """,  # noqa: S608
+            [Int8(account_id), list(keys), list(values), as_array(holder_ids)],
+        )
+        if len(inserted) == len(taken):
+            return
         held = cls.holders(account_id, list(zip(keys, values, strict=True)))
         others = [cls.taken(pair, holder_id) for pair, holder_id in held.items() if holder_id != after[pair]]
         raise Outrun("; ".join(others))

@@ -11,6 +11,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts import locks
 from accounts.models import Account, ShardedCount, Tagged, User
+from accounts.prepared import insert, update
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
 from accounts.trash import Trashable, TrashableQuerySet, link_indexes, trash_index
@@ -97,10 +98,12 @@ class Resource(TenantModel, Trashable):
             cls.tag_all(rows[0].account, retagged)
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
-        if new:
+        if len(new) == 1:
+            insert(new[0])
+        elif new:
             cls.objects.bulk_create(new)
         if len(changed) == 1:
-            changed[0].save(update_fields=changed[0].unwritten)
+            update(changed[0], changed[0].unwritten)
         elif changed:
             # They are all there and locked, so each conflicts, and its update needs no CASE for every row and column.
             names = frozenset().union(*(row.unwritten for row in changed))

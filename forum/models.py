@@ -6,7 +6,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from accounts.models import Status, Tagged, User
-from accounts.prepared import prepared
+from accounts.prepared import insert, prepared, update
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
 from accounts.trash import TrashableQuerySet, link_indexes, trash_index
@@ -390,10 +390,10 @@ class Post(TenantModel, Tagged):
             self.tag_all(self.account, [(self, tags)])
         if self._state.adding:
             self.user_id, self.created_at = by.id, self.updated_at
-            self.save(force_insert=True)
+            insert(self)
             self.nick = by.name
         else:
-            self.save(update_fields={*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+            update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
         if status is not None:
             self.status_code = status.code
 

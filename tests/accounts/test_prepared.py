@@ -1,11 +1,14 @@
 """What a prepared query gives is what the ORM gives for the same values."""
 
+from datetime import UTC, datetime
+from decimal import Decimal
+
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from accounts.models import APIToken, Status, User
-from accounts.prepared import prepared
+from accounts.prepared import insert, prepared, update
 from crm.models import Client
 from forum.models import Post
 from tests.factories import make_client, make_post, make_token
@@ -120,3 +123,61 @@ def test_a_lost_connection_is_made_again():
     before.pgconn.finish()
     assert some(account_id=1) == []
     assert connection.connection is not before
+
+
+def values_of(row) -> dict:
+    own = {"id", "created_at", "updated_at"}
+    fields = [field.attname for field in row._meta.concrete_fields if field.attname not in own]
+    return {name: getattr(type(row).objects.get(pk=row.pk), name) for name in fields}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda account, user: Client(
+            account=account,
+            name="Zażółć",
+            email="Ann@Example.net",
+            company=True,
+            discount=Decimal("1.25"),
+            tags=["a", "b"],
+            external_ids={"shop": "1"},
+            additional_fields={"size": Decimal("42.5")},
+            creator_id=user.id,
+            updater_id=user.id,
+        ),
+        lambda account, user: Client(account=account, name="a", creator_id=user.id, updater_id=user.id),
+        lambda account, user: Post(
+            account=account,
+            title="A",
+            task_kind="task",
+            user_id=user.id,
+            status_id=account.default_status("post").id,
+            scheduled_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+        ),
+    ],
+    ids=["client", "client without much", "task"],
+)
+def test_a_row_is_inserted_and_updated_as_the_orm_does(acme, make):
+    ours, theirs = make(acme.account, acme.alice), make(acme.account, acme.alice)
+    insert(ours)
+    theirs.save(force_insert=True)
+    assert not ours._state.adding
+    assert theirs.id == ours.id + 1
+    assert values_of(ours) == values_of(theirs)
+    names = ["tags", "updated_at", *(["name"] if isinstance(ours, Client) else [])]
+    for row in (ours, theirs):
+        row.tags = ["c"]
+        row.name = "Another"
+    update(ours, names)
+    theirs.save(update_fields=names)
+    assert values_of(ours) == values_of(theirs)
+    ours.delete()
+    with pytest.raises(type(ours).DoesNotExist):
+        update(ours, names)
+
+
+def test_what_the_database_computes_is_read(acme):
+    post = make_post(acme.bob)
+    again = Post.objects.get(pk=post.pk)
+    assert (post.id, post.shelf) == (again.id, again.shelf)
