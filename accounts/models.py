@@ -161,10 +161,13 @@ class Account(models.Model):
     def default_status(self, kind: str) -> "Status":
         return _first_status.first(account_id=self.id, kind=kind)
 
+    def first_statuses(self, kind: str) -> models.QuerySet:
+        return self.statuses.filter(kind=kind).order_by("position", "id")
+
 
 @prepared(account_id=int, kind=str)
 def _first_status(account_id, kind):
-    return Status.objects.filter(account_id=account_id, kind=kind).order_by("position", "id")[:1]
+    return Account(id=account_id).first_statuses(kind)[:1]
 
 
 class Host(models.Model):

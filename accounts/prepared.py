@@ -18,7 +18,7 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
 from psycopg import Binary
@@ -164,17 +164,19 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], Prepared]:
 def insert(row: Model) -> None:
     """Insert a new row, as `save(force_insert=True)` does, and read what the database gives it."""
     text, fields, returned = _insertion(type(row))
-    [given] = _execute(text, [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields])
+    database = connections[DEFAULT_DB_ALIAS]
+    [given] = _execute(text, [field.get_db_prep_save(field.pre_save(row, True), database) for field in fields])
     for field, value in zip(returned, given, strict=True):
         setattr(row, field.attname, value)
-    row._state.adding, row._state.db = False, connection.alias
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
 def update(row: Model, names: Collection[str]) -> None:
     """Update these fields of a row that is held, as `save(update_fields=…)` does."""
     text, fields, keys = _change(type(row), tuple(sorted(names)))
-    values = [field.get_db_prep_save(field.pre_save(row, False), connection) for field in fields]
-    values += [key.get_db_prep_save(getattr(row, key.attname), connection) for key in keys]
+    database = connections[DEFAULT_DB_ALIAS]
+    values = [field.get_db_prep_save(field.pre_save(row, False), database) for field in fields]
+    values += [key.get_db_prep_save(getattr(row, key.attname), database) for key in keys]
     if not _execute(text, values):
         raise row.DoesNotExist
 
@@ -219,11 +221,12 @@ def fetch(text: str, values: Sequence) -> list[tuple]:
 
 
 def _execute(text: str, values: Sequence) -> list[tuple]:
-    with connection.cursor() as cursor:
-        if connection.queries_logged or connection.execute_wrappers:
+    database = connections[DEFAULT_DB_ALIAS]
+    with database.cursor() as cursor:
+        if database.queries_logged or database.execute_wrappers:
             cursor.execute(text, values)
         else:
-            connection.validate_no_broken_transaction()
-            with connection.wrap_database_errors:
+            database.validate_no_broken_transaction()
+            with database.wrap_database_errors:
                 cursor.cursor.execute(text, values, prepare=True)
         return cursor.fetchall()

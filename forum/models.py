@@ -5,7 +5,7 @@ from django.db.models import Case, F, Q, Subquery, Value, When
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from accounts.models import Status, Tagged, User
+from accounts.models import Account, Status, Tagged, User
 from accounts.prepared import insert, prepared, update
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
@@ -61,14 +61,24 @@ class CategoryQuerySet(models.QuerySet):
         )
 
     def first_of(self, account_id: int, forum_id: int) -> "Category | None":
-        """The one that posts go to when none is named."""
-        return _category_named.first(account_id=account_id, forum_id=forum_id)
+        """The one that posts go to when none is named. Its `first_status` is the one that they get."""
+        category = _first_category.first(account_id=account_id, forum_id=forum_id)
+        if category is not None:
+            status = {name: getattr(category, f"first_{name}") for name in ("id", "code", "closed")}
+            category.first_status = Status(account_id=account_id, kind=Status.Kind.POST, **status)
+        return category
 
 
 @prepared(account_id=int, forum_id=int, key=str)
-def _category_named(account_id, forum_id, key=None):
-    categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)
-    return (categories if key is None else categories.filter(name_key=key))[:1]
+def _category_named(account_id, forum_id, key):
+    return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
+
+
+@prepared(account_id=int, forum_id=int)
+def _first_category(account_id, forum_id):
+    statuses = Account(id=account_id).first_statuses(Status.Kind.POST)
+    first = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
+    return Category.objects.filter(account_id=account_id).of_forum(forum_id).annotate(**first)[:1]
 
 
 class Category(TenantModel):

@@ -158,7 +158,7 @@ class PostViewSet(XMLViewSet):
                 category = Category.objects.first_of(self.account.id, self.forum_id)
                 if category is None:
                     raise ValidationError({"category_id": [MISSING]})
-                values["category_id"] = category.id
+                values |= {"category_id": category.id, "status": category.first_status}
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
             post.write(values, by=request.user)
             return post
