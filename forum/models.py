@@ -354,6 +354,15 @@ class Post(TenantModel, Tagged):
             ),
             # What a client, a trashed client and the trash itself hold.
             *link_indexes("post", "client", "id"),
+            # The posts merged into one, and those that a user has answered; also for when these are erased.
+            *(
+                models.Index(
+                    fields=["account", column, "id"],
+                    name=f"post_by_{name}",
+                    condition=Q(**{f"{column}__isnull": False}),
+                )
+                for name, column in (("original", "duplicate_from_id"), ("response", "response_user_id"))
+            ),
             trash_index("post"),
         ]
 

@@ -120,7 +120,11 @@ class ChoiceExtension(WireFieldExtension):
 
 class IntegerExtension(WireFieldExtension):
     target_class = fields.Integer
-    text = r"[+-]?[0-9]{1,18}(\.0*)?"
+
+    @property
+    def text(self) -> str:
+        """A number as a text: of as many digits as are surely in its range."""
+        return rf"[+-]?[0-9]{{1,{len(str(self.target.high)) - 1}}}(\.0*)?"
 
     def accepted(self) -> JSONSchema:
         return {**self.asked(), "type": ["integer", "string"], "pattern": stripped(self.text)}

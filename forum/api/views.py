@@ -23,11 +23,13 @@ class PostFilters(ListFilters):
     responsible_id = link_filter()
     user_id = link_filter()
     status_id = link_filter()
+    response_user_id = link_filter()
 
 
 class ForumPostFilters(PostFilters):
     forum_id = link_filter()
     category_id = link_filter()
+    duplicate_from_id = link_filter()
 
 
 class PostViewSet(Listing, ResourceViewSet):

@@ -28,7 +28,10 @@ def test_it_works(acme):
 
 
 def test_it_rejects_what_it_does_not_know(acme):
-    known = "page, per_page, order, updated_since, q, tag, client_id, responsible_id, user_id, status_id, forum_id, category_id"
+    known = (
+        "page, per_page, order, updated_since, q, tag, client_id, responsible_id, user_id, status_id, response_user_id, "
+        "forum_id, category_id, duplicate_from_id"
+    )
     assert_refused(
         acme.json().get(f"{PATH}?closed=true&order=name"),
         422,
@@ -60,13 +63,18 @@ def test_by_what_they_name(acme):
     category, client = make_category(acme.account), make_client(acme.alice)
     planned = acme.account.statuses.get(kind="post", code="planned")
     make_post(acme.carol, "A", category_id=category.id, tags=["UI"])
-    make_post(acme.alice, "B", client_id=client.id, responsible_id=acme.bob.id, status=planned)
+    post = make_post(acme.alice, "B", client_id=client.id, responsible_id=acme.bob.id, status=planned)
+    post.write({"response": "Soon"}, by=acme.bob)
+    make_post(acme.alice, "C", duplicate_from_id=post.id)
     for query, expected in {
         f"category_id={category.id}": ["A"],
         f"user_id={acme.carol.id}": ["A"],
         f"client_id={client.id}": ["B"],
         f"responsible_id={acme.bob.id}": ["B"],
         f"status_id={planned.id}": ["B"],
+        f"response_user_id={acme.bob.id}": ["B"],
+        f"duplicate_from_id={post.id}": ["C"],
+        f"duplicate_from_id={post.id}&response_user_id={acme.bob.id}": [],
         "tag=ui": ["A"],
     }.items():
         assert names(acme.json().get(f"{PATH}?{query}"), "title") == expected, query
