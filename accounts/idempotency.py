@@ -59,13 +59,11 @@ class IdempotentAnswer(models.Model):
 
     @classmethod
     def of(cls, view, response: HttpResponse, **identity) -> Self:
-        data = response.data
+        body = response.content
         if view.shown_once:
             # A secret is stored nowhere, and so not here.
-            data = {**data, **dict.fromkeys(view.shown_once)}
-        return cls(
-            status=response.status_code, headers=dict(response.headers), body=view.answer(data).content, **identity
-        )
+            body = view.answer({**response.data, **dict.fromkeys(view.shown_once)}).content
+        return cls(status=response.status_code, headers=dict(response.headers), body=body, **identity)
 
     def replay(self, view) -> HttpResponse:
         headers = {**self.headers, "Idempotent-Replayed": "true"}
