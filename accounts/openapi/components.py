@@ -3,6 +3,7 @@
 from typing import Any
 
 from accounts.errors import CODES, SENTENCES
+from accounts.fields import Boolean
 from accounts.idempotency import KEY_LENGTH
 
 JSONSchema = dict[str, Any]
@@ -49,6 +50,11 @@ HEADERS = {
 }
 COUNTED = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
+
+def _in_any_case(word: str) -> str:
+    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
+
+
 PARAMETERS = {
     "Idempotency-Key": {
         "in": "header",
@@ -66,7 +72,7 @@ PARAMETERS = {
         "in": "header",
         "name": "X-Atomic",
         "description": "With `true` it is all or nothing: if anything is wrong, nothing is written.",
-        "schema": {"type": "string", "pattern": "^(true|1|yes|on|t|false|0|no|off|f)$"},
+        "schema": {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, Boolean.WORDS))})$"},
     },
     "If-None-Match": {
         "in": "header",
