@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import psycopg
 
@@ -53,6 +54,10 @@ def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
     with psycopg.connect(address(url, "postgres", "postgres"), autocommit=True) as connection:
         there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
         if there and (made := read(url, size)):
+            # It may be of an older version of the tables.
+            command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity=0"]
+            own = environment | {"DATABASE_URL": address(url, size.database)}
+            subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=own, check=True)
             tidy(url, size, made)
             return made
         print(f"Making {size}", flush=True)
