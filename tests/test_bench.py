@@ -14,6 +14,7 @@ from django.conf import settings
 
 from bench import cases, data, layers, machine, report, timers, wrk
 from bench.chart import chart
+from bench.serving import environment
 from config.postgres import Cluster
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,7 +76,7 @@ def test_it_works(tmp_path):
     with Cluster(tmp_path / "bench") as cluster:
         before = data.read(cluster.url, size)
         # What the run made is gone again.
-        made = data.ready(cluster.url, size, {})
+        made = data.ready(cluster.url, size, environment(cluster.url))
         assert made == before
         with psycopg.connect(data.address(cluster.url, size.database)) as connection:
             for statement, expected in TRUE_OF_THE_DATA.items():
