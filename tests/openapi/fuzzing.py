@@ -343,8 +343,11 @@ def filter_failure(context, failure, case, response) -> bool:
 
 
 def reads_as_right(case, response) -> bool:
-    others = [component for location, component in case.meta.components.items() if location != ParameterLocation.BODY]
-    if any(component.mode == GenerationMode.NEGATIVE for component in others) or not response.request.body:
+    wrong = {location for location, part in case.meta.components.items() if part.mode == GenerationMode.NEGATIVE}
+    if not {parameter.name for parameter in case.operation.query} & set(case.query or {}):
+        # Parameters that there are not are ignored.
+        wrong.discard(ParameterLocation.QUERY)
+    if wrong - {ParameterLocation.BODY} or not response.request.body:
         return False
     root, value = wire.read(response.request.body)
     if root == "hash" and not isinstance(value, dict):
