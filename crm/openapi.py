@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.api.resources import ResourceSerializer
-from accounts.fields import NAME_LENGTH, TEXT_LENGTH
+from accounts.fields import NAME_LENGTH, TEXT_LENGTH, Exact, Integer
 from accounts.openapi.components import API_TOKEN, refusal
 from accounts.openapi.fields import (
     BLANK,
@@ -40,6 +40,8 @@ from crm.api.serializers import (
 from crm.external_ids import MOST
 from crm.models import Client, Contact, ContactList, Deal
 
+# What a number that has no type of its own is read as.
+NUMBERS = {"integer": Integer, "number": Exact}
 KEY = f"^{ExternalIds.KEY.pattern}$"
 VALUE = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}
 
@@ -90,9 +92,11 @@ class AdditionalFieldsExtension(WireFieldExtension):
     target_class = AdditionalFields
 
     def accepted(self) -> JSONSchema:
+        numbers = [{**WireFieldExtension.get_match(make()).asked(), "type": kind} for kind, make in NUMBERS.items()]
+        other = {"type": ["string", "boolean", "null"], "maxLength": TEXT_LENGTH, **CARRIABLE}
         return self.described(
             {name: nullable(WireFieldExtension.get_match(make()).accepted()) for name, make in TYPES.items()},
-            {"type": ["string", "number", "boolean", "null"], "maxLength": TEXT_LENGTH, **CARRIABLE},
+            {"anyOf": [other, *numbers]},
         ) | {"maxProperties": MOST_ADDITIONAL}
 
     def answered(self) -> JSONSchema:

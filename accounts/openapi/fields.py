@@ -148,13 +148,20 @@ class RelatedExtension(IntegerExtension):
 class ExactExtension(WireFieldExtension):
     target_class = fields.Exact
 
-    def accepted(self) -> JSONSchema:
+    def asked(self) -> JSONSchema:
         digits, places = fields.Exact.DIGITS, fields.Exact.PLACES
         return {
-            "type": ["number", "string"],
+            "type": "number",
             "exclusiveMinimum": -(10**digits),
             "exclusiveMaximum": 10**digits,
             "multipleOf": 10**-places,
+        }
+
+    def accepted(self) -> JSONSchema:
+        digits, places = fields.Exact.DIGITS, fields.Exact.PLACES
+        return {
+            **self.asked(),
+            "type": ["number", "string"],
             "pattern": stripped(rf"[+-]?[0-9]{{1,{digits}}}(\.[0-9]{{0,{places}}}0*)?"),
         }
 
