@@ -8,12 +8,15 @@ import base64
 import binascii
 import re
 
+from django.http import HttpRequest
+from django.middleware.csrf import CsrfViewMiddleware
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts import passwords, throttling
-from accounts.models import Account, APIToken, User
+from accounts.models import Account, APIToken, Session, User
+from accounts.pages.cookies import SESSION_COOKIE
 from accounts.text import is_carriable
 
 
@@ -21,6 +24,39 @@ def admit(request: Request, user: User, account: Account) -> None:
     request._request.account = account
     # For the access log: who, by numbers, not by names.
     request.META["rostrum.user"] = f"{account.prefix}#{user.id}"
+
+
+class SignedIn(BaseAuthentication):
+    """The session of a page's user, for the examples that run in the settings. It takes the page's CSRF token with every
+    request, reading ones too, so that no other site can have a browser send one."""
+
+    def authenticate(self, request: Request):
+        secret = request.COOKIES.get(SESSION_COOKIE)
+        if not secret or "HTTP_X_CSRFTOKEN" not in request.META or "HTTP_AUTHORIZATION" in request.META:
+            return None
+        if not has_token_of_page(request._request):
+            raise PermissionDenied("The page has expired; reload it")
+        session = Session.objects.holding(request._request.address.account_id, secret)
+        if session is None:
+            return None
+        admit(request, session.user, session.account)
+        return session.user, None
+
+
+class _TokenCheck(CsrfViewMiddleware):
+    def _reject(self, request, reason):
+        return reason
+
+
+def has_token_of_page(request: HttpRequest) -> bool:
+    """Whether it was sent by a page of this host, going by Django's own rules, which spare methods that only read."""
+    check, method = _TokenCheck(lambda request: None), request.method
+    check.process_request(request)
+    try:
+        request.method = "POST"
+        return check.process_view(request, None, (), {}) is None
+    finally:
+        request.method = method
 
 
 class Basic(BaseAuthentication):

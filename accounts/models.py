@@ -21,6 +21,8 @@ from accounts.changes import Change as Change
 from accounts.hosts import normalize
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
 from accounts.prepared import prepared
+from accounts.sessions import Invitation as Invitation
+from accounts.sessions import Session as Session
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.trash import Trashable
 
@@ -228,6 +230,9 @@ class User(TenantModel, AbstractBaseUser):
     notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
     description = models.CharField(max_length=65536, blank=True, null=True, default="")
     www = models.CharField(max_length=255, blank=True, null=True)
+    # For the pages; where a user says none, the account's.
+    language = models.CharField(max_length=255, blank=True, null=True)
+    time_zone = models.CharField(max_length=255, blank=True, null=True)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -263,6 +268,13 @@ class User(TenantModel, AbstractBaseUser):
 
     def may_create(self, role: str) -> bool:
         return self.is_admin or (self.is_team and role == self.Role.MEMBER)
+
+    @transaction.atomic(savepoint=False)
+    def change_password(self, password: str, *, but: int | None = None) -> None:
+        """Set another password; all sessions of the user end, but the one with that id. Tokens stay."""
+        self.password = make_password(password)
+        self.save(update_fields=["password", "updated_at"])
+        self.sessions.exclude(id=but).delete()
 
     def upgrade_password(self, password: str) -> None:
         """Store the same password under the present parameters, unless it was changed meanwhile."""

@@ -1,3 +1,5 @@
+from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.utils.mediatypes import _MediaType
 
@@ -14,3 +16,13 @@ class SuffixDecides(BaseContentNegotiation):
 
     def select_renderer(self, request, renderers, format_suffix=None):
         return renderers[0], renderers[0].media_type
+
+
+def is_for_people(request: HttpRequest) -> bool:
+    """Whether a page is asked for, and not the interface: where the path says nothing, `Accept` names text/html, or htmx asks."""
+    path = request.path_info
+    if path.endswith((".xml", ".json")) or path.startswith(settings.STATIC_URL):
+        return False
+    if path.startswith("/app/") or "HTTP_HX_REQUEST" in request.META:
+        return True
+    return "text/html" in request.META.get("HTTP_ACCEPT", "")

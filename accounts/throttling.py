@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import Error, connection
+from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
@@ -186,9 +187,14 @@ def address_of(request: Request) -> str:
     return "unknown"
 
 
-def note(request: Request, standing: Standing) -> None:
+def _plain(request: Request | HttpRequest) -> HttpRequest:
+    """A page's request is Django's own; the interface's wraps it."""
+    return getattr(request, "_request", request)
+
+
+def note(request: Request | HttpRequest, standing: Standing) -> None:
     """Put the standing on the request, whose answer says it (AccountMiddleware). Raises Throttled."""
-    request._request.standing = standing
+    _plain(request).standing = standing
     if not standing.allowed:
         raise Throttled(wait=standing.reset)
 
@@ -199,6 +205,20 @@ def count_request(request: Request) -> None:
         who = ("token", request.auth) if request.auth is not None else ("user", request.user)
         key = f"{who[0]}:{who[1].account_id}:{who[1].id}"
         note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+
+
+def count_act(request: HttpRequest) -> None:
+    """RATE_LIMIT for what a user does on the pages, together with what the user does by Basic. Raises Throttled."""
+    if settings.RATE_LIMIT:
+        key = f"user:{request.user.account_id}:{request.user.id}"
+        note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+
+
+def count_from_address(request: HttpRequest, what: str) -> None:
+    """FAILED_LOGIN_LIMIT for what strangers may do: sign up, ask for an e-mail. Raises Throttled."""
+    if settings.FAILED_LOGIN_LIMIT:
+        key = hidden(what, address_of(request))
+        note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
 def count_wrong_token(request: Request) -> None:
@@ -245,7 +265,7 @@ class LoginAttempt:
     def give_back(self) -> None:
         while self.counted:
             count(self.counted.pop(), -1, HOUR)
-        self.request._request.standing = None
+        _plain(self.request).standing = None
 
     def _take(self, key: str, limit: int) -> Standing:
         self.counted.append(key)

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 
 import dj_database_url
+import dj_email_url
+from csp.constants import NONE, SELF
 
 from config.environment import Environment, boolean, domain, number
 
@@ -17,6 +19,17 @@ def _database(url: str) -> dict:
     if parsed.get("ENGINE") != "django.db.backends.postgresql":
         raise ValueError("PostgreSQL is the only storage; the address starts with postgresql://")
     return parsed
+
+
+def _email(url: str) -> dict:
+    try:
+        found = dj_email_url.parse(url)
+    except ValueError:
+        found = {}
+    if "EMAIL_BACKEND" not in found:
+        # What was given is not repeated: it may hold a password.
+        raise ValueError("write an address such as smtp://user:password@host:587/?tls=True")
+    return found
 
 
 ENVIRONMENT = Environment()
@@ -39,6 +52,18 @@ TRUST_PROXY = _read(
     "Whether a proxy in front sets X-Forwarded-For and X-Forwarded-Proto; without one, clients could forge them.",
     boolean,
 )
+_mail = _read(
+    "EMAIL_URL",
+    "console:",
+    "The mail server: smtp://user:password@host:587/?tls=True. By default e-mails are written to the log.",
+    _email,
+)
+DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "Whom e-mails are from.")
+EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_BACKEND"], _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"] or "", _mail["EMAIL_HOST_PASSWORD"] or ""
+EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
+# So that a mail server that does not answer keeps nobody waiting for long.
+EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
 LOG_LEVEL = _read(
     "LOG_LEVEL",
     "INFO",
@@ -73,7 +98,9 @@ ALLOWED_HOSTS = ["*"]
 LOCAL_ACCOUNT = ENVIRONMENT.values.get("LOCAL_ACCOUNT")
 
 INSTALLED_APPS = [
+    "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django_htmx",
     "drf_spectacular_sidecar",
     "rest_framework",
     "accounts",
@@ -85,14 +112,33 @@ MIDDLEWARE = [
     "accounts.middleware.AccountMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "accounts.pages.middleware.PagesMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+# Within PagesMiddleware, for pages alone.
+PAGE_MIDDLEWARE = [
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
-TEMPLATES = []
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "builtins": ["django.templatetags.i18n", "django.templatetags.static", "accounts.templatetags.rostrum"],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
 
 DATABASES = {
     "default": {
@@ -152,6 +198,26 @@ MAX_BODY_BYTES = 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+# Of one host alone, never of a domain that tenants share; browsers take the prefix by https alone.
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
+CSRF_FAILURE_VIEW = "accounts.pages.base.csrf_failure"
+MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
+# For how many seconds a link to set another password is good.
+PASSWORD_RESET_TIMEOUT = 24 * 3600
+# Pages hold no script, style or form of others, and are framed by none.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None

@@ -1,14 +1,26 @@
 from accounts import errors
 from accounts.api.urls import urlpatterns as accounts_json
 from accounts.openapi.urls import urlpatterns as interface
+from accounts.pages.urls import urlpatterns as accounts_pages
 from crm.api.urls import urlpatterns as crm_json
 from forum.api.urls import urlpatterns as forum_json
+from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
 
 # They are tried in this order: the forum's first page before all others, and its categories, whose names take what nothing
 # else does, after them.
-urlpatterns = [first_page, *crm_json, *forum_json, *forum_xml, *accounts_json, *interface, categories]
+urlpatterns = [
+    first_page,
+    *crm_json,
+    *forum_json,
+    *forum_xml,
+    *accounts_json,
+    *interface,
+    *accounts_pages,
+    *forum_pages,
+    categories,
+]
 
 handler400 = errors.bad_request
 handler403 = errors.forbidden

@@ -10,6 +10,7 @@ from accounts.models import Account, User
 from forum.models import Category, Forum
 from tests.client import JSONClient, XMLClient
 from tests.factories import PASSWORD, make_account, make_token, make_user
+from tests.pages import Visitor
 
 # Real hashing takes 15 ms; what the parameters really are is asserted in tests/accounts/test_passwords.py.
 REAL_PARAMETERS = {
@@ -52,6 +53,10 @@ class Cast:
     def json(self, token: str | None = None) -> JSONClient:
         """Generation B with that token; bob's unless another is named."""
         return JSONClient(self.host, token or self.bob_token)
+
+    def page(self, user: User | None = None) -> Visitor:
+        """The pages as that user; as a visitor unless one is named."""
+        return Visitor(self.host).sign_in(user.login) if user else Visitor(self.host)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from accounts.api.formats import JSONParser, JSONRenderer
-from accounts.authentication import Token
+from accounts.authentication import SignedIn, Token
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Integer, Time
 from accounts.models import Account
@@ -101,7 +101,7 @@ class ResourceSerializer(serializers.Serializer):
 
 
 class JSONViewSet(AccountViewSet):
-    authentication_classes = [Token]
+    authentication_classes = [Token, SignedIn]
     permission_classes = [Team]
     parser_classes = [JSONParser]
     renderer_classes = [JSONRenderer]

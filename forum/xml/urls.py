@@ -1,5 +1,6 @@
 from django.urls import path, register_converter
 
+from forum.pages.urls import or_page
 from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
 
 
@@ -32,5 +33,6 @@ urlpatterns = [
     ),
 ]
 
-first_page = path("", PostViewSet.as_view(LIST))
-categories = path("<category_name:category_name>", PostViewSet.as_view(LIST))
+# For people they are pages.
+first_page = path("", or_page(PostViewSet.as_view(LIST)))
+categories = path("<category_name:category_name>", or_page(PostViewSet.as_view(LIST)))

@@ -7,7 +7,7 @@ from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.api.users import NewUserSerializer
-from accounts.authentication import Basic
+from accounts.authentication import Basic, SignedIn
 from accounts.fields import MISSING
 from accounts.models import Status, User
 from accounts.paging import Page
@@ -21,7 +21,7 @@ from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
 class XMLViewSet(AccountViewSet):
-    authentication_classes = [Basic]
+    authentication_classes = [Basic, SignedIn]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
     schema = XMLOperationSchema()

@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from accounts import changes
-from accounts.models import Account, IdempotentAnswer, RateCount
+from accounts.models import Account, IdempotentAnswer, Invitation, RateCount, Session
 from accounts.trash import KEPT_FOR, Trashable
 
 logger = logging.getLogger("rostrum.housekeeping")
@@ -54,7 +54,8 @@ class Command(BaseCommand):
             if erased:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
         self.erase_changes(stop)
-        RateCount.objects.ended().delete()
+        for ended in (RateCount.objects.ended(), Session.objects.ended(), Invitation.objects.ended()):
+            ended.delete()
         erased = 0
         while not stop.is_set() and (now := IdempotentAnswer.objects.erase(most=AT_ONCE)):
             erased += now

@@ -1,0 +1,80 @@
+"""What only the pages need: whoever is signed in, the language, the zone, messages, a policy for the browser.
+
+Requests of the interface go past all of it.
+"""
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone, translation
+from django.utils.module_loading import import_string
+from django.utils.translation import trans_real
+
+from accounts import errors
+from accounts.models import Account, Session
+from accounts.negotiation import is_for_people
+from accounts.pages.cookies import LANGUAGE_COOKIE, SESSION_COOKIE, set_session
+from accounts.prepared import prepared
+
+
+@prepared(account_id=int, forum_id=int)
+def _forum(account_id, forum_id):
+    return Account(id=account_id).forums.filter(id=forum_id).select_related("account")[:1]
+
+
+class PagesMiddleware:
+    """Sets `request.user` (None for a visitor), `request.session`, `request.account` and `request.forum`."""
+
+    def __init__(self, get_response):
+        self.get_response = self.page = get_response
+        for name in reversed(settings.PAGE_MIDDLEWARE):
+            self.page = import_string(name)(self.page)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not is_for_people(request):
+            return self.get_response(request)
+        request.user = request.session = request.account = request.forum = None
+        try:
+            self.recognize(request)
+        except (OperationalError, InterfaceError):
+            return errors.unavailable(request)
+        with translation.override(language_of(request)), timezone.override(zone_of(request)):
+            response = self.page(request)
+            response.headers.setdefault("Content-Language", translation.get_language())
+        if request.session is not None and request.session.seen_now:
+            set_session(response, request.COOKIES[SESSION_COOKIE])
+        return response
+
+    @staticmethod
+    def recognize(request: HttpRequest) -> None:
+        address = request.address
+        if address.account_id is None:
+            return
+        if secret := request.COOKIES.get(SESSION_COOKIE):
+            session = Session.objects.holding(address.account_id, secret)
+            if session is not None:
+                session.seen_now = session.touch()
+                request.session, request.user = session, session.user
+                request.META["rostrum.user"] = f"{session.account.prefix}#{session.user_id}"
+        if address.forum_id is not None:
+            request.forum = _forum.first(account_id=address.account_id, forum_id=address.forum_id)
+        if request.forum is not None:
+            request.account = request.forum.account
+
+
+def language_of(request: HttpRequest) -> str:
+    """The user's language, else what was chosen on the page, else the browser's, if it is one of ours; else the account's."""
+    ours = dict(settings.LANGUAGES)
+    for chosen in (request.user and request.user.language, request.COOKIES.get(LANGUAGE_COOKIE)):
+        if chosen in ours:
+            return chosen
+    for code, _ in trans_real.parse_accept_lang_header(request.headers.get("Accept-Language", "")[:500].lower()):
+        if (code := code.partition("-")[0]) in ours:
+            return code
+    language = request.account.language if request.account else ""
+    return language if language in ours else settings.LANGUAGE_CODE
+
+
+def zone_of(request: HttpRequest) -> str:
+    user, account = request.user, request.account
+    return (user and user.time_zone) or (account.time_zone if account else settings.TIME_ZONE)

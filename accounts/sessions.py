@@ -1,0 +1,164 @@
+"""Whoever signed in on the pages: a cookie holds a secret, a row its digest; and invitations, which work the same way."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Self
+
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.prepared import prepared
+from accounts.tenancy import FoldedField, TenantModel, fold
+
+
+def new_secret() -> tuple[str, bytes]:
+    """A secret of 256 random bits for whoever is to hold it, and its SHA-256 digest, which is what is stored."""
+    secret = secrets.token_urlsafe(32)
+    return secret, digest_of(secret)
+
+
+def digest_of(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+class SessionQuerySet(models.QuerySet):
+    def open(self, user, *, agent: str = "") -> tuple["Session", str]:
+        """Begin a session of the user. The second value is the secret for the cookie."""
+        secret, digest = new_secret()
+        now = timezone.now()
+        row = self.create(
+            account_id=user.account_id,
+            user_id=user.id,
+            digest=digest,
+            agent=agent[:255],
+            seen_at=now,
+            expires_at=now + Session.LIFETIME,
+        )
+        return row, secret
+
+    def holding(self, account_id: int, secret: str) -> "Session | None":
+        """The session of that secret in that account, with its user and account; one of another account is none."""
+        if len(secret) > Session.MAX_LENGTH:
+            return None
+        return _session_of.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
+
+    def ended(self) -> Self:
+        return self.filter(expires_at__lte=timezone.now())
+
+
+@prepared(account_id=int, digest=bytes, now=datetime)
+def _session_of(account_id, digest, now):
+    sessions = Session.objects.filter(account_id=account_id, digest=digest, expires_at__gt=now, user__is_active=True)
+    return sessions.select_related("user", "account")[:1]
+
+
+class Session(TenantModel):
+    """A browser in which a user is signed in. It ends 30 days after it was last seen, or with a new password."""
+
+    LIFETIME = timedelta(days=30)
+    SEEN_EVERY = timedelta(hours=1)
+    MAX_LENGTH = 64
+
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        "accounts.User",
+        models.CASCADE,
+        from_fields=["account_id", "user_id"],
+        to_fields=["account_id", "id"],
+        related_name="sessions",
+    )
+    digest = models.BinaryField()
+    agent = models.CharField(max_length=255, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    seen_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "sessions"
+        constraints = [models.UniqueConstraint(fields=["account", "digest"], name="session_digest_unique")]
+        indexes = [
+            models.Index(fields=["account", "user_id"], name="session_of_user"),
+            # For housekeeping.
+            models.Index(fields=["expires_at"], name="session_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"session {self.id} of user {self.user_id}"
+
+    def touch(self) -> bool:
+        """Note that it is used, at most once an hour; whether it was noted."""
+        now = timezone.now()
+        if now - self.seen_at < self.SEEN_EVERY:
+            return False
+        self.seen_at, self.expires_at = now, now + self.LIFETIME
+        Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at)
+        return True
+
+
+class InvitationQuerySet(models.QuerySet):
+    @transaction.atomic
+    def invite(self, account, *, email: str, role: str, by) -> tuple["Invitation", str]:
+        """Invite an address; an earlier invitation of it no longer counts. The second value is the secret for the link."""
+        secret, digest = new_secret()
+        now = timezone.now()
+        row, _ = self.update_or_create(
+            account=account,
+            email_key=fold(email),
+            defaults={
+                "email": email,
+                "role": role,
+                "invited_by_id": by.id,
+                "digest": digest,
+                "created_at": now,
+                "expires_at": now + Invitation.LIFETIME,
+            },
+        )
+        return row, secret
+
+    def open(self) -> Self:
+        return self.filter(expires_at__gt=timezone.now())
+
+    def ended(self) -> Self:
+        return self.filter(expires_at__lte=timezone.now())
+
+    def holding(self, account_id: int, secret: str) -> "Invitation | None":
+        if len(secret) > Session.MAX_LENGTH:
+            return None
+        return self.open().filter(account_id=account_id, digest=digest_of(secret)).first()
+
+
+class Invitation(TenantModel):
+    """An address that was asked to become a user with a role. Whoever has the link in the e-mail may, for a week."""
+
+    LIFETIME = timedelta(days=7)
+
+    email = models.CharField(max_length=255)
+    email_key = FoldedField(source="email")
+    role = models.CharField(max_length=255)
+    digest = models.BinaryField()
+    invited_by_id = models.BigIntegerField()
+    invited_by = models.ForeignObject(
+        "accounts.User",
+        models.CASCADE,
+        from_fields=["account_id", "invited_by_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "invitations"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "email_key"], name="invitation_email_unique"),
+            models.CheckConstraint(condition=Q(role__in=("admin", "agent", "member")), name="invitation_role"),
+        ]
+
+    def __str__(self) -> str:
+        return self.email

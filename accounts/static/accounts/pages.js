@@ -1,0 +1,66 @@
+// What makes the pages quicker or handier; each works without it.
+"use strict";
+
+// Faults at the top of a form, and whatever else says so, are where the reader goes on.
+function focusMarked(root) {
+  const marked = root.querySelector("[data-focus]");
+  if (marked) marked.focus();
+}
+
+document.addEventListener("DOMContentLoaded", () => focusMarked(document));
+document.addEventListener("htmx:afterSwap", (event) => focusMarked(event.detail.target));
+
+// Open menus close when one clicks elsewhere or presses Escape, which gives the focus back.
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});
+
+// What cannot be taken back asks first: data-confirm holds the question.
+document.addEventListener("submit", (event) => {
+  const asking = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
+  if (asking && !window.confirm(asking)) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}, true);
+
+// A double click sends a form once.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.hasAttribute("hx-post") || form.method === "get") return;
+  if (form.dataset.sent) {
+    event.preventDefault();
+  } else {
+    form.dataset.sent = "yes";
+    window.addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
+  }
+});
+
+// data-copy names the element whose text is copied; the button says in data-copied that it was.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const source = document.querySelector(button.dataset.copy);
+  await navigator.clipboard.writeText(source.value ?? source.textContent);
+  const label = button.querySelector("span") ?? button;
+  const before = label.textContent;
+  label.textContent = button.dataset.copied;
+  setTimeout(() => { label.textContent = before; }, 2000);
+});
+
+// Times are told in the reader's own zone to whoever points at them.
+function localizeTimes(root) {
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "long", timeStyle: "short" });
+  for (const time of root.querySelectorAll("time[datetime]")) time.title = format.format(new Date(time.dateTime));
+}
+document.addEventListener("DOMContentLoaded", () => localizeTimes(document));
+document.addEventListener("htmx:load", (event) => localizeTimes(event.detail.elt));

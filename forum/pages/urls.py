@@ -1,0 +1,23 @@
+"""The forum's pages. At its first page and at its categories clients ask for XML, which is theirs unless `Accept` names HTML."""
+
+from functools import wraps
+
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.negotiation import is_for_people
+from forum.pages.reading import PostListPage
+
+urlpatterns: list = []
+
+
+def or_page(view):
+    """The view for clients; for people, the page of the same list."""
+    page = PostListPage.as_view()
+
+    # Clients may send the list's parameters by POST; the page only reads.
+    @csrf_exempt
+    @wraps(view)
+    def choose(request, *args, **kwargs):
+        return (page if is_for_people(request) else view)(request, *args, **kwargs)
+
+    return choose

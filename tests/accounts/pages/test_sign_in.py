@@ -1,0 +1,96 @@
+"""Signing in and out on the pages."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.models import Session
+from accounts.sessions import digest_of
+from tests.pages import Visitor
+
+
+def test_it_works(acme):
+    visitor = acme.page()
+    form = visitor.get("/app/sign-in?next=/app/profile").forms["sign-in"]
+    form["login"], form["password"] = "carol", "correct horse battery"
+    response = form.submit()
+    assert response.status_code == 303
+    assert response.headers["Location"] == "/app/profile"
+    [session] = acme.account.sessions.all()
+    assert session.user_id == acme.carol.id
+    secret = visitor.cookies["session"]
+    assert bytes(session.digest) == digest_of(secret)
+    assert "Carol Member" in visitor.get("/")
+
+
+def test_the_cookie_is_of_the_host_alone(acme):
+    form = acme.page().get("/app/sign-in").forms["sign-in"]
+    form["login"], form["password"] = "carol", "correct horse battery"
+    cookies = form.submit().headers.getall("Set-Cookie")
+    [session] = [cookie for cookie in cookies if cookie.strip().startswith("session=")]
+    assert "Domain" not in session
+    assert "HttpOnly" in session
+    assert "SameSite=Lax" in session
+    assert "Path=/" in session
+
+
+def test_it_rejects_a_wrong_password(acme):
+    form = acme.page().get("/app/sign-in").forms["sign-in"]
+    form["login"], form["password"] = "carol", "wrong"
+    response = form.submit(status=422)
+    assert "The login or the password is wrong." in response
+    assert response.forms["sign-in"]["login"].value == "carol"
+    assert response.forms["sign-in"]["password"].value == ""
+    assert not acme.account.sessions.exists()
+
+
+def test_it_rejects_a_form_of_another_site(acme):
+    values = {"login": "carol", "password": "correct horse battery"}
+    response = acme.page().post("/app/sign-in", values, status=403)
+    assert "This form has expired" in response
+
+
+def test_it_goes_nowhere_else_afterwards(acme):
+    for target in ("https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"):
+        form = acme.page().get("/app/sign-in", {"next": target}).forms["sign-in"]
+        form["login"], form["password"] = "carol", "correct horse battery"
+        form["next"].force_value(target)
+        assert form.submit().headers["Location"] == "/"
+
+
+def test_a_session_is_of_its_account(acme, other):
+    secret = acme.page(acme.carol).cookies["session"]
+    at_other = Visitor(other.host)
+    at_other.set_cookie("session", secret)
+    assert "Sign in" in at_other.get("/")
+
+
+def test_a_session_ends(acme):
+    carol = acme.page(acme.carol)
+    Session.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert "Carol Member" not in carol.get("/")
+
+
+def test_a_session_ends_with_a_new_password(acme):
+    carol = acme.page(acme.carol)
+    acme.carol.change_password("another long password")
+    assert "Carol Member" not in carol.get("/")
+
+
+def test_sign_out(acme):
+    carol = acme.page(acme.carol)
+    page = carol.get("/")
+    [form] = [form for form in page.forms.values() if form.action == "/app/sign-out"]
+    response = form.submit().follow()
+    assert "You are signed out." in response
+    assert "Carol Member" not in response
+    assert not acme.account.sessions.exists()
+
+
+def test_the_language_of_the_pages(acme):
+    page = acme.page().get("/app/sign-in")
+    assert page.html.html["lang"] == "en"
+    assert Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl,en;q=0.5").get("/app/sign-in").html.html["lang"] == "pl"
+    acme.account.language = "pl"
+    acme.account.save()
+    assert Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="de").get("/app/sign-in").html.html["lang"] == "pl"
