@@ -1,7 +1,7 @@
 # Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run test fuzz lint format lock bench layers clean
+.PHONY: help run test fuzz lint format messages lock bench layers clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -22,6 +22,7 @@ help:
 	@echo 'make fuzz     send requests made from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, imports, migrations and production settings'
 	@echo 'make format   put the code in the style that lint asks for'
+	@echo 'make messages bring the Polish catalogue up to date with code and templates, and compile it'
 	@echo 'make bench    measure beside a bare view of the same SQL (CASE=... for one; needs wrk)'
 	@echo 'make layers   show where the time of a request goes, layer by layer (CASE=... for one)'
 	@echo 'make lock     compile pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)'
@@ -49,6 +50,9 @@ bench layers: $(VENV)/local
 format: $(VENV)/development
 	$(python) -m ruff check --fix
 	$(python) -m ruff format
+
+messages: $(VENV)/development
+	@exec $(python) -m config.messages
 
 lock: $(VENV)/made
 	@$(python) -m pip install -qq --disable-pip-version-check uv

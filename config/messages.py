@@ -1,0 +1,154 @@
+"""`make messages`: brings the Polish catalogue up to date with the words in code and templates, and compiles it.
+
+It does what `makemessages` and `compilemessages` do, without GNU gettext. What it writes depends on the code alone: no dates,
+no line numbers, in the order of the words.
+"""
+
+import gettext
+import sys
+from io import BytesIO
+from pathlib import Path
+
+import django
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+from django.utils.translation.template import templatize
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+ROOMS = ("accounts", "config", "crm", "forum")
+PO = BASE_DIR / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+MO = PO.with_suffix(".mo")
+
+# Which arguments of a function are words; "c" marks the context.
+FUNCTIONS = {
+    name + suffix: arguments
+    for name, arguments in {
+        "gettext": (1,),
+        "ngettext": (1, 2),
+        "pgettext": ((1, "c"), 2),
+        "npgettext": ((1, "c"), 2, 3),
+    }.items()
+    for suffix in ("", "_lazy")
+} | {"_": (1,), "gettext_noop": (1,)}
+
+
+def plural_forms() -> str:
+    """As Django's own Polish catalogue has them: Django merges only catalogues that count alike."""
+    path = Path(django.__file__).parent / "conf" / "locale" / "pl" / "LC_MESSAGES" / "django.mo"
+    with path.open("rb") as file:
+        return gettext.GNUTranslations(file).info()["plural-forms"]
+
+
+class Polish(Catalog):
+    """A catalogue whose header is the same whenever, and by whichever Babel, it is written."""
+
+    def __init__(self, comment: str):
+        super().__init__(locale="pl", header_comment=comment, fuzzy=False)
+        # Sets the number of forms too.
+        self._set_mime_headers([("Plural-Forms", plural_forms())])
+
+    @property
+    def mime_headers(self) -> list[tuple[str, str]]:
+        return [
+            ("Language", "pl"),
+            ("MIME-Version", "1.0"),
+            ("Content-Type", "text/plain; charset=UTF-8"),
+            ("Content-Transfer-Encoding", "8bit"),
+            ("Plural-Forms", plural_forms() + "\n"),
+        ]
+
+
+def as_python(template: str, origin: str) -> str:
+    """A template as calls of gettext. What remains of its indentation means nothing, and Python would trip over it."""
+    return "\n".join(line.lstrip() for line in templatize(template, origin).splitlines())
+
+
+def sources(base: Path = BASE_DIR) -> list[Path]:
+    """The code and templates whose words people see."""
+    code = (path for room in ROOMS for path in (base / room).rglob("*.py"))
+    return sorted([*code, *templates(base)])
+
+
+def templates(base: Path = BASE_DIR) -> list[Path]:
+    found = (path for room in ROOMS for path in (base / room / "templates").rglob("*"))
+    return sorted(path for path in found if path.suffix in {".html", ".txt", ".xml"})
+
+
+def collect(base: Path = BASE_DIR) -> Catalog:
+    """All words that code and templates have."""
+    catalog = Catalog()
+    for path in sources(base):
+        name, source = path.relative_to(base).as_posix(), path.read_text("utf-8")
+        code = BytesIO((source if path.suffix == ".py" else as_python(source, name)).encode())
+        found = extract("python", code, FUNCTIONS, ["Translators:"], {"encoding": "utf-8"})
+        for _line, words, comments, context in found:
+            catalog.add(words, locations=[(name, 0)], auto_comments=comments, context=context)
+    return catalog
+
+
+def merge(wanted: Catalog, known: Catalog) -> Polish:
+    """The wanted words with the translations that are known. Nothing is guessed from words that are alike."""
+    merged = Polish(known.header_comment)
+    for message in wanted:
+        if not message.id:
+            continue
+        translated = known.get(message.id, message.context)
+        if translated is None or translated.id != message.id:
+            translated = Message(message.id, context=message.context)
+        merged.add(
+            message.id,
+            translated.string,
+            locations=message.locations,
+            flags=translated.flags,
+            auto_comments=message.auto_comments,
+            user_comments=translated.user_comments,
+            context=message.context,
+        )
+    return merged
+
+
+def unfinished(catalog: Catalog) -> list[str]:
+    """What keeps each message from being shown in Polish."""
+    found = []
+    for message in catalog:
+        forms = message.string if message.pluralizable else [message.string]
+        wanted = catalog.num_plurals if message.pluralizable else 1
+        if message.fuzzy:
+            found.append(f"fuzzy: {message.id!r}")
+        elif len(forms) != wanted or not all(forms):
+            found.append(f"not translated: {message.id!r}")
+    return found
+
+
+def parse(po: bytes) -> Catalog:
+    """Raises PoFileError."""
+    return read_po(BytesIO(po), locale="pl", abort_invalid=True)
+
+
+def written(catalog: Polish) -> bytes:
+    file = BytesIO()
+    write_po(file, catalog, width=0, sort_output=True, include_lineno=False)
+    return file.getvalue().rstrip(b"\n") + b"\n"
+
+
+def compiled(catalog: Catalog) -> bytes:
+    file = BytesIO()
+    write_mo(file, catalog)
+    return file.getvalue()
+
+
+def main() -> int:
+    catalog = merge(collect(), parse(PO.read_bytes()))
+    PO.write_bytes(written(catalog))
+    MO.write_bytes(compiled(catalog))
+    missing = unfinished(catalog)
+    for line in missing:
+        print(line, file=sys.stderr)
+    print(f"{PO.relative_to(BASE_DIR)}: {len(catalog)} messages, {len(missing)} of them to be translated")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

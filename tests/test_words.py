@@ -1,0 +1,348 @@
+"""Whatever people see is in English and in Polish, and what programs are answered is always the same."""
+
+import pytest
+from django.utils import translation
+from django.utils.translation import trans_real
+
+from config import messages
+from tests.assertions import headers_of
+from tests.examples import ROOT
+from tests.words import disagreements, literals_in_python, literals_in_template
+
+RUN = "run `make messages`"
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    return messages.parse(messages.PO.read_bytes())
+
+
+def catalogue(text: str):
+    """A Polish catalogue of these messages."""
+    header = f'msgid ""\nmsgstr "Plural-Forms: {messages.plural_forms()}\\n"\n'
+    return messages.parse(f"{header}\n{text}".encode())
+
+
+# The catalogue
+
+
+def test_it_has_the_words_of_code_and_templates(catalog):
+    wanted = {(message.id, message.context) for message in messages.collect()}
+    found = {(message.id, message.context) for message in catalog}
+    assert wanted - found == set(), f"not in the catalogue yet: {RUN}"
+    assert found - wanted == set(), f"in the catalogue, but no longer used: {RUN}"
+    current = messages.written(messages.merge(messages.collect(), catalog))
+    assert messages.PO.read_bytes() == current, f"the catalogue is not as it is written: {RUN}"
+
+
+def test_every_message_is_translated(catalog):
+    assert messages.unfinished(catalog) == [], f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN}"
+
+
+def test_translations_agree_with_what_they_translate(catalog):
+    assert disagreements(catalog) == []
+
+
+def test_it_is_compiled(catalog):
+    compiled = messages.compiled(messages.merge(catalog, catalog))
+    assert messages.MO.read_bytes() == compiled, f"{messages.MO.name} is not what {messages.PO.name} compiles to: {RUN}"
+
+
+@pytest.mark.parametrize("path", messages.templates(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_template_has_no_words_of_its_own(path):
+    found = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
+    assert found == [], (
+        "put these in {% translate %} or {% blocktranslate trimmed %}; names that stay go into tests/words.py"
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in messages.sources()
+        if path.suffix == ".py" and ("pages" in path.relative_to(ROOT).parts or path.name.startswith("forms"))
+    ],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_forms_and_messages_have_no_words_of_their_own(path):
+    assert literals_in_python(path.read_text("utf-8")) == [], (
+        "put these in gettext, or gettext_lazy where no request is"
+    )
+
+
+# How it is kept up to date
+
+TEMPLATE = """
+{% load i18n %}
+<h1>{% translate "Suggestions" %}</h1>
+    {% if votes %}
+  <p title="{% translate 'May' context "month" %}">
+      {% blocktranslate count votes=votes trimmed %}
+        One vote
+        by {{ name }}
+      {% plural %}
+        {{ votes }} votes
+        by {{ name }}
+      {% endblocktranslate %}
+    {{ value|default:_("none") }}
+   {% endif %}
+  {# Translators: of a page #}
+  {% translate "Title" as title %}
+"""
+CODE = """
+from django.utils.translation import gettext_lazy as _, ngettext_lazy, pgettext
+label = _("Suggestions")
+count = ngettext_lazy("%(n)d day", "%(n)d days", "n")
+month = pgettext("month", "May")
+long = _("one "
+         "sentence")
+"""
+
+
+@pytest.fixture
+def collected(tmp_path):
+    """The catalogue of a project with one template and one module."""
+    (tmp_path / "forum" / "templates" / "forum").mkdir(parents=True)
+    (tmp_path / "forum" / "templates" / "forum" / "list.html").write_text(TEMPLATE)
+    (tmp_path / "forum" / "pages.py").write_text(CODE)
+    return messages.collect(tmp_path)
+
+
+def test_words_are_collected_from_templates_and_code(collected):
+    places = {
+        (message.id, message.context): [name for name, _ in message.locations] for message in collected if message.id
+    }
+    template, code = "forum/templates/forum/list.html", "forum/pages.py"
+    assert places == {
+        ("Suggestions", None): [code, template],
+        ("May", "month"): [code, template],
+        (("One vote by %(name)s", "%(votes)s votes by %(name)s"), None): [template],
+        ("none", None): [template],
+        ("Title", None): [template],
+        (("%(n)d day", "%(n)d days"), None): [code],
+        ("one sentence", None): [code],
+    }
+    assert collected.get("Title").auto_comments == ["Translators: of a page"]
+
+
+def test_translations_are_kept_and_what_is_gone_goes(collected):
+    known = catalogue(
+        '# from a person\nmsgid "Suggestions"\nmsgstr "Propozycje"\n\n'
+        'msgctxt "month"\nmsgid "May"\nmsgstr "maj"\n\n'
+        'msgid "%(n)d day"\nmsgid_plural "%(n)d other days"\n'
+        'msgstr[0] "a"\nmsgstr[1] "b"\nmsgstr[2] "c"\nmsgstr[3] "d"\n\n'
+        '#, fuzzy\nmsgid "none"\nmsgstr "brak"\n\nmsgid "Gone"\nmsgstr "Nie ma"\n'
+    )
+    merged = messages.merge(collected, known)
+    assert merged.get("Suggestions").string == "Propozycje"
+    assert merged.get("Suggestions").user_comments == ["from a person"]
+    assert merged.get("May", "month").string == "maj"
+    assert merged.get("Gone") is None
+    assert sorted(messages.unfinished(merged)) == [
+        "fuzzy: 'none'",
+        "not translated: 'Title'",
+        "not translated: 'one sentence'",
+        "not translated: ('%(n)d day', '%(n)d days')",
+        "not translated: ('One vote by %(name)s', '%(votes)s votes by %(name)s')",
+    ]
+
+
+def test_what_is_written_says_neither_when_nor_where(collected):
+    known = catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
+    text = messages.written(messages.merge(collected, known))
+    assert messages.written(messages.merge(collected, messages.parse(text))) == text
+    header, *entries = text.decode().split("\n\n")
+    assert "Date" not in header
+    assert "Babel" not in header
+    assert '#: forum/pages.py forum/templates/forum/list.html\nmsgid "Suggestions"\nmsgstr "Propozycje"' in entries
+    words = [line for line in text.decode().splitlines() if line.startswith("msgid ")]
+    assert words == sorted(words)
+
+
+def test_django_reads_what_is_compiled(tmp_path, settings):
+    known = catalogue(
+        'msgid "day"\nmsgid_plural "days"\n'
+        'msgstr[0] "dzień"\nmsgstr[1] "dni"\nmsgstr[2] "dni, pięć"\nmsgstr[3] "dnia"\n\n'
+        'msgid "May"\nmsgstr "Może"\n\nmsgctxt "month"\nmsgid "May"\nmsgstr "maj"\n'
+    )
+    path = tmp_path / "pl" / "LC_MESSAGES" / "django.mo"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(messages.compiled(messages.merge(known, known)))
+    settings.LOCALE_PATHS = [tmp_path]
+    polish = trans_real.DjangoTranslation("pl")
+    shown = [polish.ngettext("day", "days", number) for number in (1, 2, 5, 12, 22)]
+    assert shown == ["dzień", "dni", "dni, pięć", "dni, pięć", "dni"]
+    assert (polish.gettext("May"), polish.pgettext("month", "May")) == ("Może", "maj")
+
+
+# The checks themselves
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("<p>Hello</p>", ["1: Hello"]),
+        ("<p>\n  {{ name }},\n  hello\n</p>", ["3: hello"]),
+        ("<p>{% if a %}yes{% endif %}</p>", ["1: yes"]),
+        ("<p>{{ count }} &eacute;</p>", ["1: é"]),
+        ("{% comment %}\nnote\n{% endcomment %}<b>Żółw</b>", ["3: Żółw"]),
+        ("{% blocktranslate %}\nthis\n{% endblocktranslate %} that", ["3: that"]),
+        ('<a title="Help" href="/help">?</a>', ['1: title="Help"']),
+        ('<img alt="A cat"><input placeholder="E-mail">', ['1: alt="A cat"', '1: placeholder="E-mail"']),
+        ('<nav aria-label="Main {{ x }}"></nav>', ['1: aria-label="Main "']),
+        ('<optgroup label="Open"></optgroup>', ['1: label="Open"']),
+        ('<meta name="description" content="A forum">', ['1: content="A forum"']),
+        ('<meta property="og:title" content="A forum">', ['1: content="A forum"']),
+        ('<input type="submit" value="Save">', ['1: value="Save"']),
+        ('<b data-confirm="Delete?" data-note="are you sure"></b>', ['1: data-confirm="Delete?"', '1: data-note="are you sure"']),
+        ('<button hx-confirm="Sure?"></button>', ['1: hx-confirm="Sure?"']),
+        ('<svg aria-label="Logo"></svg>', ['1: aria-label="Logo"']),
+        ("<code>GET</code> or", ["1: or"]),
+        ("<code>{% if a %}<code>{% endif %}</code> words", ["1: <code> is opened more often than closed"]),
+        ('{{ name|default:"nobody" }}', ["1: nobody"]),
+        ('{{ "Literally" }}', ["1: Literally"]),
+        ("{{ n }} {{ n|pluralize }}", ["1: s"]),
+        ("{% firstof a 'nothing' %}", ["1: nothing"]),
+        ('{% include "button.html" with label="Save" %}', ["1: Save"]),
+        ("<feed><title>News</title><![CDATA[More]]></feed>", ["1: News", "1: More"]),
+    ],
+)  # fmt: skip
+def test_words_in_a_template_are_found(template, found):
+    assert literals_in_template(template) == found
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        '<h1>{% translate "Sign in" %}</h1>',
+        '<p>{% blocktranslate count n=n trimmed %}One{% plural %}{{ n }} votes{% endblocktranslate %}</p>',
+        '<a title="{% translate "Help" %}" href="/help" class="button">→ 25 · {{ name }}</a>',
+        "{# note #}<!-- note -->{% comment %}note{% endcomment %}",
+        "<script>let a</script><style>b {}</style><code>curl -u</code><svg><path d='M0'/></svg>",
+        "<title>{% block title %}{% endblock %} – Rostrum</title> API, JSON &nbsp; English",
+        '<input type="checkbox" value="yes" data-url="/posts" data-target="menu" name="title">',
+        '<meta name="viewport" content="width=device-width">',
+        '<?xml version="1.0"?><!DOCTYPE html><p class="{{ kind|default:"plain" }}">{{ date|date:"j F Y" }}</p>',
+        '{% include "button.html" with label=_("Save") kind="primary" %}{{ name|default:_("nobody") }}',
+    ],
+)  # fmt: skip
+def test_what_is_translated_or_never_read_is_left_alone(template):
+    assert literals_in_template(template) == []
+
+
+def test_words_in_a_text_are_found():
+    assert literals_in_template("{% translate 'Hello' %}\n<see> {{ url }}\n", markup=False) == ["2: <see>"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "CharField(label='Title')",
+        "CharField(help_text=f'At most {n}')",
+        "ModelChoiceField(empty_label='None' if a else b)",
+        "CharField(error_messages={'required': 'Say it'})",
+        "ChoiceField(choices=[('a', 'First'), ('b', _('Second'))])",
+        "TextInput(attrs={'placeholder': 'Search'})",
+        "labels = {'title': 'Title'}",
+        "self.fields['title'].label = 'Title'",
+        "messages.success(request, 'Saved')",
+        "messages.error(request, message='Not saved')",
+        "messages.add_message(request, messages.INFO, 'Saved')",
+        "messages.info(request, 'Saved %s' % name)",
+        "messages.info(request, 'Saved {}'.format(name))",
+        "messages.info(request, 'Saved ' + name)",
+        "ValidationError('No')",
+        "forms.ValidationError({'title': ['No']}, code='no')",
+        "form.add_error('title', 'No')",
+        "form.add_error(None, error='No')",
+        "CharField(label=_(f'Title {n}'))",
+    ],
+)
+def test_words_in_python_are_found(code):
+    found = literals_in_python(f"\n{code}")
+    assert len(found) == 1
+    assert found[0].startswith("2: ")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "CharField(label=_('Title'), help_text=gettext_lazy('At most %(n)s') % {'n': 'x'}, max_length=9)",
+        "CharField(label='', widget=TextInput(attrs={'class': 'wide', 'placeholder': _('Search')}))",
+        "CharField(label='API')",
+        "ChoiceField(choices=[('a', _('First'))])",
+        "messages.success(request, ngettext('%(n)s post', '%(n)s posts', n) % {'n': n})",
+        "messages.success(request, _('Saved').format(name='x'))",
+        "ValidationError(_('No'), code='invalid')",
+        "form.add_error('title', _('No'))",
+        "form.add_error('title', error)",
+        "logger.error('It failed', label)",
+        "title = 'Title'",
+    ],
+)
+def test_calls_of_gettext_are_left_alone(code):
+    assert literals_in_python(code) == []
+
+
+PLURAL = 'msgid "%(n)s vote"\nmsgid_plural "%(n)s votes"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'msgid "By %(name)s"\nmsgstr "Przez %(nazwa)s"',
+        'msgid "By %(name)s"\nmsgstr "Przez"',
+        'msgid "By %(name)s"\nmsgstr "Przez %(name) s"',
+        'msgid "By {name}"\nmsgstr "Przez {}"',
+        'msgid "%s of %s"\nmsgstr "%s"',
+        'msgid "100%% %(sure)s"\nmsgstr "100% %(sure)s"',
+        'msgid "<b>Sure</b>"\nmsgstr "<b>Pewne<b>"',
+        PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "głosy"\nmsgstr[2] "%(n)s głosów"\nmsgstr[3] "%(n)s głosu"',
+        PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"\nmsgstr[2] "%(n)s głosów"\nmsgstr[3] "%(m)s głosu"',
+    ],
+)
+def test_translations_that_disagree_are_found(text):
+    assert len(disagreements(catalogue(text))) == 1
+
+
+def test_a_missing_plural_form_is_found():
+    known = catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
+    assert messages.unfinished(known) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
+    known.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
+    assert disagreements(known) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
+
+
+def test_translations_that_agree_are_left_alone():
+    text = (
+        'msgid "By %(name)s, %(date)s"\nmsgstr "%(date)s, przez %(name)s"\n\n'
+        'msgid "One vote"\nmsgid_plural "%(n)s votes"\n'
+        'msgstr[0] "Jeden głos"\nmsgstr[1] "%(n)s głosy"\nmsgstr[2] "%(n)s głosów"\nmsgstr[3] "%(n)s głosu"\n\n'
+        'msgid "Not yet"\nmsgstr ""\n'
+    )
+    assert disagreements(catalogue(text)) == []
+
+
+# Programs
+
+REFUSED = {
+    "xml 404": ("GET", "/app/posts/1.xml", ""),
+    "xml 422": ("POST", "/app/users.xml", "<user><login>a:b</login><email>x</email><password>1</password></user>"),
+    "json 404": ("GET", "/app/clients/1.json", ""),
+    "json 422": ("POST", "/app/clients.json", '{"client": {"name": [], "email": "x", "discount": "much"}}'),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_programs_are_answered_in_english(acme, name):
+    """Whatever language they accept, and whatever the process was speaking before."""
+    generation, status = name.split()
+    client = acme.xml() if generation == "xml" else acme.json()
+    method, path, body = REFUSED[name]
+    headers = {"Content-Type": f"application/{generation}"} if body else {}
+    plain = client.request(method, path, content=body, headers=headers)
+    assert plain.status_code == int(status), plain.text
+    with translation.override("pl"):
+        polish = client.request(method, path, content=body, headers=headers | {"Accept-Language": "pl"})
+    assert polish.content == plain.content
+    assert (polish.status_code, headers_of(polish)) == (plain.status_code, headers_of(plain))

@@ -1,0 +1,236 @@
+"""Finds words that people would see untranslated: in templates, in the Python of pages, and in translations that disagree."""
+
+import ast
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+from babel.messages.catalog import Catalog, Message
+from django.template.base import Lexer, Token, TokenType
+
+# The same in every language.
+NAMES = {"API", "English", "JSON", "Polski", "Rostrum", "XML", "curl"}
+
+WORD = re.compile(r"[^\W\d_]+")
+TEXT = r"\"[^\"]*\"|'[^']*'"
+
+
+def is_literal(text: str) -> bool:
+    return any(word not in NAMES for word in WORD.findall(text))
+
+
+# Templates
+
+HUMAN_ATTRIBUTES = {
+    "alt",
+    "aria-description",
+    "aria-label",
+    "aria-placeholder",
+    "hx-confirm",
+    "hx-prompt",
+    "label",
+    "placeholder",
+    "title",
+}
+HUMAN_METADATA = {"application-name", "description"}
+BUTTONS = {"button", "reset", "submit"}
+# `code` is for what is to be typed as it stands.
+UNREAD = {"code", "script", "style", "svg"}
+# What a filter or a tag puts in as it stands, and the names under which words are handed to another template.
+FILLING_FILTERS = re.compile(rf"\|(?:add|default|default_if_none|pluralize|yesno):({TEXT})")
+NAMED = re.compile(rf"\b(?:{'|'.join(name.replace('-', '[-_]') for name in sorted(HUMAN_ATTRIBUTES))})=({TEXT})")
+
+
+def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
+    """Each as "line: words"; `markup` is whether it is HTML or XML."""
+    page = _without_tags(source)
+    if not markup:
+        return [f"{number}: {line.strip()}" for number, line in enumerate(page.split("\n"), 1) if is_literal(line)]
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.found
+
+
+def _without_tags(source: str) -> str:
+    """What is left of a template without what is translated: its own text, and literals where a tag would put them."""
+    parts, left_out = [], None
+    for token in Lexer(source).tokenize():
+        name = token.contents.partition(" ")[0] if token.token_type == TokenType.BLOCK else ""
+        if left_out:
+            # Lines are kept, as they are counted.
+            parts.append("\n" * token.contents.count("\n"))
+            left_out = None if name == left_out else left_out
+        elif name in {"blocktranslate", "blocktrans", "comment"}:
+            left_out = f"end{name}"
+        elif token.token_type == TokenType.TEXT:
+            parts.append(token.contents)
+        elif token.token_type != TokenType.COMMENT and name not in {"translate", "trans"}:
+            parts += [text.strip("\"'") for text in _filled_in(token, name)]
+    return "".join(parts)
+
+
+def _filled_in(token: Token, name: str) -> Iterator[str]:
+    contents = token.contents
+    if token.token_type == TokenType.VAR:
+        if literal := re.match(TEXT, contents):
+            yield literal[0]
+        if re.search(r"\|pluralize(?!:)", contents):
+            yield "s"
+    if token.token_type == TokenType.VAR or name in {"firstof", "include", "with"}:
+        yield from FILLING_FILTERS.findall(contents)
+    if name == "firstof":
+        yield from re.findall(rf"(?<=\s)(?:{TEXT})", contents)
+    yield from NAMED.findall(contents)
+
+
+class _Reader(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found: list[str] = []
+        self.unread: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        for name, value in values.items():
+            if self.is_read(tag, name, values) and is_literal(value):
+                self.note(f'{name}="{value}"')
+        if tag in UNREAD:
+            self.unread.append(tag)
+
+    def is_read(self, tag: str, name: str, values: dict[str, str]) -> bool:
+        """Whether people read an attribute."""
+        if name.startswith("data-"):
+            # Scripts take their words from there, but names and numbers too, which do not look like a sentence.
+            return bool(re.match(r"\s*[^\W\d_a-z]", values[name]) or re.search(r"[^\W\d_] [^\W\d_]", values[name]))
+        if tag == "meta":
+            described = values.get("name") or values.get("property", "").removeprefix("og:")
+            return name == "content" and described in HUMAN_METADATA | HUMAN_ATTRIBUTES
+        if tag == "input" and name == "value":
+            return values.get("type") in BUTTONS
+        return name in HUMAN_ATTRIBUTES
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.unread and self.unread[-1] == tag:
+            self.unread.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self.unread:
+            first = self.getpos()[0]
+            for number, line in enumerate(data.split("\n"), first):
+                if is_literal(line):
+                    self.note(line.strip(), number)
+
+    def unknown_decl(self, data: str) -> None:
+        self.handle_data(data.removeprefix("CDATA["))
+
+    def close(self) -> None:
+        super().close()
+        if self.unread:
+            # Else nothing behind it would have been read.
+            self.note(f"<{self.unread[-1]}> is opened more often than closed")
+
+    def note(self, what: str, line: int | None = None) -> None:
+        self.found.append(f"{line or self.getpos()[0]}: {what}")
+
+
+# Python
+
+HUMAN_NAMES = {"empty_label", "error_messages", "help_text", "help_texts", "label", "labels"}
+GETTEXT = re.compile(r"_|n?p?gettext(_lazy|_noop)?")
+LEVELS = {"debug", "error", "info", "success", "warning"}
+
+
+def literals_in_python(source: str) -> list[str]:
+    """Words given to people by forms, messages and errors that are no calls of gettext, each as "line: code"."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        for value in _shown(node):
+            if _is_literal_code(value):
+                found[value.lineno, value.col_offset] = f"{value.lineno}: {ast.unparse(value)}"
+    return [line for _, line in sorted(found.items())]
+
+
+def _shown(node: ast.AST) -> Iterator[ast.expr]:
+    """The expressions of a node whose values people read."""
+    match node:
+        case ast.keyword(arg=name, value=value) if name in HUMAN_NAMES:
+            yield value
+        case ast.keyword(arg="choices", value=ast.List(elts=pairs) | ast.Tuple(elts=pairs)):
+            yield from (pair.elts[1] for pair in pairs if isinstance(pair, ast.Tuple) and len(pair.elts) == 2)
+        case ast.keyword(arg="attrs", value=ast.Dict(keys=keys, values=values)):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and key.value in HUMAN_ATTRIBUTES:
+                    yield value
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)], value=value) if name in HUMAN_NAMES:
+            yield value
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments, keywords=keywords):
+            if name == "ValidationError":
+                yield from arguments[:1]
+            elif name == "add_error":
+                yield from arguments[1:2]
+            elif name == "add_message":
+                yield from arguments[2:3]
+            elif name in LEVELS and _name_of(node.func).endswith("messages"):
+                yield from arguments[1:2]
+            else:
+                return
+            yield from (keyword.value for keyword in keywords if keyword.arg in {"message", "error"})
+
+
+def _name_of(function: ast.expr) -> str:
+    return ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
+
+
+def _is_literal_code(node: ast.expr) -> bool:
+    """Whether some of the text that an expression makes stands in the code as it is."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return is_literal(text)
+        case ast.JoinedStr(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.BoolOp(values=parts):
+            return any(_is_literal_code(part) for part in parts)
+        case ast.Dict(values=values):
+            return any(_is_literal_code(value) for value in values)
+        case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, op=ast.Add(), right=other):
+            return _is_literal_code(one) or _is_literal_code(other)
+        case ast.BinOp(left=text, op=ast.Mod()) | ast.Call(func=ast.Attribute(value=text, attr="format")):
+            return _is_literal_code(text)
+        case ast.Call(func=ast.Name(id=name), args=arguments) if GETTEXT.fullmatch(name):
+            # The catalogue has no words that are put together first.
+            return any(not isinstance(part, ast.Constant) and _is_literal_code(part) for part in arguments)
+    return False
+
+
+# Translations
+
+# What is filled in, and the HTML around it.
+PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[%ds]|%|\{\w*\}|</?[a-z]\w*")
+
+
+def disagreements(catalog: Catalog) -> list[str]:
+    """Translations with other placeholders than the words that they translate, or another number of plural forms."""
+    found = []
+    for message in catalog:
+        if message.pluralizable and len(message.string) != catalog.num_plurals:
+            found.append(f"{message.id!r} has {len(message.string)} forms of {catalog.num_plurals}")
+        found += [
+            f"{message.id!r} is not filled in as {form!r} is"
+            for form, allowed in _forms(message)
+            if form and _placeholders(form) not in map(_placeholders, allowed)
+        ]
+    return found
+
+
+def _forms(message: Message) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each translation, with the words that it may be like. The first form is of 1 alone, and need not say the number."""
+    if not message.id:
+        return
+    if not message.pluralizable:
+        yield message.string, (message.id,)
+        return
+    for number, form in enumerate(message.string):
+        yield form, message.id if number == 0 else message.id[1:]
+
+
+def _placeholders(text: str) -> list[str]:
+    return sorted(PLACEHOLDER.findall(text))
