@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode
 
+from django.db.models import F
 from django.http import Http404
 from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import ValidationError
@@ -26,6 +27,7 @@ COLUMNS = (
     "approved",
     "tags",
 )
+VOTERS_SHOWN = 20
 ORDERS = ("new", "top", "active", "commented")
 
 
@@ -88,4 +90,29 @@ class PostListPage(ForumPage):
             more=len(rows) > page.size,
             canonical=base_url(request) + escape_uri_path(request.path),
             query=canonical_query(order=order if order != "new" else "", status=code, page=page.number),
+        )
+
+
+class PostPage(ForumPage):
+    """A suggestion, with its comments and what became of it."""
+
+    template_name = "forum/post.html"
+
+    def get(self, request, id: int):
+        account, user = request.account, request.user
+        posts = account.posts.visible_to(user).of_forum(request.forum.id).of_forums()
+        post = posts.select_related("status").annotate(nick=F("user__name")).filter(id=id).first()
+        if post is None:
+            raise Http404
+        comments = account.comments.filter(post_id=id).select_related("user").order_by("created_at", "id")
+        return self.render(
+            section="suggestions",
+            post=post,
+            status=post.status,
+            category=account.categories.get(id=post.category_id),
+            comments=comments,
+            history=account.status_changes.of_post(id),
+            voters=account.votes.voters(account.id, id, most=VOTERS_SHOWN),
+            voted=account.votes.of(user, [id]) if user else set(),
+            canonical=f"{base_url(request)}/app/posts/{id}",
         )

@@ -2,12 +2,15 @@
 
 from functools import wraps
 
+from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
-from forum.pages.reading import PostListPage
+from forum.pages.reading import PostListPage, PostPage
 
-urlpatterns: list = []
+urlpatterns = [
+    path("app/posts/<id:id>", PostPage.as_view()),
+]
 
 
 def or_page(view):
