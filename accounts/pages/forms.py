@@ -1,14 +1,19 @@
 """What the forms of all rooms share: labels, limits, and faults beside the fields."""
 
 import zoneinfo
+from functools import cache
 
 from django import forms
 from django.conf import settings
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
 from django.utils.functional import lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import Throttled
 
+from accounts import passwords, throttling
 from accounts.models import User
 from accounts.tenancy import fold
 from accounts.text import is_carriable
@@ -39,6 +44,27 @@ class Email(forms.EmailField):
         self.widget.attrs.update(autocomplete="email")
 
 
+class Login(forms.CharField):
+    """A login that is being chosen."""
+
+    default_validators = [
+        RegexValidator(rf"^{User.LOGIN_PATTERN}\Z", _("Can't have a colon")),
+    ]
+
+    def __init__(self, **kwargs):
+        help_text = _("The short name that you can sign in with, as well as with your e-mail.")
+        super().__init__(**{"label": _("Login"), "max_length": 255, "help_text": help_text, **kwargs})
+        self.widget.attrs.update(autocomplete="username", autocapitalize="none", spellcheck="false")
+
+
+class CurrentPassword(forms.CharField):
+    """The password that the user has; `clean` of a `GuardedForm` checks it."""
+
+    def __init__(self, **kwargs):
+        widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        super().__init__(label=_("Current password"), max_length=1024, strip=False, widget=widget)
+
+
 class NewPassword(forms.CharField):
     """A password that is being chosen. The rules are Django's validators; `clean_new_password` of the form applies them."""
 
@@ -49,6 +75,35 @@ class NewPassword(forms.CharField):
             **{"label": _("Password"), "max_length": 1024, "strip": False, "widget": widget, "help_text": help_text}
             | kwargs
         )
+
+
+class GuardedForm(Form):
+    """What asks for the password again: somebody else may sit at the browser. Its field is `current`."""
+
+    def __init__(self, *args, request, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_current(self) -> str:
+        user, password = self.request.user, self.cleaned_data["current"]
+        try:
+            attempt = throttling.LoginAttempt(self.request, user.account_id, user.login)
+            if not passwords.is_right(user, password, attempt=attempt):
+                self.add_error("current", _("Is wrong"))
+        except Throttled as refused:
+            self.add_error("current", too_many_attempts(refused))
+        return password
+
+
+def too_many_attempts(refused: Throttled) -> str:
+    return gettext("Too many attempts. Try again in %(minutes)d minutes.") % {"minutes": int(refused.wait // 60) + 1}
+
+
+def check_login(form: forms.Form, *, email: str, before: str = "") -> None:
+    """A login that looks like somebody else's e-mail would stand in that one's way: logins are tried first."""
+    login = form.cleaned_data.get("login")
+    if login and "@" in login and fold(login) not in (fold(email), fold(before)):
+        form.add_error("login", _("Can't have an @, unless it is your own e-mail"))
 
 
 def check_password_rules(form: forms.Form, field: str, user: User) -> None:
@@ -73,6 +128,7 @@ def languages() -> list[tuple[str, str]]:
     return list(settings.LANGUAGES)
 
 
+@cache
 def _zones() -> list[tuple[str, str]]:
     return [
         (name, name.replace("_", " "))
