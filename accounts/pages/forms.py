@@ -8,7 +8,10 @@ from django.conf import settings
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
+from django.forms.utils import flatatt
 from django.utils.functional import lazy
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import Throttled
@@ -32,7 +35,7 @@ class Form(forms.Form):
 
     def clean(self):
         values = super().clean()
-        for name, value in values.items():
+        for name, value in list(values.items()):
             if isinstance(value, str) and not is_carriable(value):
                 self.add_error(name, _("Has characters that can't be stored"))
         return values
@@ -138,3 +141,16 @@ def _zones() -> list[tuple[str, str]]:
 
 
 zones = lazy(_zones, list)
+
+
+class LongSelect(forms.Select):
+    """A select of hundreds of options, which Django would render by a template each."""
+
+    def render(self, name, value, attrs=None, renderer=None) -> SafeString:
+        chosen = SafeString(" selected")
+        options = ((each, chosen if each == (value or "") else "", label) for each, label in self.choices)
+        return format_html(
+            "<select{}>{}</select>",
+            flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})})),
+            format_html_join("", '<option value="{}"{}>{}</option>', options),
+        )

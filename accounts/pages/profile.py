@@ -20,6 +20,7 @@ from accounts.pages.forms import (
     Form,
     GuardedForm,
     Login,
+    LongSelect,
     NewPassword,
     check_login,
     check_password_rules,
@@ -88,7 +89,7 @@ class NotificationForm(Form):
 
 class RegionForm(Form):
     language = forms.ChoiceField(label=gettext_lazy("Language"), required=False)
-    time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), required=False)
+    time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), required=False, widget=LongSelect)
 
     def __init__(self, *args, user: User, **kwargs):
         shown = {"language": user.language or "", "time_zone": user.time_zone or ""}
