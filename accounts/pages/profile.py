@@ -48,10 +48,13 @@ class AboutForm(Form):
         max_length=255,
         required=False,
         assume_scheme="https",
-        widget=forms.URLInput(attrs={"autocomplete": "url", "placeholder": "https://"}),
+        widget=forms.URLInput(attrs={"autocomplete": "url"}),
     )
     description = forms.CharField(
-        label=gettext_lazy("About you"), max_length=65536, required=False, widget=forms.Textarea(attrs={"rows": 4})
+        label=gettext_lazy("A few words about you"),
+        max_length=65536,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
     )
 
     def __init__(self, *args, user: User, **kwargs):
@@ -88,18 +91,21 @@ class NotificationForm(Form):
 
 
 class RegionForm(Form):
-    language = forms.ChoiceField(label=gettext_lazy("Language"), required=False)
-    time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), required=False, widget=LongSelect)
+    # The user says none.
+    UNSAID = "auto"
+
+    language = forms.ChoiceField(label=gettext_lazy("Language"))
+    time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
 
     def __init__(self, *args, user: User, **kwargs):
-        shown = {"language": user.language or "", "time_zone": user.time_zone or ""}
+        shown = {"language": user.language or self.UNSAID, "time_zone": user.time_zone or self.UNSAID}
         super().__init__(*args, initial=shown, auto_id="region-%s", **kwargs)
-        account_zone = _("As the forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
-        self.fields["language"].choices = [("", _("As my browser asks for")), *languages()]
-        self.fields["time_zone"].choices = [("", account_zone), *zones()]
+        zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
+        self.fields["language"].choices = [(self.UNSAID, _("The one that my browser asks for")), *languages()]
+        self.fields["time_zone"].choices = [(self.UNSAID, zone), *zones()]
 
     def clean(self):
-        return {name: value or None for name, value in super().clean().items()}
+        return {name: None if value == self.UNSAID else value for name, value in super().clean().items()}
 
 
 class Profile(Page):

@@ -89,7 +89,7 @@ def test_language_and_time_zone(acme):
     user = fresh(acme.carol)
     assert (user.language, user.time_zone) == ("pl", "Europe/Warsaw")
     assert response.follow().html.html["lang"] == "pl"
-    save(carol, PROFILE, "region", language="", time_zone="")
+    save(carol, PROFILE, "region", language="auto", time_zone="auto")
     user = fresh(acme.carol)
     assert (user.language, user.time_zone) == (None, None)
     assert carol.get(PROFILE).html.html["lang"] == "en"
