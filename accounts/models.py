@@ -1,8 +1,10 @@
 import hashlib
+import re
 import secrets
 import string
 from collections import Counter
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -205,6 +207,38 @@ class UserQuerySet(models.QuerySet):
             account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
         )
 
+    def check_free(self, account_id: int, *, but: int | None = None, **names: str) -> None:
+        """Nobody else in the account has that login or e-mail. Raises ValidationError."""
+        taken = Q(*((f"{name}_key", fold(value)) for name, value in names.items()), _connector=Q.OR)
+        others = self.filter(taken, account_id=account_id).exclude(id=but)
+        keys = set(chain.from_iterable(others.values_list(*(f"{name}_key" for name in names))))
+        if faults := {name: "is already taken" for name, value in names.items() if fold(value) in keys}:
+            raise ValidationError(faults)
+
+    @transaction.atomic(savepoint=False)
+    def sign_up(self, account: Account, *, login: str, email: str, password: str, name: str, **fields) -> "User":
+        """Make a member of whoever reads that e-mail. Raises ValidationError."""
+        self.check_free(account.id, login=login, email=email)
+        return self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+
+    @transaction.atomic(savepoint=False)
+    def accept(self, invitation: Invitation, *, login: str, password: str, name: str, **fields) -> "User | None":
+        """Make a user with the invitation's role; None if it was accepted or taken back meanwhile. Raises ValidationError."""
+        # Whoever comes second waits here, and finds none.
+        same = Invitation.objects.open().filter(pk=invitation.pk, digest=invitation.digest)
+        if not same.delete()[0]:
+            return None
+        values = {"login": login, "email": invitation.email, "password": password, "name": name}
+        return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
+
+    def free_login(self, account_id: int, email: str) -> str:
+        """A login that an e-mail suggests, and that nobody has now."""
+        base = re.sub(r"[^\w.-]", "", email.partition("@")[0].partition("+")[0])[:64] or "user"
+        tries = [base, *(f"{base}{number}" for number in range(2, 10)), f"{base}{secrets.randbelow(10**6)}"]
+        taken = self.filter(account_id=account_id, login_key__in=map(fold, tries)).values_list("login_key", flat=True)
+        taken = set(taken)
+        return next((login for login in tries if fold(login) not in taken), "")
+
 
 class User(TenantModel, AbstractBaseUser):
     class Role(models.TextChoices):
@@ -220,6 +254,9 @@ class User(TenantModel, AbstractBaseUser):
 
     TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
     ADMINS = (Role.OWNER, Role.ADMIN)
+
+    # HTTP Basic ends a login at the first colon.
+    LOGIN_PATTERN = r"[^\s:]([^:]*[^\s:])?"
 
     login = models.CharField(max_length=255)
     login_key = FoldedField(source="login")
@@ -268,6 +305,32 @@ class User(TenantModel, AbstractBaseUser):
 
     def may_create(self, role: str) -> bool:
         return self.is_admin or (self.is_team and role == self.Role.MEMBER)
+
+    def subject_of(self, purpose: str) -> tuple[object, ...]:
+        """For `accounts.links`: a link is void once it has done its work, or the password or the e-mail is another one."""
+        return purpose, self.account_id, self.id, self.password, self.email
+
+    @transaction.atomic(savepoint=False)
+    def change_profile(self, *, login: str, **values: Any) -> None:
+        """Raises ValidationError if another user has the login."""
+        User.objects.check_free(self.account_id, but=self.id, login=login)
+        self._change(login=login, **values)
+
+    @transaction.atomic(savepoint=False)
+    def change_email(self, email: str) -> None:
+        """Raises ValidationError if another user has it."""
+        User.objects.check_free(self.account_id, but=self.id, email=email)
+        self._change(email=email)
+
+    def change_preferences(self, **values: Any) -> None:
+        """Language, time zone, notification."""
+        self._change(**values)
+
+    def _change(self, **values: Any) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+        keys = [f"{name}_key" for name in ("login", "email") if name in values]
+        self.save(update_fields=[*values, *keys, "updated_at"])
 
     @transaction.atomic(savepoint=False)
     def change_password(self, password: str, *, but: int | None = None) -> None:

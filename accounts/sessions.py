@@ -23,6 +23,29 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
+# What a User-Agent contains; the first that fits, as most pretend to be others too.
+BROWSERS = (
+    ("Edge", "Edg"),
+    ("Opera", "OPR/"),
+    ("Samsung Internet", "SamsungBrowser/"),
+    ("Vivaldi", "Vivaldi/"),
+    ("Firefox", "Firefox/"),
+    ("Firefox", "FxiOS/"),
+    ("Chrome", "CriOS/"),
+    ("Chrome", "Chrome/"),
+    ("Safari", "Safari/"),
+)
+SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("ChromeOS", "CrOS"),
+    ("macOS", "Mac OS X"),
+    ("Linux", "Linux"),
+)
+
+
 class SessionQuerySet(models.QuerySet):
     def open(self, user, *, agent: str = "") -> tuple["Session", str]:
         """Begin a session of the user. The second value is the secret for the cookie."""
@@ -42,7 +65,14 @@ class SessionQuerySet(models.QuerySet):
         """The session of that secret in that account, with its user and account; one of another account is none."""
         if len(secret) > Session.MAX_LENGTH:
             return None
-        return _session_of.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
+        session = _session_of.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
+        if session is not None:
+            session.user.account = session.account
+        return session
+
+    def of(self, user) -> Self:
+        """Those of the user that have not ended."""
+        return self.filter(account_id=user.account_id, user_id=user.id, expires_at__gt=timezone.now())
 
     def ended(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
@@ -87,6 +117,15 @@ class Session(TenantModel):
 
     def __str__(self) -> str:
         return f"session {self.id} of user {self.user_id}"
+
+    @property
+    def browser(self) -> str:
+        """What it calls itself, as people know it; "" where that says nothing."""
+        return next((name for name, mark in BROWSERS if mark in self.agent), "")
+
+    @property
+    def system(self) -> str:
+        return next((name for name, mark in SYSTEMS if mark in self.agent), "")
 
     def touch(self) -> bool:
         """Note that it is used, at most once an hour; whether it was noted."""

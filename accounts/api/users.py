@@ -56,7 +56,7 @@ class Password(Text):
 class NewUserSerializer(ResourceSerializer):
     """What a user is made of. Without an account in the context it is the first user of a new one."""
 
-    login = Login(required=True, pattern=r"[^\s:]([^:]*[^\s:])?")
+    login = Login(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
     password = Password(required=True, write_only=True)
     name = Text()

@@ -1,14 +1,22 @@
 """What the forms of all rooms share: labels, limits, and faults beside the fields."""
 
 import zoneinfo
+from functools import cache
 
 from django import forms
 from django.conf import settings
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.forms.utils import flatatt
 from django.utils.functional import lazy
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import Throttled
 
+from accounts import passwords, throttling
 from accounts.models import User
 from accounts.tenancy import fold
 from accounts.text import is_carriable
@@ -27,7 +35,7 @@ class Form(forms.Form):
 
     def clean(self):
         values = super().clean()
-        for name, value in values.items():
+        for name, value in list(values.items()):
             if isinstance(value, str) and not is_carriable(value):
                 self.add_error(name, _("Has characters that can't be stored"))
         return values
@@ -37,6 +45,27 @@ class Email(forms.EmailField):
     def __init__(self, **kwargs):
         super().__init__(**{"label": _("E-mail"), "max_length": 255, **kwargs})
         self.widget.attrs.update(autocomplete="email")
+
+
+class Login(forms.CharField):
+    """A login that is being chosen."""
+
+    default_validators = [
+        RegexValidator(rf"^{User.LOGIN_PATTERN}\Z", _("Can't have a colon")),
+    ]
+
+    def __init__(self, **kwargs):
+        help_text = _("The short name that you can sign in with, as well as with your e-mail.")
+        super().__init__(**{"label": _("Login"), "max_length": 255, "help_text": help_text, **kwargs})
+        self.widget.attrs.update(autocomplete="username", autocapitalize="none", spellcheck="false")
+
+
+class CurrentPassword(forms.CharField):
+    """The password that the user has; `clean` of a `GuardedForm` checks it."""
+
+    def __init__(self, **kwargs):
+        widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
+        super().__init__(label=_("Current password"), max_length=1024, strip=False, widget=widget)
 
 
 class NewPassword(forms.CharField):
@@ -49,6 +78,35 @@ class NewPassword(forms.CharField):
             **{"label": _("Password"), "max_length": 1024, "strip": False, "widget": widget, "help_text": help_text}
             | kwargs
         )
+
+
+class GuardedForm(Form):
+    """What asks for the password again: somebody else may sit at the browser. Its field is `current`."""
+
+    def __init__(self, *args, request, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.request = request
+
+    def clean_current(self) -> str:
+        user, password = self.request.user, self.cleaned_data["current"]
+        try:
+            attempt = throttling.LoginAttempt(self.request, user.account_id, user.login)
+            if not passwords.is_right(user, password, attempt=attempt):
+                self.add_error("current", _("Is wrong"))
+        except Throttled as refused:
+            self.add_error("current", too_many_attempts(refused))
+        return password
+
+
+def too_many_attempts(refused: Throttled) -> str:
+    return gettext("Too many attempts. Try again in %(minutes)d minutes.") % {"minutes": int(refused.wait // 60) + 1}
+
+
+def check_login(form: forms.Form, *, email: str, before: str = "") -> None:
+    """A login that looks like somebody else's e-mail would stand in that one's way: logins are tried first."""
+    login = form.cleaned_data.get("login")
+    if login and "@" in login and fold(login) not in (fold(email), fold(before)):
+        form.add_error("login", _("Can't have an @, unless it is your own e-mail"))
 
 
 def check_password_rules(form: forms.Form, field: str, user: User) -> None:
@@ -73,6 +131,7 @@ def languages() -> list[tuple[str, str]]:
     return list(settings.LANGUAGES)
 
 
+@cache
 def _zones() -> list[tuple[str, str]]:
     return [
         (name, name.replace("_", " "))
@@ -82,3 +141,16 @@ def _zones() -> list[tuple[str, str]]:
 
 
 zones = lazy(_zones, list)
+
+
+class LongSelect(forms.Select):
+    """A select of hundreds of options, which Django would render by a template each."""
+
+    def render(self, name, value, attrs=None, renderer=None) -> SafeString:
+        chosen = SafeString(" selected")
+        options = ((each, chosen if each == (value or "") else "", label) for each, label in self.choices)
+        return format_html(
+            "<select{}>{}</select>",
+            flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})})),
+            format_html_join("", '<option value="{}"{}>{}</option>', options),
+        )

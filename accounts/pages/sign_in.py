@@ -13,7 +13,7 @@ from accounts import passwords, throttling
 from accounts.models import Session, User
 from accounts.pages.base import Page, redirect, safe_path
 from accounts.pages.cookies import delete_session, set_language, set_session
-from accounts.pages.forms import Form
+from accounts.pages.forms import Form, too_many_attempts
 from accounts.text import is_carriable
 
 
@@ -57,10 +57,7 @@ class SignInForm(Form):
             if not passwords.is_right(self.user, values["password"], attempt=attempt):
                 self.add_error(None, _("The login or the password is wrong."))
         except Throttled as refused:
-            self.add_error(
-                None,
-                _("Too many attempts. Try again in %(minutes)d minutes.") % {"minutes": int(refused.wait // 60) + 1},
-            )
+            self.add_error(None, too_many_attempts(refused))
         return values
 
 

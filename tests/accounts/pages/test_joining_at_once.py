@@ -1,0 +1,50 @@
+"""People who join at the same time, on real threads and connections."""
+
+from collections import Counter
+
+import pytest
+
+from accounts.models import Invitation
+from tests.accounts.pages.test_sign_up import PASSWORD, path_for
+from tests.threads import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NUMBER = 6
+
+
+def forms(acme, paths: list[str], login: str) -> list:
+    found = []
+    for path in paths:
+        form = acme.page().get(path).forms["join"]
+        form["name"], form["login"], form["password"] = "Eve", login, PASSWORD
+        found.append(form)
+    return found
+
+
+def submit(found: list) -> list:
+    return at_once(*(lambda form=form: form.submit(expect_errors=True) for form in found))
+
+
+def test_it_works(acme):
+    """One invitation makes one user."""
+    _row, secret = Invitation.objects.invite(acme.account, email="eve@example.com", role="agent", by=acme.alice)
+    responses = submit(forms(acme, [f"/app/invitation?secret={secret}"] * NUMBER, "eve"))
+    assert sum(response.headers.get("Location") == "/" for response in responses) == 1
+    assert {response.status_code for response in responses} <= {303, 404}
+    assert acme.account.users.filter(name="Eve").count() == 1
+
+
+def test_one_link_makes_one_user(acme):
+    responses = submit(forms(acme, [path_for(acme, "eve@example.com")] * NUMBER, "eve"))
+    assert sum(response.headers.get("Location") == "/" for response in responses) == 1
+    # The others are sent to sign in.
+    assert {response.status_code for response in responses} == {303}
+    assert acme.account.users.filter(name="Eve").count() == 1
+
+
+def test_it_rejects_all_but_one_with_the_same_login(acme):
+    responses = submit(forms(acme, [path_for(acme, f"eve{n}@example.com") for n in range(NUMBER)], "eve"))
+    assert Counter(response.status_code for response in responses) == {303: 1, 422: NUMBER - 1}
+    assert all("Is already taken" in response for response in responses if response.status_code == 422)
+    assert acme.account.users.filter(login="eve").count() == 1

@@ -1,0 +1,158 @@
+"""Another password by a link in an e-mail."""
+
+import pytest
+from django.core import mail
+
+from accounts.logs import RedactingFormatter
+from tests.accounts.pages.letters import letter, link_in
+from tests.factories import PASSWORD
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+NEW = "grasshopper lighthouse vinegar"
+
+
+def ask(visitor: Visitor, login: str):
+    form = visitor.get("/app/password").forms["password"]
+    form["login"] = login
+    return form.submit()
+
+
+def link_for(acme, login: str = "carol") -> str:
+    mail.outbox.clear()
+    ask(acme.page(), login)
+    return link_in(letter(f"{login}@acme.example", about="Set another password"), acme.host)
+
+
+def renew(visitor: Visitor, path: str, password: str = NEW):
+    form = visitor.get(path).forms["password"]
+    form["password"] = password
+    return form.submit(expect_errors=True)
+
+
+@pytest.mark.parametrize("login", ["carol", "CAROL", "Carol@acme.example"])
+def test_it_works(acme, login):
+    elsewhere, visitor = acme.page(acme.carol), acme.page()
+    page = ask(visitor, login).follow()
+    assert "If somebody here has that login or e-mail" in page.html.get_text()
+    sent = letter("carol@acme.example", about="Set another password")
+    assert "Your login is carol." in sent.body
+    path = link_in(sent, acme.host)
+    mail.outbox.clear()
+    response = renew(visitor, path)
+    assert (response.status_code, response.headers["Location"]) == (303, "/")
+    page = visitor.get("/")
+    assert "Your password is changed, and you are signed in." in page
+    assert "Carol Member" in page
+    assert "Carol Member" not in elsewhere.get("/")
+    letter("carol@acme.example", about="was changed")
+    acme.page().sign_in("carol", NEW)
+
+
+def test_all_are_answered_alike(acme):
+    acme.carol.is_active = False
+    acme.carol.save()
+    answers, asked = [], []
+    for login in ("bob", "carol", "nobody", "mallory"):
+        form = acme.page().get("/app/password").forms["password"]
+        form["login"] = login
+        response, statements = asked_by(form.submit)
+        answers.append((response.status_code, response.headers["Location"], response.body))
+        asked.append(len(statements))
+    assert len(set(answers)) == 1
+    assert len(set(asked)) == 1
+    assert asked[0] <= 8
+    letter("bob@acme.example")
+
+
+def test_it_rejects_nothing_and_too_much(acme):
+    for login in ("", "x" * 256):
+        form = acme.page().get("/app/password").forms["password"]
+        form["login"] = login
+        form.submit(status=422)
+
+
+def test_it_rejects_too_many(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 7
+    visitor = acme.page()
+    form = visitor.get("/app/password").forms["password"]
+    form["login"] = "carol"
+    assert [form.submit(expect_errors=True).status_code for _ in range(8)] == [303] * 7 + [429]
+    # Nor is she pestered.
+    assert len(mail.outbox) == 5
+
+
+def test_a_link_is_good_once(acme):
+    path = link_for(acme)
+    renew(acme.page(), path)
+    page = acme.page().get(path, status=404)
+    assert "This link no longer works" in page
+    assert "/app/password" in page
+
+
+def test_a_link_is_void_with_another_email(acme):
+    path = link_for(acme)
+    acme.carol.change_email("carol@new.example")
+    acme.page().get(path, status=404)
+
+
+def test_it_rejects_other_links(acme, other, settings):
+    path = link_for(acme)
+    of_bob = link_for(acme, "bob")
+    token = of_bob.partition("token=")[2]
+    mixed = path.partition("token=")[0] + "token=" + token
+    for wrong in (
+        "/app/password/new",
+        "/app/password/new?user=x&token=y",
+        path[:-1],
+        mixed,
+        path.replace("user=", "user=9"),
+    ):
+        acme.page().get(wrong, status=404)
+    Visitor(other.host).get(path, status=404)
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    acme.page().get(path, status=404)
+
+
+def test_it_rejects_somebody_deactivated_meanwhile(acme):
+    path = link_for(acme)
+    acme.carol.is_active = False
+    acme.carol.save()
+    acme.page().get(path, status=404)
+
+
+def test_it_rejects_a_bad_password(acme):
+    path = link_for(acme)
+    for password, fault in (
+        ("", "Can't be blank"),
+        ("carol123", "too similar to the login"),
+        ("x" * 1025, "at most 1024"),
+    ):
+        response = renew(acme.page(), path, password)
+        assert response.status_code == 422
+        assert fault in response.html.get_text()
+    acme.page().sign_in("carol", PASSWORD)
+
+
+@pytest.mark.parametrize("path", ["/app/password", "/app/password/sent", "link"])
+def test_the_statements_of_a_page(acme, path):
+    visitor = acme.page()
+    # The host is known.
+    visitor.get("/app/sign-in")
+    path = link_for(acme) if path == "link" else path
+    _response, asked = asked_by(lambda: visitor.get(path))
+    assert len(asked) <= 2, asked
+
+
+def test_the_log_does_not_tell(acme, caplog):
+    path = link_for(acme)
+    token = path.partition("token=")[2]
+    with caplog.at_level("INFO", "rostrum.access"):
+        page = acme.page().get(path)
+        # The link to sign in carries where one was.
+        sign_in = page.html.find("a", string="Sign in")["href"]
+        acme.page().get(sign_in)
+    text = "\n".join(map(RedactingFormatter("%(message)s").format, caplog.records))
+    assert "/app/password/new" in text
+    assert token[-20:] not in text
+    assert token[:20] not in text

@@ -1,0 +1,287 @@
+"""What users say of themselves, and how and where they sign in."""
+
+import pytest
+from django.core import mail
+from django.utils import translation
+
+from accounts.models import Session, User
+from tests.accounts.pages.letters import letter, link_in
+from tests.factories import PASSWORD
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+NEW = "grasshopper lighthouse vinegar"
+PROFILE, SECURITY = "/app/profile", "/app/profile/security"
+
+
+def save(visitor: Visitor, path: str, part: str, **values: str):
+    form = visitor.get(path).forms[part]
+    for name, value in values.items():
+        form[name] = value
+    return form.submit(expect_errors=True)
+
+
+def fresh(user: User) -> User:
+    return User.objects.get(pk=user.pk)
+
+
+def test_it_works(acme):
+    carol = acme.page(acme.carol)
+    values = {"name": "Żaneta", "login": "Zaneta", "www": "example.com/z", "description": "One\r\ntwo"}
+    response = save(carol, PROFILE, "about", **values)
+    assert (response.status_code, response.headers["Location"]) == (303, PROFILE)
+    page = response.follow()
+    assert "Saved." in page
+    form = page.forms["about"]
+    assert (form["name"].value, form["login"].value, form["www"].value) == ("Żaneta", "Zaneta", "https://example.com/z")
+    user = fresh(acme.carol)
+    assert (user.login, user.login_key, user.description) == ("Zaneta", "zaneta", "One\ntwo")
+    answer = acme.xml(user).get("/app/users/me.xml")
+    assert "<www>https://example.com/z</www>" in answer.text
+
+
+def test_what_is_left_out_is_null_or_empty(acme):
+    save(acme.page(acme.carol), PROFILE, "about", www="", description="")
+    user = fresh(acme.carol)
+    assert (user.www, user.description) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"name": ""}, "Can't be blank"),
+        ({"name": "x" * 256}, "at most 255"),
+        ({"login": "bob"}, "Is already taken"),
+        ({"login": "a:b"}, "Can't have a colon"),
+        ({"login": "bob@acme.example"}, "Can't have an @"),
+        ({"www": "javascript:alert(1)"}, "Enter a valid URL."),
+        ({"www": "ftp://example.com"}, "Enter a valid URL."),
+        ({"description": "x" * 65537}, "at most 65536"),
+        ({"name": "a\u0001b"}, "Has characters that can't be stored"),
+    ],
+)
+def test_it_rejects_bad_values(acme, values, fault):
+    response = save(acme.page(acme.carol), PROFILE, "about", **values)
+    assert response.status_code == 422
+    assert fault in response.html.find(id="about").get_text()
+    # They stay with their form, and so does what was typed.
+    assert "not right yet" not in response.html.find(id="region").get_text()
+    [(name, value)] = values.items()
+    assert response.forms["about"][name].value.lstrip("\n") == value
+    before = fresh(acme.carol)
+    assert (before.name, before.login, before.www) == ("Carol Member", "carol", None)
+
+
+def test_ones_own_login_and_email_are_free(acme):
+    carol = acme.page(acme.carol)
+    assert save(carol, PROFILE, "about", login="CAROL").status_code == 303
+    assert save(carol, PROFILE, "about", login="carol@acme.example").status_code == 303
+
+
+def test_notification(acme):
+    assert save(acme.page(acme.carol), PROFILE, "notification", notification="all").status_code == 303
+    assert fresh(acme.carol).notification == "all"
+
+
+def test_language_and_time_zone(acme):
+    carol = acme.page(acme.carol)
+    response = save(carol, PROFILE, "region", language="pl", time_zone="Europe/Warsaw")
+    user = fresh(acme.carol)
+    assert (user.language, user.time_zone) == ("pl", "Europe/Warsaw")
+    assert response.follow().html.html["lang"] == "pl"
+    save(carol, PROFILE, "region", language="auto", time_zone="auto")
+    user = fresh(acme.carol)
+    assert (user.language, user.time_zone) == (None, None)
+    assert carol.get(PROFILE).html.html["lang"] == "en"
+
+
+def test_it_rejects_what_is_no_choice(acme):
+    carol = acme.page(acme.carol)
+    for part, name in (("notification", "notification"), ("region", "language"), ("region", "time_zone")):
+        form = carol.get(PROFILE).forms[part]
+        form[name].force_value("x")
+        assert form.submit(status=422)
+    form = carol.get(PROFILE).forms["region"]
+    form["part"].force_value("x")
+    assert form.submit().status_code == 200
+
+
+def test_the_email(acme):
+    carol = acme.page(acme.carol)
+    response = save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
+    assert (response.status_code, response.headers["Location"]) == (303, SECURITY)
+    assert "An e-mail to carol@new.example is on its way." in response.follow()
+    path = link_in(letter("carol@new.example", about="Confirm your e-mail"), acme.host)
+    assert fresh(acme.carol).email == "carol@acme.example"
+    mail.outbox.clear()
+    # It may be opened in another browser.
+    page = acme.page().get(path)
+    assert "From now on carol@new.example is the e-mail of carol." in page
+    assert fresh(acme.carol).email == "carol@acme.example"
+    assert page.forms["confirm"].submit().headers["Location"] == SECURITY
+    user = fresh(acme.carol)
+    assert (user.email, user.email_key) == ("carol@new.example", "carol@new.example")
+    letter("carol@acme.example", about="was changed")
+    # Once.
+    carol.get(path, status=404)
+    acme.page().sign_in("carol@new.example")
+
+
+def test_an_email_that_is_taken_is_told_by_email_alone(acme):
+    carol = acme.page(acme.carol)
+    response = save(carol, SECURITY, "email", email="Bob@acme.example", current=PASSWORD)
+    assert response.status_code == 303
+    assert "An e-mail to Bob@acme.example is on its way." in response.follow()
+    assert "already in use" in letter("Bob@acme.example").subject
+
+
+def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
+    carol = acme.page(acme.carol)
+    save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
+    page = carol.get(link_in(letter("carol@new.example"), acme.host))
+    acme.bob.change_email("carol@new.example")
+    response = page.forms["confirm"].submit().follow()
+    assert "already taken" in response
+    assert fresh(acme.carol).email == "carol@acme.example"
+
+
+def test_it_rejects_other_links_to_confirm(acme, other):
+    carol = acme.page(acme.carol)
+    save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
+    path = link_in(letter("carol@new.example"), acme.host)
+    for wrong in ("/app/profile/email", path[:-1], path.replace("/app/profile/email", "/app/password/new")):
+        carol.get(wrong, status=404)
+    Visitor(other.host).get(path, status=404)
+    fresh(acme.carol).change_password(NEW)
+    acme.page().get(path, status=404)
+
+
+@pytest.mark.parametrize("part", ["email", "password"])
+def test_it_rejects_a_wrong_password(acme, settings, part):
+    settings.FAILED_LOGIN_LIMIT = 60
+    carol = acme.page(acme.carol)
+    values = {"email": {"email": "carol@new.example"}, "password": {"password": NEW}}[part]
+    response = save(carol, SECURITY, part, current="wrong", **values)
+    assert response.status_code == 422
+    assert "Is wrong" in response.html.find(id=part).get_text()
+    settings.FAILED_LOGIN_LIMIT = 1
+    response = save(carol, SECURITY, part, current="wrong", **values)
+    assert "Too many attempts." in response.html.find(id=part).get_text()
+    assert mail.outbox == []
+    assert fresh(acme.carol).password == acme.carol.password
+
+
+def test_the_password(acme):
+    carol, elsewhere = acme.page(acme.carol), acme.page(acme.carol)
+    response = save(carol, SECURITY, "password", current=PASSWORD, password=NEW)
+    assert response.status_code == 303
+    assert "Your password is changed." in response.follow()
+    assert elsewhere.get(PROFILE).status_code == 303
+    letter("carol@acme.example", about="was changed")
+    acme.page().sign_in("carol", NEW)
+
+
+def test_it_rejects_a_bad_password(acme):
+    response = save(acme.page(acme.carol), SECURITY, "password", current=PASSWORD, password="carol-member")
+    assert response.status_code == 422
+    assert "too similar to the" in response.html.find(id="password").get_text()
+    acme.page().sign_in("carol")
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+def test_where_one_is_signed_in(acme):
+    carol = acme.page(acme.carol)
+    Visitor(acme.host, HTTP_USER_AGENT=FIREFOX).sign_in("carol")
+    acme.page(acme.bob)
+    page = carol.get(SECURITY)
+    said = [" ".join(item.get_text(" ").split()) for item in page.html.find("ul", class_="list").find_all("li")]
+    assert len(said) == 2
+    assert said[0].startswith("Firefox on Linux last seen just now")
+    assert said[1].startswith("An unknown browser This browser last seen just now")
+
+
+def test_signing_out_elsewhere(acme):
+    carol, firefox = acme.page(acme.carol), Visitor(acme.host, HTTP_USER_AGENT=FIREFOX).sign_in("carol")
+    bob = acme.page(acme.bob)
+    session = acme.account.sessions.get(agent=FIREFOX)
+    page = carol.get(SECURITY)
+    assert "You are signed out there." in page.forms[f"end-{session.id}"].submit("end").follow()
+    assert firefox.get(PROFILE).status_code == 303
+    # Again, from the same page.
+    assert page.forms[f"end-{session.id}"].submit("end").status_code == 303
+    another = acme.page(acme.carol)
+    page = carol.get(SECURITY)
+    assert "You are signed out everywhere else." in page.forms["end-others"].submit("end").follow()
+    assert another.get(PROFILE).status_code == 303
+    assert "Carol Member" in carol.get("/")
+    assert "Bob Nowak" in bob.get("/")
+
+
+def test_signing_out_here(acme):
+    carol = acme.page(acme.carol)
+    [session] = acme.account.sessions.all()
+    response = carol.get(SECURITY).forms[f"end-{session.id}"].submit("end")
+    assert response.headers["Location"] == "/"
+    assert "You are signed out." in carol.get("/")
+    assert not acme.account.sessions.exists()
+
+
+def test_it_rejects_sessions_of_others(acme):
+    carol, bob = acme.page(acme.carol), acme.page(acme.bob)
+    theirs = acme.account.sessions.get(user_id=acme.bob.id)
+    form = carol.get(SECURITY).forms[f"end-{acme.account.sessions.get(user_id=acme.carol.id).id}"]
+    for value in (str(theirs.id), "x", "", "9" * 30):
+        form.action = "/app/profile/sessions"
+        carol.post("/app/profile/sessions", {"csrfmiddlewaretoken": form["csrfmiddlewaretoken"].value, "end": value})
+    assert "Bob Nowak" in bob.get("/")
+
+
+@pytest.mark.parametrize("path", [PROFILE, SECURITY])
+def test_who_may(acme, other, path):
+    response = acme.page().get(path)
+    assert response.headers["Location"] == f"/app/sign-in?next={path.replace('/', '%2F')}"
+    for user in (acme.alice, acme.bob, acme.carol):
+        assert acme.page(user).get(path).status_code == 200
+    stranger = Visitor(acme.host)
+    stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+    assert stranger.get(path).status_code == 303
+
+
+@pytest.mark.parametrize(("path", "number"), [(PROFILE, 2), (SECURITY, 3)])
+def test_the_statements_of_a_page(acme, path, number):
+    carol = acme.page(acme.carol)
+    for _ in range(3):
+        Session.objects.open(acme.carol)
+    _response, asked = asked_by(lambda: carol.get(path))
+    # The session with its user, the forum, and the sessions.
+    assert len(asked) == number, asked
+
+
+@pytest.mark.parametrize(
+    ("agent", "named"),
+    [
+        (FIREFOX, ("Firefox", "Linux")),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36", ("Chrome", "Windows")),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0", ("Edge", "Windows")),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15", ("Safari", "macOS")),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/141.0 Mobile/15E148 Safari/604.1", ("Chrome", "iPhone")),
+        ("Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36", ("Chrome", "Android")),
+        ("curl/8.9.1", ("", "")),
+        ("", ("", "")),
+    ],
+)  # fmt: skip
+def test_browsers_are_called_as_people_know_them(agent, named):
+    session = Session(agent=agent)
+    assert (session.browser, session.system) == named
+
+
+def test_the_letters_are_in_the_readers_language(acme):
+    acme.carol.language = "pl"
+    acme.carol.save()
+    carol = acme.page(acme.carol)
+    save(carol, SECURITY, "password", current=PASSWORD, password=NEW)
+    [page] = mail.outbox[0].alternatives
+    assert '<html lang="pl">' in page.content
+    assert translation.get_language() == "en"

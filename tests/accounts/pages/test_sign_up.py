@@ -1,0 +1,213 @@
+"""Signing up: an e-mail, a link, and then name, login and password."""
+
+from urllib.parse import urlencode
+
+import pytest
+from django.core import mail
+
+from accounts import links
+from accounts.models import User
+from forum.models import Forum
+from tests.accounts.pages.letters import letter, link_in
+from tests.factories import make_user
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+PASSWORD = "grasshopper lighthouse vinegar"
+
+
+def ask(visitor: Visitor, email: str, target: str = "/app/posts/new"):
+    form = visitor.get("/app/sign-up", {"next": target}).forms["sign-up"]
+    form["email"] = email
+    return form.submit()
+
+
+def finish(visitor: Visitor, path: str, **values: str):
+    form = visitor.get(path).forms["join"]
+    for name, value in {"name": "Dan", "password": PASSWORD, **values}.items():
+        form[name] = value
+    return form.submit(expect_errors=True)
+
+
+def path_for(acme, email: str = "dan@example.com", target: str = "/") -> str:
+    token = links.sign({"email": email, "next": target}, "sign-up", acme.account.id)
+    return "/app/sign-up/finish?" + urlencode({"token": token})
+
+
+def test_it_works(acme):
+    visitor = acme.page()
+    response = ask(visitor, "Dan.Smith+forum@example.com")
+    assert response.status_code == 303
+    page = response.follow()
+    assert "An e-mail to Dan.Smith+forum@example.com is on its way." in page
+    sent = letter("Dan.Smith+forum@example.com", about="Finish signing up at")
+    assert not acme.account.users.filter(login_key="dan.smith").exists()
+    path = link_in(sent, acme.host)
+    assert visitor.get(path).forms["join"]["login"].value == "Dan.Smith"
+    response = finish(visitor, path)
+    assert (response.status_code, response.headers["Location"]) == (303, "/app/posts/new")
+    assert "Welcome! You are signed in." in visitor.get("/")
+    user = acme.account.users.get(login_key="dan.smith")
+    assert (user.name, user.email, user.role) == ("Dan", "Dan.Smith+forum@example.com", User.Role.MEMBER)
+    assert user.notification == User.Notification.OWN
+
+
+def test_who_signed_up_is_a_user_of_the_interface(acme):
+    finish(acme.page(), path_for(acme), login="dan")
+    dan = acme.account.users.get(login="dan")
+    client = acme.xml(dan)
+    client.auth = ("dan", PASSWORD)
+    assert client.get("/app/users/me.xml").status_code == 200
+
+
+def test_a_known_email_is_told_by_email_alone(acme):
+    unknown = ask(acme.page(), "dan@example.com")
+    mail.outbox.clear()
+    known = ask(acme.page(), "CAROL@acme.example")
+    assert known.status_code == unknown.status_code
+    assert known.headers["Location"] == unknown.headers["Location"]
+    assert known.body == unknown.body
+    sent = letter("carol@acme.example", about="You already have an account at")
+    assert "Your login is carol." in sent.body
+    assert acme.page().get(link_in(sent, acme.host)).forms["sign-in"]
+
+
+def test_known_and_unknown_ask_the_same_statements(acme):
+    visitor, asked = acme.page(), []
+    for email in ("dan@example.com", "carol@acme.example"):
+        form = visitor.get("/app/sign-up").forms["sign-up"]
+        form["email"] = email
+        asked.append(len(asked_by(form.submit)[1]))
+    assert asked[0] == asked[1] <= 8
+
+
+def test_it_rejects_what_is_no_email(acme):
+    for email in ("", "dan", "a@b", f"{'a' * 250}@example.com"):
+        form = acme.page().get("/app/sign-up").forms["sign-up"]
+        form["email"] = email
+        response = form.submit(status=422)
+        assert response.forms["sign-up"]["email"].value == email
+    assert mail.outbox == []
+
+
+def test_it_rejects_programs(acme):
+    visitor = acme.page()
+    form = visitor.get("/app/sign-up").forms["sign-up"]
+    form["email"], form["homepage"] = "dan@example.com", "https://spam.example"
+    assert form.submit().headers["Location"] == "/app/sign-up/sent"
+    assert mail.outbox == []
+
+
+def test_it_rejects_too_many(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 2
+    visitor = acme.page()
+    form = visitor.get("/app/sign-up").forms["sign-up"]
+    for number in range(3):
+        form["email"] = f"dan{number}@example.com"
+        response = form.submit(expect_errors=True)
+    assert response.status_code == 429
+    assert len(mail.outbox) == 2
+
+
+def test_nobody_is_pestered(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 60
+    visitor = acme.page()
+    form = visitor.get("/app/sign-up").forms["sign-up"]
+    form["email"] = "dan@example.com"
+    for _ in range(7):
+        assert form.submit().status_code == 303
+    assert len(mail.outbox) == 5
+
+
+def test_it_rejects_sign_ups_where_none_are_taken(acme, monkeypatch):
+    path = path_for(acme)
+    form = acme.page().get("/app/sign-up").forms["sign-up"]
+    form["email"] = "dan@example.com"
+    monkeypatch.setattr(Forum, "takes_sign_ups", False)
+    visitor = acme.page()
+    for page in ("/app/sign-up", path):
+        assert "Members come by invitation" in visitor.get(page)
+    form.submit(status=403)
+    visitor.post(path, status=403)
+    assert mail.outbox == []
+
+
+def test_whoever_is_signed_in_goes_on(acme):
+    response = acme.page(acme.carol).get("/app/sign-up?next=/app/roadmap")
+    assert (response.status_code, response.headers["Location"]) == (303, "/app/roadmap")
+
+
+def test_it_goes_nowhere_else_afterwards(acme):
+    ask(acme.page(), "dan@example.com", "https://evil.example/")
+    assert finish(acme.page(), link_in(letter("dan@example.com"), acme.host)).headers["Location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"name": ""}, "Can't be blank"),
+        ({"login": ""}, "Can't be blank"),
+        ({"login": "a:b"}, "Can't have a colon"),
+        ({"login": "alice@acme.example"}, "Can't have an @, unless it is your own e-mail"),
+        ({"login": "CAROL"}, "Is already taken"),
+        ({"login": "x" * 256}, "at most 255 characters"),
+        ({"password": "short"}, "This password is too short."),
+        ({"password": "password123"}, "This password is too common."),
+        ({"login": "grasshopper"}, ""),
+        ({"name": "lighthouse", "password": "lighthouse1"}, "The password is too similar to the name."),
+    ],
+)
+def test_it_rejects_bad_values(acme, values, fault):
+    response = finish(acme.page(), path_for(acme), **values)
+    if not fault:
+        assert response.status_code == 303
+        return
+    assert response.status_code == 422
+    assert fault in response.html.get_text()
+    form = response.forms["join"]
+    assert form["name"].value == values.get("name", "Dan")
+    assert form["password"].value == ""
+    assert not acme.account.users.filter(email_key="dan@example.com").exists()
+
+
+def test_it_rejects_other_links(acme, other, settings):
+    visitor, path = acme.page(), path_for(acme)
+    for wrong in ("/app/sign-up/finish", "/app/sign-up/finish?token=x", path[:-1], path + "é", path + "x" * 9000):
+        assert "This link no longer works" in visitor.get(wrong, status=404)
+    # Of another account, and one that is too old.
+    assert "This link no longer works" in Visitor(other.host).get(path, status=404)
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    assert "This link no longer works" in visitor.get(path, status=404)
+
+
+def test_a_second_click(acme):
+    visitor, path = acme.page(), path_for(acme, target="/app/roadmap")
+    form = visitor.get(path).forms["join"]
+    form["name"], form["password"] = "Dan", PASSWORD
+    elsewhere = acme.page()
+    again = elsewhere.get(path).forms["join"]
+    form.submit()
+    # In the same browser, and in another one.
+    assert visitor.get(path).headers["Location"] == "/app/roadmap"
+    response = again.submit()
+    assert response.headers["Location"] == "/app/sign-in?next=%2Fapp%2Froadmap"
+    assert "You already have an account here. Sign in, please." in response.follow()
+    assert acme.account.users.filter(email_key="dan@example.com").count() == 1
+
+
+def test_a_free_login_is_suggested(acme):
+    make_user(acme.account, "dan", email="dan@other.example")
+    make_user(acme.account, "dan2")
+    visitor = acme.page()
+    assert visitor.get(path_for(acme)).forms["join"]["login"].value == "dan3"
+    assert visitor.get(path_for(acme, "+@example.com")).forms["join"]["login"].value == "user"
+
+
+@pytest.mark.parametrize("path", ["/app/sign-up", "/app/sign-up/sent", "link"])
+def test_the_statements_of_a_page(acme, path):
+    visitor = acme.page()
+    visitor.get("/app/sign-in")
+    path = path_for(acme) if path == "link" else path
+    response, asked = asked_by(lambda: visitor.get(path))
+    assert response.status_code == 200
+    assert len(asked) <= 3, asked
