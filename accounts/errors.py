@@ -47,7 +47,7 @@ SENTENCES = {
     503: "The service is not available at the moment; try again",
 }
 
-RETRY_AFTER = 5  # seconds, when the database is away
+RETRY_AFTER = 5  # seconds, when the database is away, or more is asked than can be answered
 
 
 class Conflict(exceptions.APIException):
@@ -95,6 +95,18 @@ def envelope(status: int, *, message: str | None = None, found: list[Fault] | No
     return body
 
 
+def written(
+    path: str, status: int, *, message: str | None = None, found: list[Fault] | None = None
+) -> tuple[bytes, str]:
+    """A refusal in the format that the path asks for, and its type."""
+    if path.endswith(".json"):
+        return orjson.dumps(envelope(status, message=message, found=found)), "application/json"
+    sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
+    lines = "".join(f"  <error>{escape(sentence)}</error>\n" for sentence in sentences)
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
+    return content, "application/xml; charset=utf-8"
+
+
 def respond(
     request: HttpRequest,
     status: int,
@@ -109,14 +121,7 @@ def respond(
         context = {"status": status, "sentences": sentences, "retry_after": (headers or {}).get("Retry-After")}
         content = render_to_string("accounts/error.html", context, request)
         return HttpResponse(content, status=status, headers=headers)
-    if request.path_info.endswith(".json"):
-        content = orjson.dumps(envelope(status, message=message, found=found))
-        content_type = "application/json"
-    else:
-        sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
-        lines = "".join(f"  <error>{escape(sentence)}</error>\n" for sentence in sentences)
-        content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
-        content_type = "application/xml; charset=utf-8"
+    content, content_type = written(request.path_info, status, message=message, found=found)
     return HttpResponse(content, status=status, content_type=content_type, headers=headers)
 
 

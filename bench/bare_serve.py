@@ -1,4 +1,5 @@
-"""`manage.py serve`, but what is served is the bare twin: with the same server, and with each of its options."""
+"""`manage.py serve`, but what is served is the bare twin: with the same server, and with each of its options but the number of
+threads. Each of the twin's has a connection of its own, so there are as many as the service has turns."""
 
 import os
 import sys
@@ -8,17 +9,20 @@ SERVED, TWIN = "config.wsgi:application", "bench.bare_wsgi:application"
 
 def main() -> None:
     import django
+    from django.conf import settings
     from django.core.management import call_command
 
     django.setup()
-    execute = os.execv
+    execute = os.execve
 
-    def execute_twin(program: str, arguments: list[str]) -> None:
+    def execute_twin(program: str, arguments: list[str], environment: dict[str, str]) -> None:
         if SERVED not in arguments:
             raise SystemExit(f"bench/bare_serve.py: `manage.py serve` does not serve {SERVED} any more")
-        execute(program, [TWIN if argument == SERVED else argument for argument in arguments])
+        arguments = [TWIN if argument == SERVED else argument for argument in arguments]
+        arguments[arguments.index("--blocking-threads") + 1] = str(settings.TURNS)
+        execute(program, arguments, environment)
 
-    os.execv = execute_twin
+    os.execve = execute_twin
     call_command("serve", *sys.argv[1:])
     raise SystemExit("bench/bare_serve.py: `manage.py serve` does not become the server any more")
 

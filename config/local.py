@@ -55,8 +55,8 @@ class Supervisor:
         self.environment = os.environ | {
             "HOST": self.host,
             "PORT": str(self.port),
-            # Four connections each, of the 100 that the PostgreSQL here takes.
-            "WORKERS": os.environ.get("WORKERS") or str(min(cores(), 20)),
+            # Five connections each at most, of the 100 that the PostgreSQL here takes.
+            "WORKERS": os.environ.get("WORKERS") or str(min(cores(), 19)),
             "BASE_DOMAIN": os.environ.get("BASE_DOMAIN") or "localhost",
             "HTTPS": "off",
             "LOCAL_ACCOUNT": DEMO_ACCOUNT,

@@ -194,6 +194,15 @@ _storage = (
 )
 STORAGES = {"staticfiles": {"BACKEND": _storage}}
 
+# What one worker process does at a time (`config/admission.py`): answer so many requests, each with a connection to the
+# database; have so many, those that wait for that included, and for so long; and turn away the rest.
+TURNS, PLACES, PATIENCE_SECONDS = 4, 48, 5
+# Threads beyond the places turn away: fast enough that all connections which a worker may have are through in less than a
+# second, as /healthz may be behind them; no faster, as that is strength for nothing.
+CLIENT_CONNECTIONS = 512
+TURNING_AWAY, REFUSAL_SECONDS = 8, 0.0125
+THREADS = PLACES + TURNING_AWAY
+
 # A body of more is refused before it is read (decisions, section 5).
 MAX_BODY_BYTES = 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES

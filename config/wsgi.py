@@ -5,19 +5,25 @@ import logging
 import os
 import re
 import secrets
-from time import perf_counter
+from time import perf_counter, sleep
 from urllib.parse import quote
 
+from django.conf import settings
 from django.core.cache import close_caches
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
 
 from accounts.text import redact_query
+from config.admission import Admission
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 access = logging.getLogger("rostrum.access")
+
+# No line tells its thread, process or place in the code, and finding them out is half of what a line takes.
+logging._srcfile = None
+logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 BODY_LIMIT = 1024 * 1024
 
@@ -27,16 +33,16 @@ _PLAIN = re.compile("[A-Za-z0-9/._~-]+")
 
 
 class Application:
-    """Makes a request safe to parse, gives it an id, and writes its line in the access log."""
+    """Makes a request safe to parse, gives it an id, lets it in or turns it away, and writes its line in the access log."""
 
-    def __init__(self, django):
+    def __init__(self, django, *, admission: Admission, probes: Admission):
         self.django = django
+        self.admission = admission
+        self.probes = probes
 
     def __call__(self, environ, start_response):
         began = perf_counter()
         request_id = secrets.token_hex(8)
-        self.tame_content_type(environ)
-        self.measure_body(environ)
         status, length = "500", "-"
 
         def start(line, headers, exc_info=None):
@@ -46,7 +52,7 @@ class Application:
             return start_response(line, [*headers, ("X-Request-Id", request_id)], exc_info)
 
         try:
-            return self.django(environ, start)
+            return self.admit(environ, start)
         finally:
             access.info(
                 "%s %s %s%s %s %s %.1fms %s",
@@ -60,6 +66,51 @@ class Application:
                 environ.get("rostrum.user", "-"),
             )
 
+    def admit(self, environ, start):
+        path = environ["PATH_INFO"]
+        if path == "/healthz":
+            return self.answer(environ, start)
+        # Whether it reaches its database is told under any load, or whoever asks would take away a service that is only busy.
+        admission = self.probes if path == "/readyz" else self.admission
+        if not admission.take_place():
+            # A refusal at once only makes room for the next one, and giving them would take all the strength there is.
+            sleep(settings.REFUSAL_SECONDS)
+            return self.turn_away(path, start)
+        try:
+            self.read_body(environ)  # before its turn: a client may be slow to send it
+            turn = admission.take_turn()
+            if turn is None:
+                return self.turn_away(path, start)
+            try:
+                return self.answer(environ, start)
+            finally:
+                admission.leave_turn(turn)
+        finally:
+            admission.leave_place()
+
+    def answer(self, environ, start):
+        self.tame_content_type(environ)
+        response = self.django(environ, start)
+        if response.streaming:
+            return response
+        # In one piece, for which the server need not come back.
+        content = [response.content]
+        response.close()
+        return content
+
+    @staticmethod
+    def turn_away(path, start):
+        from accounts import errors  # once Django is set up
+
+        content, content_type = errors.written(path, 503)
+        headers = {
+            "Content-Type": content_type,
+            "Content-Length": str(len(content)),
+            "Cache-Control": "private, no-store",
+        }
+        start("503 Service Unavailable", [*headers.items(), ("Retry-After", str(errors.RETRY_AFTER))])
+        return [content]
+
     @staticmethod
     def tame_content_type(environ) -> None:
         """Keep the charset from Django, which would decode the query with it, whatever it names; the parsers read it."""
@@ -72,12 +123,20 @@ class Application:
                     environ["rostrum.charset"] = value.strip().strip("\"'")
 
     @staticmethod
-    def measure_body(environ) -> None:
-        """A body that comes in chunks has no length: read it, no further than one byte beyond what is accepted."""
+    def read_body(environ) -> None:
+        """Read what would be accepted. A body that comes in chunks has no length: no further than one byte beyond that."""
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
-            body = environ["wsgi.input"].read(BODY_LIMIT + 1)
-            environ["wsgi.input"] = io.BytesIO(body)
-            environ["CONTENT_LENGTH"] = str(len(body))
+            length = BODY_LIMIT + 1
+        else:
+            try:
+                length = int(environ.get("CONTENT_LENGTH") or 0)
+            except ValueError:
+                return
+            if not 0 < length <= BODY_LIMIT:
+                return
+        body = environ["wsgi.input"].read(length)
+        environ["wsgi.input"] = io.BytesIO(body)
+        environ["CONTENT_LENGTH"] = str(len(body))
 
     @staticmethod
     def host(environ) -> str:
@@ -93,10 +152,15 @@ class Application:
         return path + ("?" + query if query else "")
 
 
-application = Application(get_wsgi_application())
+application = Application(
+    get_wsgi_application(),
+    admission=Admission(turns=settings.TURNS, places=settings.PLACES, patience=settings.PATIENCE_SECONDS),
+    probes=Admission(turns=1, places=2, patience=settings.PATIENCE_SECONDS),
+)
 
-# What Django does around each request for what is not used here: a log of statements, and caches. A connection that has grown old
-# is closed after a request, which is enough.
+# What Django does around each request for what is not used here, a log of statements and caches, or what is done when a turn
+# ends: closing a connection that has grown old.
 request_started.disconnect(reset_queries)
 request_started.disconnect(close_old_connections)
+request_finished.disconnect(close_old_connections)
 request_finished.disconnect(close_caches)

@@ -1,14 +1,28 @@
 """Calls the whole WSGI application, as a server would, without a network."""
 
 import httpx
-from django.core.signals import request_finished, request_started
-from django.db import close_old_connections
+from django.db import connection
 
 from config.wsgi import application
 
-# A request would close the connection that the test's own transaction is open on, as django.test.Client knows too.
-request_started.disconnect(close_old_connections)
-request_finished.disconnect(close_old_connections)
+
+class Everybody:
+    """Admits all, each with the connection of its thread: the test's own transaction is open on it."""
+
+    def take_place(self):
+        return True
+
+    def leave_place(self):
+        pass
+
+    def take_turn(self):
+        return connection
+
+    def leave_turn(self, turn):
+        pass
+
+
+application.admission = application.probes = Everybody()
 
 
 def as_a_server_would(environ, start_response):

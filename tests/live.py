@@ -7,7 +7,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from django.db import connections
 
-from config.wsgi import application
+from tests.client import application
 
 
 class Quiet(WSGIRequestHandler):

@@ -60,7 +60,7 @@ def test_it_starts_again_after_a_kill(run):
     service.await_end()
 
     # Killed together with the web server, whose workers then have nobody.
-    for process in (again.process, again.member("granian")):
+    for process in (again.process, again.member("config.server")):
         process.kill()
     last = run(service.port)
     last.await_text(READY)
@@ -89,7 +89,7 @@ def test_it_starts_postgresql_again(run):
 def test_it_ends_when_the_web_server_is_killed(run):
     service = run()
     service.await_text(READY)
-    service.member("granian").kill()
+    service.member("config.server").kill()
     service.await_end(seconds=6)
     assert service.process.wait() == 1
     assert service.output().endswith("The web server ended unexpectedly (killed by signal 9).\n")

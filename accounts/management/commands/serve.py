@@ -12,8 +12,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-# Requests wait for the database more than they compute, yet each thread keeps a connection to it.
-THREADS = 4
+# For glibc, whatever has another allocator ignores it. Threads share two heaps, as what each of many keeps for itself comes to
+# far more than is in use; and large blocks, such as a password takes to check, go back to the system.
+MALLOC = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": str(4 * 1024 * 1024),
+}
 
 
 def between(lowest: int, highest: int):
@@ -78,23 +83,22 @@ class Command(BaseCommand):
         arguments = {
             "--interface": "wsgi",
             "--http": "1",
-            "--working-dir": settings.BASE_DIR,
             "--host": address,
             "--port": port,
             "--workers": workers,
-            "--blocking-threads": THREADS,
-            "--blocking-threads-idle-timeout": 600,  # with the thread goes its connection to the database
+            "--blocking-threads": settings.THREADS,
+            "--blocking-threads-idle-timeout": 600,
             # Open connections of one worker, idle ones included. More wait in the kernel; the usual limit is 1,024 files.
-            "--backpressure": 512,
+            "--backpressure": settings.CLIENT_CONNECTIONS,
             "--backlog": 1024,
             # Less than the ten seconds after which containers are killed.
             "--workers-kill-timeout": 8,
         }
         given = [text for name, value in arguments.items() for text in (name, str(value))]
         flags = ["--no-ws", "--respawn-failed-workers", "--no-access-log"]  # the service writes its own access log
-        os.execv(  # noqa: S606
-            sys.executable, [sys.executable, "-m", "granian", *given, *flags, "config.wsgi:application"]
-        )
+        os.chdir(settings.BASE_DIR)
+        command = [sys.executable, "-m", "config.server", *given, *flags, "config.wsgi:application"]
+        os.execve(sys.executable, command, {**MALLOC, **os.environ})  # noqa: S606
 
     def wait_for_database(self, seconds: int) -> None:
         """Return when the database answers and has every migration; say what is missing, again every few seconds."""

@@ -5,9 +5,8 @@ import io
 from dataclasses import dataclass
 from wsgiref.util import setup_testing_defaults
 
-from config.wsgi import application
 from forum.models import Post
-from tests.client import XMLClient
+from tests.client import XMLClient, application
 from tests.factories import make_user
 
 CONTENT_TYPE = "application/xml; charset=utf-8"

@@ -1,0 +1,188 @@
+"""Who is let in, who waits, and who is turned away: `config.admission`, and the application that asks it."""
+
+import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from config.admission import Admission
+from config.wsgi import Application
+
+XML = (
+    b'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n'
+    b"  <error>The service is not available at the moment; try again</error>\n</errors>\n"
+)
+JSON = b'{"code":"unavailable","message":"The service is not available at the moment; try again"}'
+
+
+def admit(turns=1, places=2, patience=20):
+    return Admission(turns=turns, places=places, patience=patience)
+
+
+class Answer:
+    streaming = False
+    content = b"answered"
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(autouse=True)
+def at_once(settings):
+    settings.REFUSAL_SECONDS = 0
+
+
+class Call:
+    """One request to an application, whose `django` is the test's."""
+
+    def __init__(self, application, path="/", **environ):
+        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ}
+        self.content = b"".join(application(environ, self.start))
+
+    def start(self, line, headers, exc_info=None):
+        self.status, self.headers = line[:3], dict(headers)
+
+
+def answering(act=lambda environ: None):
+    """Django, as far as the application knows."""
+
+    def django(environ, start):
+        act(environ)
+        start("200 OK", [("Content-Length", "8")])
+        return Answer()
+
+    return django
+
+
+def in_thread(act):
+    """Run it in a thread of its own; what it returns."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(act).result(timeout=20)
+
+
+def test_it_works():
+    admission = admit()
+    seen = []
+    application = Application(
+        answering(lambda environ: seen.append(connections[DEFAULT_DB_ALIAS])), admission=admission, probes=admit()
+    )
+    answers = [in_thread(lambda: Call(application)) for _ in range(2)]
+    assert [(answer.status, answer.content) for answer in answers] == [("200", b"answered")] * 2
+    # Another thread, the same connection.
+    assert seen[0] is seen[1]
+
+
+def test_the_connection_is_the_thread_s_for_its_turn():
+    admission = admit()
+
+    def take_and_leave():
+        turn = admission.take_turn()
+        during = connections[DEFAULT_DB_ALIAS]
+        admission.leave_turn(turn)
+        return turn, during, list(connections.all(initialized_only=True))
+
+    turn, during, after = in_thread(take_and_leave)
+    assert during is turn
+    assert after == []
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type", "content"),
+    [("/app/posts.xml", "application/xml; charset=utf-8", XML), ("/app/clients.json", "application/json", JSON)],
+)
+def test_whoever_has_no_place_is_turned_away(caplog, path, content_type, content):
+    caplog.set_level("INFO", "rostrum.access")
+    called = []
+    application = Application(answering(called.append), admission=admit(places=0), probes=admit())
+    answer = Call(application, path)
+    assert (answer.status, answer.content) == ("503", content)
+    request_id = answer.headers.pop("X-Request-Id")
+    assert answer.headers == {
+        "Content-Type": content_type,
+        "Content-Length": str(len(content)),
+        "Cache-Control": "private, no-store",
+        "Retry-After": "5",
+    }
+    assert called == []
+    [line] = [record.getMessage() for record in caplog.records if record.name == "rostrum.access"]
+    assert line.startswith(f"{request_id} GET {path} 503 {len(content)} ")
+
+
+def test_health_needs_no_place_and_readiness_has_its_own():
+    application = Application(answering(), admission=admit(places=0), probes=admit())
+    assert in_thread(lambda: Call(application, "/healthz").status) == "200"
+    assert in_thread(lambda: Call(application, "/readyz").status) == "200"
+
+
+def test_whoever_gets_no_turn_in_time_is_turned_away():
+    admission = admit(turns=0, places=1, patience=0.01)
+    application = Application(answering(), admission=admission, probes=admit())
+    assert [Call(application).status for _ in range(2)] == ["503", "503"]
+    # Each left its place and the line.
+    assert admission.take_place()
+    assert not admission._line
+
+
+def test_turns_go_to_who_waited_longest():
+    admission = admit(places=4)
+    first = in_thread(admission.take_turn)
+    served = []
+
+    def wait(number):
+        turn = admission.take_turn()
+        served.append(number)
+        admission.leave_turn(turn)
+
+    with ThreadPoolExecutor(3) as pool:
+        waiting = []
+        for number in range(3):
+            waiting.append(pool.submit(wait, number))
+            while len(admission._line) <= number:
+                pass
+
+        def leave():
+            connections[DEFAULT_DB_ALIAS] = first
+            admission.leave_turn(first)
+
+        in_thread(leave)
+        for future in waiting:
+            future.result(timeout=20)
+    assert served == [0, 1, 2]
+
+
+def test_a_slow_body_keeps_no_turn():
+    admission = admit(turns=1, places=2)
+    reading, sent = threading.Event(), threading.Event()
+
+    class Slow:
+        def read(self, size):
+            reading.set()
+            assert sent.wait(20)
+            return b"x" * size
+
+    bodies = []
+    application = Application(
+        answering(lambda environ: bodies.append(environ["wsgi.input"].read())), admission=admission, probes=admit()
+    )
+    slow = {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": "3", "wsgi.input": Slow()}
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(Call, application, **slow)
+        assert reading.wait(20)
+        assert in_thread(lambda: Call(application).status) == "200"
+        sent.set()
+        assert answer.result(20).status == "200"
+    assert bodies == [b"", b"xxx"]
+
+
+def test_an_error_leaves_turn_and_place():
+    def fail(environ):
+        raise RuntimeError("a defect")
+
+    admission = admit(turns=1, places=1, patience=0.01)
+    failing = Application(answering(fail), admission=admission, probes=admit())
+    with pytest.raises(RuntimeError):
+        in_thread(lambda: Call(failing))
+    working = Application(answering(), admission=admission, probes=admit())
+    assert in_thread(lambda: Call(working).status) == "200"
