@@ -160,7 +160,7 @@ class PostViewSet(XMLViewSet):
                     raise ValidationError({"category_id": [MISSING]})
                 values |= {"category_id": category.id, "status": category.first_status}
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
-            post.write(values, by=request.user)
+            post.write(values, by=request.user, alone=True)
             return post
 
         post = in_transaction(act)
