@@ -5,7 +5,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.search import MOST, Query, search
+from accounts.search import MOST, Query, indexed, search
 from crm.models import Client
 from tests.assertions import read
 from tests.factories import make_client
@@ -229,7 +229,8 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
 )
 def test_whatever_is_asked_is_answered(acme, text):
     make_client(acme.alice, "Jan")
-    assert isinstance(search(Client.objects.filter(account=acme.account), text), list)
+    with indexed(text) as query:
+        assert isinstance(search(Client.objects.filter(account=acme.account), query), list)
 
 
 def test_long_texts_of_any_letters_are_stored(acme):
@@ -253,7 +254,8 @@ def test_long_texts_of_any_letters_are_stored(acme):
     }.items(),
 )
 def test_folding(db, text, folded):
-    assert Query.read(text).text == folded
+    with indexed(text) as query:
+        assert query.text == folded
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
