@@ -12,7 +12,9 @@ asked in the same words can be a prepared statement of the connection, which the
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import count
@@ -21,7 +23,8 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
-from psycopg import Binary
+from psycopg import Binary, Connection
+from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
 
 # What stands for a value while a query is compiled: of its type, within the range of every column, and like nothing else.
@@ -78,6 +81,7 @@ class Statement:
         missing = stand_ins.keys() - {name for name, _ in self.values}
         if missing:
             raise TypeError(f"the query does not ask for {', '.join(sorted(missing))}")
+        self._locks = rows.query.select_for_update
         self._read_select(rows, compiler)
 
     @staticmethod
@@ -128,7 +132,7 @@ class Statement:
                 values.append(sender)
             else:
                 values.append(given[name] if sender is None else sender(given[name]))
-        rows = fetch(self.text, values)
+        rows = fetch(self.text, values, alone=not self._locks)
         if self._converters:
             rows = list(map(tuple, self._apply(rows, self._converters)))
         return rows if self._build is None else [self._build(row) for row in rows]
@@ -161,14 +165,36 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], Prepared]:
     return lambda build: Prepared(build, types)
 
 
-def insert(row: Model) -> None:
-    """Insert a new row, as `save(force_insert=True)` does, and read what the database gives it."""
-    text, fields, returned = _insertion(type(row))
-    database = connections[DEFAULT_DB_ALIAS]
-    [given] = _execute(text, [field.get_db_prep_save(field.pre_save(row, True), database) for field in fields])
-    for field, value in zip(returned, given, strict=True):
-        setattr(row, field.attname, value)
-    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
+def insert(row: Model, *, alone: bool = False) -> None:
+    """Insert a new row, as `save(force_insert=True)` does, and read what the database gives it.
+
+    `alone` says that nothing else is written in its transaction.
+    """
+    insertion = insertion_of(type(row))
+    text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING {insertion.returning}"  # noqa: S608
+    [given] = execute(text, insertion.values_of(row), alone=alone)
+    insertion.complete(row, given)
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """What a statement needs to insert a row of a model."""
+
+    into: str
+    values: str
+    returning: str
+    fields: list[Field]
+    returned: list[Field]
+
+    def values_of(self, row: Model) -> list:
+        database = connections[DEFAULT_DB_ALIAS]
+        return [field.get_db_prep_save(field.pre_save(row, True), database) for field in self.fields]
+
+    def complete(self, row: Model, given: Sequence) -> None:
+        """Take over what the database gave the row."""
+        for field, value in zip(self.returned, given, strict=True):
+            setattr(row, field.attname, value)
+        row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
 def update(row: Model, names: Collection[str]) -> None:
@@ -177,20 +203,24 @@ def update(row: Model, names: Collection[str]) -> None:
     database = connections[DEFAULT_DB_ALIAS]
     values = [field.get_db_prep_save(field.pre_save(row, False), database) for field in fields]
     values += [key.get_db_prep_save(getattr(row, key.attname), database) for key in keys]
-    if not _execute(text, values):
+    if not execute(text, values):
         raise row.DoesNotExist
 
 
 @cache
-def _insertion(model: type[Model]) -> tuple[str, list[Field], list[Field]]:
+def insertion_of(model: type[Model]) -> Insertion:
     meta = model._meta
     fields = [field for field in meta.local_concrete_fields if not field.generated]
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    values = ", ".join(map(_placeholder, fields))
     # What an insert always gives back has a row to be read from.
     returned = list(meta.db_returning_fields) or [fields[0]]
-    wanted = ", ".join(f'"{field.column}"' for field in returned)
-    return f'INSERT INTO "{meta.db_table}" ({columns}) VALUES ({values}) RETURNING {wanted}', fields, returned  # noqa: S608
+    return Insertion(
+        into=f'"{meta.db_table}" ({columns})',
+        values=", ".join(map(_placeholder, fields)),
+        returning=", ".join(f'"{field.column}"' for field in returned),
+        fields=fields,
+        returned=returned,
+    )
 
 
 @cache
@@ -206,27 +236,47 @@ def _placeholder(field: Field) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Sequence) -> list[tuple]:
+def fetch(text: str, values: Sequence, *, alone: bool = False) -> list[tuple]:
     """The rows of a statement that may be asked twice: outside of a transaction, a connection that was lost is made again.
 
     So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
+    `alone` says that it locks nothing.
     """
     try:
-        return _execute(text, values)
+        return execute(text, values, alone=alone)
     except (OperationalError, InterfaceError):
         if connection.in_atomic_block or connection.is_usable():
             raise
         connection.close()
-        return _execute(text, values)
+        return execute(text, values, alone=alone)
 
 
-def _execute(text: str, values: Sequence) -> list[tuple]:
+def execute(text: str, values: Sequence, *, alone: bool = False) -> list[tuple]:
+    """The rows of a statement. One that is `alone` needs no transaction around it, and opens none: its own is enough."""
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:
         if database.queries_logged or database.execute_wrappers:
             cursor.execute(text, values)
         else:
             database.validate_no_broken_transaction()
-            with database.wrap_database_errors:
+            with database.wrap_database_errors, _on_its_own(database.connection) if alone else nullcontext():
                 cursor.cursor.execute(text, values, prepare=True)
         return cursor.fetchall()
+
+
+@contextmanager
+def _on_its_own(connection: Connection) -> Iterator[None]:
+    """Where Django has opened a transaction, but nothing was asked in it, the database has not been told to begin one.
+
+    So a statement that needs none saves two round trips, there and back: it begins and commits by itself. What comes after it
+    begins the transaction.
+    """
+    if connection.autocommit or connection.info.transaction_status != TransactionStatus.IDLE:
+        yield
+        return
+    connection.autocommit = True
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.autocommit = False

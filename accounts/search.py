@@ -34,12 +34,6 @@ class Query:
 
     text: str
 
-    @classmethod
-    def read(cls, text: str) -> "Query":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT search.fold(%s)", [text])
-            return cls(cursor.fetchone()[0][:LENGTH].strip())
-
     @cached_property
     def terms(self) -> list[str]:
         return list(dict.fromkeys(self.text.split()))
@@ -164,15 +158,19 @@ def _closest(rows: QuerySet, query: Query, most: int, *, listed: QuerySet | None
 
 
 @contextmanager
-def indexed() -> Iterator[None]:
+def indexed(text: str = "") -> Iterator[Query]:
     """A transaction in which the database goes by indexes alone. What most of an account's rows have it would otherwise look
     for in the whole table, in the hope to meet enough of it soon: among the rows of all accounts, and from anywhere on.
+
+    What is looked for there, if anything is, is folded on the way.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            "SELECT set_config('enable_seqscan', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)"
+            "SELECT search.fold(%s), set_config('enable_seqscan', 'off', true),"
+            " set_config('max_parallel_workers_per_gather', '0', true)",
+            [text],
         )
-        yield
+        yield Query(cursor.fetchone()[0][:LENGTH].strip())
 
 
 def guessed(*several: QuerySet) -> list[int]:
@@ -190,16 +188,13 @@ def guessed(*several: QuerySet) -> list[int]:
     return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
-def search(rows: QuerySet, text: str, *, listed: QuerySet | None = None, enough: int = MOST) -> list[int]:
-    """The ids of those of `rows` that a search for `text` finds, best first, at most MOST.
+def search(rows: QuerySet, query: Query, *, listed: QuerySet | None = None, enough: int = MOST) -> list[int]:
+    """The ids of those of `rows` that a search finds, best first, at most MOST.
 
     `rows` are some of what is `listed`. First come those that have all that is looked for, then those that have something
     like it, which are not looked for where there are `enough` of the first.
     """
-    if rows.query.is_empty():
-        return []
-    query = Query.read(text)
-    if not query.terms:
+    if rows.query.is_empty() or not query.terms:
         return []
     listed = (rows if listed is None else listed).order_by("id")
     exact, *similar = [
@@ -207,17 +202,16 @@ def search(rows: QuerySet, text: str, *, listed: QuerySet | None = None, enough:
         for condition in (query.exact(), query.similar())
         if condition
     ]
-    every, *numbers = guessed(listed, exact, *similar)
-    # Looking up what is common takes long, as all that have it are found before the first is read. How many have something
-    # like it is guessed twice too high.
+    every, number = guessed(listed, exact)
+    # Looking up what is common takes long, as all that have it are found before the first is read.
     enough_in_front = max(MOST, every * MOST / FRONT)
-    fronts = [
-        listed if number > sure * enough_in_front else None for number, sure in zip(numbers, (1, 2), strict=False)
-    ]
-    found = _best(exact, query, query.words, MOST, listed=fronts[0])
+    found = _best(exact, query, query.words, MOST, listed=listed if number > enough_in_front else None)
     if similar and len(found) < min(enough, MOST):
+        # To guess this takes the database long as well, as it compares samples. It is guessed twice too high.
+        [number] = guessed(similar[0])
+        in_front = listed if number > 2 * enough_in_front else None
         # Among those are the first again.
-        more = _best(similar[0], query, query.like_words, MOST + len(found), listed=fronts[1])
+        more = _best(similar[0], query, query.like_words, MOST + len(found), listed=in_front)
         found = list(dict.fromkeys([*found, *more]))
     return found[:MOST]
 
@@ -270,6 +264,23 @@ RETURN left(search.fold($1), 255);
 -- Cut far below what a tsvector holds, as folding may lengthen a text many times.
 CREATE FUNCTION search.words(text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN to_tsvector('pg_catalog.simple', left(search.fold($1), 100000));
+"""
+
+# Nearly all text is composed already, and to see that takes a fifth of composing it.
+COMPOSE_IF_NEEDED = r"""
+CREATE FUNCTION search.composed(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length($1) = length($1) OR $1 IS NFKC NORMALIZED THEN $1 ELSE normalize($1, NFKC) END;
+
+-- It gives the same as before, so the columns that are made with it stay.
+CREATE OR REPLACE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
+"""
+
+COMPOSE_ALWAYS = r"""
+CREATE OR REPLACE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, normalize($1, NFKC))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
+
+DROP FUNCTION search.composed(text);
 """
 
 DROP_FUNCTIONS = "DROP SCHEMA search CASCADE;"

@@ -22,7 +22,7 @@ def instances(*kinds: type) -> list:
     return [kind() for kind in kinds]
 
 
-TRIES = 3
+TRIES = 4
 CAME_SECOND = (DeadlockDetected, ForeignKeyViolation, UniqueViolation)
 
 

@@ -26,8 +26,9 @@ class Case:
     # In an answer, so often.
     shows: str
     times: int
-    # Requests a second, for guidance: machines differ.
-    wanted: int
+    # Requests a second, and milliseconds, for guidance: machines differ. Of some only ratios are asked.
+    wanted: int | None = None
+    p99: int | None = None
     method: str = "GET"
     body: str | None = None
     status: int = 200
@@ -63,9 +64,9 @@ def of(made: dict) -> list[Case]:
     page, item = "<post>", r'"additional_fields":'
     listed = min(25, made["posts"])
     found = [
-        Case("posts, page 1", XML, ("/",), page, listed, 2000),
+        Case("posts, page 1", XML, ("/",), page, listed, 2000, p99=20),
         *(
-            Case(f"posts, page {number:,}", XML, (f"/?page={number}",), page, 25, 1000, scales=number == 100)
+            Case(f"posts, page {number:,}", XML, (f"/?page={number}",), page, 25, scales=number == 100)
             for number in (100, 10_000)
             if number <= pages
         ),
@@ -122,7 +123,6 @@ def of(made: dict) -> list[Case]:
             tuple(f"/app/clients/{id}.json" for id in clients),
             item,
             1,
-            1200,
             method="PUT",
             body=f'{{"client": {{"note": "Changed {UNIQUE}", "street_no": "7"}}}}',
         ),

@@ -2,7 +2,8 @@
 
 from xml.sax.saxutils import escape
 
-WIDTH, MARGIN, LABELS, NUMBERS = 860, 24, 150, 190
+# The rates stand at the ends of the bars, the ratios in a column of their own.
+WIDTH, MARGIN, LABELS, RATES, RATIOS = 860, 24, 150, 60, 120
 BAR, GAP = 14, 16
 
 STYLE = """
@@ -11,14 +12,16 @@ STYLE = """
     .ground { fill: #0d1117 } .text { fill: #f0f6fc } .faint { fill: #9198a1 } .service { fill: #4493f8 } .bare { fill: #4d5560 }
   }
   text { font: 13px system-ui, sans-serif } .title { font-size: 16px; font-weight: 600 } .small { font-size: 12px }
+  .ratio { text-anchor: end }
 """
 
 
-def chart(results: list[dict], *, title: str, subtitle: str) -> str:
+def chart(results: list[dict], *, title: str, subtitles: list[str]) -> str:
     """The results of `measure.beside_bare`, each as a bar of the service and one of the twin."""
     longest = max((result[who]["per second"] for result in results for who in ("service", "bare")), default=1) or 1
-    scale = (WIDTH - 2 * MARGIN - LABELS - NUMBERS) / longest
-    parts, y = [], MARGIN + 62
+    scale = (WIDTH - 2 * MARGIN - LABELS - RATES - RATIOS) / longest
+    legend_at = MARGIN + 18 * len(subtitles) + 20
+    parts, y = [], legend_at + BAR + GAP
     for result in results:
         parts.append(text(MARGIN, y + BAR + 4, result["case"]))
         for place, who in enumerate(("service", "bare")):
@@ -27,22 +30,25 @@ def chart(results: list[dict], *, title: str, subtitle: str) -> str:
             parts.append(
                 f'<rect class="{who}" x="{MARGIN + LABELS}" y="{top}" width="{length:.1f}" height="{BAR}" rx="2"/>'
             )
-            said = f"{rate:,.0f}/s" + (f", {result['ratio']:.2f} of the bare view" if who == "service" else "")
-            parts.append(text(MARGIN + LABELS + length + 6, top + BAR - 3, said, kind="faint small"))
+            parts.append(text(MARGIN + LABELS + length + 6, top + BAR - 3, f"{rate:,.0f}/s", kind="faint small"))
+        parts.append(text(WIDTH - MARGIN, y + BAR + 4, f"{result['ratio']:.2f}", kind="text ratio"))
         y += 2 * BAR + GAP
     height = y + MARGIN - GAP
-    legend = []
+    legend = [text(WIDTH - MARGIN, legend_at + 11, "of the bare view", kind="faint small ratio")]
     for x, who, called in ((0, "service", "the service"), (110, "bare", "a bare view of the same SQL")):
         left = MARGIN + LABELS + x
-        legend.append(f'<rect class="{who}" x="{left}" y="{MARGIN + 35}" width="{BAR}" height="{BAR}" rx="2"/>')
-        legend.append(text(left + BAR + 6, MARGIN + 46, called, kind="text small"))
+        legend.append(f'<rect class="{who}" x="{left}" y="{legend_at}" width="{BAR}" height="{BAR}" rx="2"/>')
+        legend.append(text(left + BAR + 6, legend_at + 11, called, kind="text small"))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
         f"<title>{escape(title)}</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{height}" rx="6"/>',
         text(MARGIN, MARGIN + 4, title, kind="text title"),
-        text(MARGIN, MARGIN + 22, subtitle, kind="faint small"),
+        *(
+            text(MARGIN, MARGIN + 22 + 18 * number, subtitle, kind="faint small")
+            for number, subtitle in enumerate(subtitles)
+        ),
         *legend,
         *parts,
         "</svg>",

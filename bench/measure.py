@@ -109,6 +109,7 @@ def beside_bare(
             {
                 "case": case.name,
                 "wanted per second": case.wanted,
+                "p99 ms wanted": case.p99,
                 "service": figures(ours),
                 "bare": figures(theirs),
                 "ratio": ratio(ours, theirs),

@@ -5,6 +5,7 @@ account: its primary key is what makes an identifier unique, and what finds its 
 """
 
 from collections.abc import Collection, Iterable
+from itertools import chain
 from typing import Self
 
 from django.db import models
@@ -12,7 +13,7 @@ from psycopg.types.numeric import Int8
 from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Outrun
-from accounts.prepared import as_array, fetch
+from accounts.prepared import as_array, execute, fetch, insertion_of
 from accounts.trash import Trashable
 
 MOST = 50
@@ -54,6 +55,7 @@ class ExternallyIdentified(Trashable):
             JOIN unnest(%s::text[], %s::text[]) AS given (key, value) USING (key, value) WHERE account_id = %s
             """,  # noqa: S608
             [list(keys), list(values), Int8(account_id)],
+            alone=True,
         )
         held = {(key, value): holder_id for key, value, holder_id in rows}
         return {pair: held[pair] for pair in pairs if pair in held}
@@ -92,6 +94,44 @@ class ExternallyIdentified(Trashable):
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
         """Its external ids after `changes`: keys not named stay, a null value removes its key."""
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
+
+    def insert(self, *, alone: bool) -> None:
+        """Insert the new row; if it is `alone` in the transaction, by one statement with its external ids.
+
+        Raises Outrun then where another resource holds any of them, or IntegrityError where it takes one at the same moment:
+        who that is has to be looked up.
+        """
+        if not alone or not self.external_ids:
+            super().insert(alone=alone)
+            return
+        insertion, holders = insertion_of(type(self)), self.HOLDERS._meta.db_table
+        # Not an array: the database takes one for long while it does not know it, and would plan anew for each.
+        pairs = ", ".join(["(%s::text, %s::text)"] * len(self.external_ids))
+        inserted = execute(
+            f"""
+            WITH given (key, value) AS (VALUES {pairs}),
+            row AS (
+                INSERT INTO {insertion.into} SELECT {insertion.values}
+                WHERE NOT EXISTS (SELECT FROM {holders} JOIN given USING (key, value) WHERE account_id = %s)
+                RETURNING {insertion.returning}
+            ),
+            held AS (
+                INSERT INTO {holders} (account_id, key, value, holder_id)
+                SELECT %s, key, value, row.id FROM row, given ORDER BY key, value
+            )
+            SELECT * FROM row
+            """,  # noqa: S608
+            [
+                *chain.from_iterable(self.external_ids.items()),
+                *insertion.values_of(self),
+                *[Int8(self.account_id)] * 2,
+            ],
+            alone=True,
+        )
+        if not inserted:
+            raise Outrun("One of the external ids belongs to another")
+        insertion.complete(self, inserted[0])
+        self.unwritten -= {"external_ids"}
 
     @classmethod
     def hold_all(cls, rows: list[Self], *, new: Collection[int] = ()) -> None:

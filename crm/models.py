@@ -63,10 +63,16 @@ class Resource(TenantModel, Trashable):
     class Meta:
         abstract = True
 
-    def write(self, values: dict[str, Any], *, by: User) -> None:
-        """Insert it, or update what `values` names; the caller holds the row (`locked`)."""
+    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+        """Insert it, or update what `values` names; the caller holds the row (`locked`).
+
+        `alone` says that nothing else is written in the transaction, and that it is tried again if it fails.
+        """
         self.assign(values, by=by)
-        self.flush([self])
+        self.flush([self], alone=alone)
+
+    def insert(self, *, alone: bool) -> None:
+        insert(self, alone=alone)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Take the values on. What can be seen of it is there at once, but for the tags' own spelling; nothing is written."""
@@ -92,14 +98,14 @@ class Resource(TenantModel, Trashable):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self]) -> None:
+    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
         """Write what the rows, all of one account, have taken on: as many statements for a thousand as for two."""
         if retagged := [(row, row.wanted_tags) for row in rows if row.wanted_tags is not None]:
             cls.tag_all(rows[0].account, retagged)
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
         if len(new) == 1:
-            insert(new[0])
+            new[0].insert(alone=alone)
         elif new:
             cls.objects.bulk_create(new)
         if len(changed) == 1:
@@ -313,12 +319,12 @@ class Contact(OfClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self]) -> None:
+    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
         new = {id(row) for row in rows if row._state.adding}
         placed = [row for row in rows if "contact_list_ids" in row.unwritten]
         for row in placed:
             row.unwritten -= {"contact_list_ids"}
-        super().flush(rows)
+        super().flush(rows, alone=alone and not placed)
         if placed:
             cls._place_all(placed, known=[row.id for row in placed if id(row) not in new])
 
@@ -457,7 +463,7 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self]) -> None:
+    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
         """Write the rows, and before them the clients that they came with."""
         linked = [row for row in rows if row.nested_client]
         if clients := {id(row.nested_client): row.nested_client for row in linked}:
@@ -465,4 +471,4 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
         for row in linked:
             row.client_id, row.trashed_client_id, row.nested_client = row.nested_client.id, None, None
             row.unwritten |= {"client_id", "trashed_client_id"}
-        super().flush(rows)
+        super().flush(rows, alone=alone and not linked)

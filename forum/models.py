@@ -210,8 +210,9 @@ class Post(TenantModel, Tagged, Mergeable):
     # Acts
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User) -> None:
-        """Insert it, or update what `values` names; the caller holds the row (`locked`).
+    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+        """Insert it, or update what `values` names; the caller holds the row (`locked`). `alone` says that nothing else is
+        written in the transaction.
 
         A new one gets, where nothing else is said, the first category of its forum and the account's first status for
         posts; a member's may have to wait for the team. Closing goes with the status: one that closes closes the post,
@@ -247,7 +248,7 @@ class Post(TenantModel, Tagged, Mergeable):
             self.user_id, self.created_at = by.id, self.updated_at
             if self._waits_for_approval(by):
                 self.approved = False
-            insert(self)
+            insert(self, alone=alone)
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))

@@ -104,10 +104,10 @@ def nodes(plan: dict) -> Iterator[dict]:
         yield from nodes(inner)
 
 
-def explained(sql: str, parameters, settings: list[str]) -> list[dict]:
+def explained(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
     with transaction.atomic(), connection.cursor() as cursor:
         for setting in settings:
-            cursor.execute(setting)
+            cursor.execute(*setting)
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
         found = cursor.fetchone()[0]
     return list(nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"]))
@@ -180,7 +180,7 @@ def test_it_works(long_lists, monkeypatch):
     for path, most in PATHS.items():
         asked = statements(client, "/app/" + path.format(**values))
         assert len(asked) < 10, path
-        settings = [sql for sql, _ in asked if "set_config" in sql]
+        settings = [one for one in asked if "set_config" in one[0]]
         for sql, parameters in (one for one in asked if one[0].lstrip().startswith(("SELECT", "WITH"))):
             for node in explained(sql, parameters, settings):
                 kind, rows = node["Node Type"], node["Actual Rows"] * node["Actual Loops"]

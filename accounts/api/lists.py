@@ -149,12 +149,12 @@ class Listing(Paged):
         rows = filters.qs
         if rows.query.is_empty():
             return []
-        with indexed():
+        with indexed(text or "") as query:
             if text is None:
                 return self.filtered(filters, order, start=start, stop=stop)
             if start >= MOST:
                 return []
-            found = search(rows, text, listed=self.listed(), enough=stop if order is None else MOST)
+            found = search(rows, query, listed=self.listed(), enough=stop if order is None else MOST)
             if order is None:
                 return found[start:stop]
             rows = self.listed().filter(id__in=found).order_by(*self.order_by(order))

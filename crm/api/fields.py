@@ -72,8 +72,11 @@ class ExternalIds(WireField):
         return pairs
 
     def check_holders(self, pairs: dict[str, str | None], row) -> None:
-        wanted = {key: value for key, value in pairs.items() if value is not None}
-        held = self.context["lookup"].holders(self.model, wanted)
+        wanted, lookup = {key: value for key, value in pairs.items() if value is not None}, self.context["lookup"]
+        if lookup.hopeful and row is None:
+            lookup.passed_over = bool(wanted)
+            return
+        held = lookup.holders(self.model, wanted)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
         if others:
             self.refuse([self.model.taken(pair, holder) for pair, holder in others.items()])

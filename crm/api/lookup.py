@@ -14,10 +14,12 @@ from crm.models import Client, ClientQuerySet, Resource, email_key
 
 
 class Lookup:
-    """As the database has it at the moment."""
+    """As the database has it at the moment. A `hopeful` one passes over what an insert finds out by itself."""
 
-    def __init__(self, account: Account):
+    def __init__(self, account: Account, *, hopeful: bool = False):
         self.account = account
+        self.hopeful = hopeful
+        self.passed_over = False
 
     def holders(self, model: type[ExternallyIdentified], pairs: Mapping[str, str]) -> dict[Pair, int]:
         return model.holders(self.account.id, pairs.items())

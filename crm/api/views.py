@@ -8,6 +8,7 @@ from rest_framework.exceptions import ValidationError
 from accounts import errors
 from accounts.api.lists import Listing
 from accounts.api.resources import NOT_SETTABLE, ResourceViewSet
+from accounts.errors import Outrun
 from accounts.fields import MISSING, Boolean
 from accounts.views import in_transaction
 from crm.api.fields import ExternalIds
@@ -27,13 +28,26 @@ from crm.models import Client, Contact, ContactList, Deal
 
 class CRMViewSet(Listing, ResourceViewSet):
     model: type
+    # Whether the first try is still to come. It is made without asking what the insert finds out by itself: whether the external
+    # ids of a new one are free. Where they are not, or anything else is wrong, the second try asks, to say all of it.
+    hopeful = True
+    lookup: Lookup
 
     def context(self):
-        return {**super().context(), "lookup": Lookup(self.account)}
+        self.lookup, self.hopeful = Lookup(self.account, hopeful=self.hopeful), False
+        return {**super().context(), "lookup": self.lookup}
+
+    def check(self, **serializers):
+        try:
+            return super().check(**serializers)
+        except ValidationError:
+            if self.lookup.passed_over:
+                raise Outrun("What was not looked up may be wrong too") from None
+            raise
 
     def make(self, values):
         row = self.model(account=self.account)
-        row.write(values, by=self.request.user)
+        row.write(values, by=self.request.user, alone=self.lookup.hopeful)
         return row
 
     def change(self, row, values):

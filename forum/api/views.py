@@ -111,7 +111,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def make(self, values):
         row = Post(account=self.account, agent=agent_of(self.request))
-        row.write(values, by=self.request.user)
+        row.write(values, by=self.request.user, alone=True)
         return row
 
     def change(self, row, values):

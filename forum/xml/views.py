@@ -162,7 +162,7 @@ class PostViewSet(XMLViewSet):
                     raise ValidationError({"category_id": [MISSING]})
                 values |= {"category_id": category.id, "status": category.first_status}
                 post.held_back = category.holds_back
-            post.write(values, by=request.user)
+            post.write(values, by=request.user, alone=True)
             return post
 
         post = in_transaction(act)

@@ -1,10 +1,11 @@
 """What a prepared query gives is what the ORM gives for the same values."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import APIToken, Status, User
@@ -123,6 +124,64 @@ def test_a_lost_connection_is_made_again():
     before.pgconn.finish()
     assert some(account_id=1) == []
     assert connection.connection is not before
+
+
+def seen_by_others(**fields) -> bool:
+    with ThreadPoolExecutor(1) as pool:
+
+        def look():
+            try:
+                return Client.objects.filter(**fields).exists()
+            finally:
+                connection.close()
+
+        return pool.submit(look).result()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_alone_is_committed_by_its_own_statement(acme):
+    """What is asked before it locks nothing, and so does not begin the transaction either."""
+
+    @prepared(account_id=int)
+    def some(account_id, locked):
+        rows = User.objects.filter(account_id=account_id)
+        return rows.select_for_update() if locked else rows
+
+    def make(name) -> Client:
+        return Client(account=acme.account, name=name, creator_id=acme.alice.id, updater_id=acme.alice.id)
+
+    with transaction.atomic():
+        some(account_id=acme.account.id, locked=False)
+        insert(make("Alone"), alone=True)
+        assert seen_by_others(name="Alone")
+        insert(make("Not alone"))
+        insert(make("Alone, it says"), alone=True)
+        assert not seen_by_others(name="Not alone")
+        assert not seen_by_others(name="Alone, it says")
+        transaction.set_rollback(True)
+    with transaction.atomic():
+        some(account_id=acme.account.id, locked=True)
+        insert(make("Behind a lock"), alone=True)
+        assert not seen_by_others(name="Behind a lock")
+    assert set(Client.objects.values_list("name", flat=True)) == {"Alone", "Behind a lock"}
+    # Each of them is a change, though nobody has said commit.
+    assert acme.account.changes.filter(resource="client").count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_alone_that_fails_as_it_is_committed(acme):
+    """What is deferred to the commit is carried out after the row was given back."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
+    try:
+        row = Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            insert(row, alone=True)
+        assert row._state.adding
+        assert not Client.objects.exists()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE accounts_change DROP CONSTRAINT none")
 
 
 def values_of(row) -> dict:

@@ -1,8 +1,11 @@
 """What a search finds, and in which order. The lists' own tests say what of each resource is searched."""
 
 import pytest
+from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from accounts.search import MOST, Query, search
+from accounts.search import MOST, Query, indexed, search
 from crm.models import Client
 from tests.assertions import read
 from tests.factories import make_client
@@ -226,7 +229,8 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
 )
 def test_whatever_is_asked_is_answered(acme, text):
     make_client(acme.alice, "Jan")
-    assert isinstance(search(Client.objects.filter(account=acme.account), text), list)
+    with indexed(text) as query:
+        assert isinstance(search(Client.objects.filter(account=acme.account), query), list)
 
 
 def test_long_texts_of_any_letters_are_stored(acme):
@@ -250,7 +254,25 @@ def test_long_texts_of_any_letters_are_stored(acme):
     }.items(),
 )
 def test_folding(db, text, folded):
-    assert Query.read(text).text == folded
+    with indexed(text) as query:
+        assert query.text == folded
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.text(
+            st.sampled_from("aąe\u0301\u0323ﬁＡ①각ᄀ\u1161")
+            | st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+        ),
+        max_size=20,
+    )
+)
+def test_text_that_is_composed_already_is_folded_alike(db, texts):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT t, search.composed(t), normalize(t, NFKC) FROM unnest(%s::text[]) AS t", [texts])
+        for text, composed, always in cursor.fetchall():
+            assert composed == always, ascii(text)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,16 @@ def test_it_rejects_what_others_hold(acme, kind):
 
 
 @both
+def test_it_rejects_what_others_hold_along_with_all_else(acme, kind):
+    row = MAKE[kind](acme.alice, external_ids={"a": "1"})
+    errors = {"name": ["can't be blank"], "external_ids": [f"a 1 belongs to {kind} {row.id}"]}
+    assert_refused(create(acme, kind, {"a": "1"}, name=""), 422, "validation_failed", errors)
+    # Nothing was inserted to find that out: not even an id was taken.
+    assert_refused(create(acme, kind, {"a": "1"}), 422, "validation_failed", {"external_ids": errors["external_ids"]})
+    assert MAKE[kind](acme.alice).id == row.id + 1
+
+
+@both
 def test_it_rejects_more_than_fifty_after_the_merge(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={str(number): "1" for number in range(49)})
     response = update(acme, kind, row.id, {"x": "1", "y": "1"})

@@ -1,0 +1,9 @@
+from django.db import migrations
+
+from accounts.search import COMPOSE_ALWAYS, COMPOSE_IF_NEEDED
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0008_pages")]
+
+    operations = [migrations.RunSQL(COMPOSE_IF_NEEDED, COMPOSE_ALWAYS)]

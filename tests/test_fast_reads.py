@@ -1,0 +1,407 @@
+"""What the hot reads answer is, byte for byte, what is written the slow way: from whole objects, picked and put in order in
+Python, with none of the code that serves."""
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from xml.sax.saxutils import escape
+from zoneinfo import ZoneInfo
+
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts.models import User
+from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
+from forum.models import Comment, Post
+from tests import bodies
+from tests.factories import make_category
+
+random_rows = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+# XML 1.0, section 2.2: Char.
+characters = st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff").filter(
+    lambda character: character >= " " or character in "\t\n\r"
+)
+texts = st.sampled_from(
+    ["", " ", "a", "Zażółć <b>&amp;</b> ]]>", "\r\n\t", "\"'\\/", "0", "😀\u2028\x85\x7f", "%s {} %"]
+)
+texts |= st.text(characters, max_size=12)
+names = texts.filter(str.strip)
+microseconds = st.sampled_from([0, 1, 500_000, 999_999])
+# Few days, so that some are the same and the ids decide, and such as have another offset in some zones.
+days = st.sampled_from([(1971, 1, 1), (2024, 2, 29), (2026, 3, 29), (2026, 10, 25), (2099, 12, 31)])
+times = st.builds(
+    lambda day, hour, microsecond: datetime(*day, hour, 59, 59, microsecond, tzinfo=UTC),
+    days,
+    st.integers(0, 3),
+    microseconds,
+)
+zones = st.sampled_from(["UTC", "Europe/Warsaw", "America/St_Johns", "Asia/Kathmandu"])
+numbers = st.integers(-(2**63), 2**63 - 1)
+decimals = st.decimals(-(10**14) + 1, 10**14 - 1, places=6) | st.sampled_from([Decimal(n) for n in ("0", "100", "1.5")])
+flags = st.booleans()
+
+
+def optional(strategy):
+    return st.none() | strategy
+
+
+def many(most: int, **fields):
+    return st.lists(st.fixed_dictionaries(fields), max_size=most)
+
+
+def moment(value: datetime | None, zone: str) -> str | None:
+    return value and value.replace(microsecond=0).astimezone(ZoneInfo(zone)).isoformat()
+
+
+def part_of(rows: list, page: int, size: int) -> list:
+    return rows[(page - 1) * size : page * size]
+
+
+class RolledBack:
+    """What an example has written is gone with it."""
+
+    def __enter__(self):
+        self.transaction = transaction.atomic()
+        self.transaction.__enter__()
+
+    def __exit__(self, *failure):
+        transaction.set_rollback(True)
+        self.transaction.__exit__(*failure)
+
+
+# XML
+
+
+def element(name: str, value, depth: int, zone: str) -> str:
+    kind = {"created-at": "datetime", "updated-at": "datetime"}.get(name)
+    if name in ("id", "category-id", "responsible-id", "comments-cache", "votes-cache"):
+        kind = "integer"
+    start = "  " * depth + f"<{name}" + (f' type="{kind}"' if kind else "")
+    if value is None:
+        return f'{start} nil="true"/>\n'
+    shown = moment(value, zone) if isinstance(value, datetime) else escape(str(value), {"\r": "&#13;"})
+    return f"{start}>{shown}</{name}>\n"
+
+
+def tree(name: str, children: dict, depth: int, zone: str) -> str:
+    inner = "".join(element(child, children[child], depth + 1, zone) for child in sorted(children))
+    return "  " * depth + f"<{name}>\n{inner}" + "  " * depth + f"</{name}>\n"
+
+
+def forest(name: str, of: str, rows: list[dict], depth: int, zone: str) -> str:
+    start = "  " * depth + f'<{name} type="array"'
+    if not rows:
+        return f"{start}/>\n"
+    return f"{start}>\n" + "".join(tree(of, row, depth + 1, zone) for row in rows) + "  " * depth + f"</{name}>\n"
+
+
+def xml(text: str) -> bytes:
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode("utf-8")
+
+
+def listed(post: Post) -> dict:
+    names = ("agent", "comments_cache", "content", "created_at", "id", "title", "updated_at", "votes_cache")
+    return {name.replace("_", "-"): getattr(post, name) for name in names}
+
+
+def in_full(post: Post, code: str) -> dict:
+    others = {"category-id": post.category_id, "responsible-id": post.responsible_id}
+    return listed(post) | others | {"kind": post.kind, "status": code}
+
+
+def said(comment: Comment) -> dict:
+    names = ("agent", "comment", "created_at", "id", "kind", "updated_at")
+    return {name.replace("_", "-"): getattr(comment, name) for name in names}
+
+
+ORDERS = {
+    "new": lambda post: (post.created_at, post.id),
+    "old": lambda post: (post.created_at, post.id),
+    "top": lambda post: (post.votes_cache, post.id),
+    "commented": lambda post: (post.comments_cache, post.id),
+    "active": lambda post: (post.updated_at, post.id),
+}
+
+posts = many(
+    10,
+    title=names,
+    content=texts,
+    agent=texts,
+    kind=st.sampled_from(Post.Kind.values),
+    private=flags,
+    approved=st.sampled_from([True, True, False]),
+    created_at=times,
+    updated_at=times,
+    votes_cache=st.integers(0, 3),
+    comments_cache=st.integers(0, 3),
+    user=st.integers(0, 2),
+    category=st.sampled_from([0, 0, 1]),
+    status=st.integers(0, 3),
+    responsible=flags,
+    trashed=st.sampled_from([False, False, False, True]),
+    merged=st.sampled_from([False, False, False, True]),
+)
+comments = many(
+    5, comment=names, agent=texts, kind=optional(texts), created_at=times, updated_at=times, user=st.integers(0, 2)
+)
+
+
+@random_rows
+@given(
+    posts,
+    comments,
+    zones,
+    st.sampled_from([*ORDERS, "new", "new", "accepted"]),
+    st.sampled_from([None, "", "Second"]),
+    st.integers(1, 2),
+    st.integers(1, 9),
+)
+def test_posts(acme, posts, comments, zone, order, path, page, size):
+    with RolledBack():
+        acme.account.time_zone = zone
+        acme.account.save()
+        users, statuses = [acme.alice, acme.bob, acme.carol], list(acme.account.statuses.filter(kind="post"))
+        categories = [acme.category, make_category(acme.account, "Second")]
+        original = Post(account=acme.account, forum_id=acme.forum.id, category_id=categories[1].id)
+        original.write({"title": "a", "private": True}, by=acme.alice)
+        rows = [
+            Post(
+                account=acme.account,
+                forum_id=acme.forum.id,
+                user_id=users[fields.pop("user")].id,
+                category_id=categories[fields.pop("category")].id,
+                status_id=statuses[fields.pop("status")].id,
+                responsible_id=acme.bob.id if fields.pop("responsible") else None,
+                trashed_at=fields["created_at"] if fields.pop("trashed") else None,
+                duplicate_from_id=original.id if fields.pop("merged") else None,
+                **fields,
+            )
+            for fields in map(dict, posts)
+        ]
+        Post.objects.bulk_create(rows)
+        replies = [
+            Comment(account=acme.account, post_id=rows[0].id, user_id=users[fields.pop("user")].id, **fields)
+            for fields in (map(dict, comments) if rows else [])
+        ]
+        Comment.objects.bulk_create(replies)
+        codes = {status.id: status.code for status in statuses}
+        category = categories[1 if path == "Second" else 0]
+        for user in users:
+            team, client = user != acme.carol, acme.xml(user)
+
+            def is_public(post):
+                return not post.private and post.approved and post.kind != "private"
+
+            shelf = [
+                post
+                for post in [*rows, original]
+                if post.category_id == category.id and post.trashed_at is None and post.duplicate_from_id is None
+                if is_public(post) or team or post.user_id == user.id
+                if order != "accepted" or codes[post.status_id] == "accepted"
+            ]
+            shelf.sort(key=ORDERS.get(order, ORDERS["new"]), reverse=order != "old")
+            expected = forest("posts", "post", [listed(post) for post in part_of(shelf, page, size)], 0, zone)
+            query = f"order={order}&page={page}&per_page={size}"
+            assert client.get(f"/{path or ''}?{query}").content == xml(expected)
+
+            for number, post in enumerate(rows):
+                answer = client.get(f"/app/posts/{post.id}.xml")
+                if post.trashed_at or not (team or is_public(post) or post.user_id == user.id):
+                    assert answer.status_code == 404
+                    continue
+                own = sorted(replies, key=lambda reply: (reply.created_at, reply.id)) if number == 0 else []
+                expected = forest("comments", "comment", [said(reply) for reply in own], 1, zone)
+                expected += tree("post", in_full(post, codes[post.status_id]), 1, zone)
+                assert answer.content == xml(f"<hash>\n{expected}</hash>\n")
+
+
+@random_rows
+@given(zones, names, optional(texts), optional(texts), st.sampled_from(User.Notification.values), times)
+def test_me(acme, zone, name, description, www, notification, created_at):
+    with RolledBack():
+        acme.account.time_zone = zone
+        acme.account.save()
+        carol = acme.carol
+        fields = {"name": name, "description": description, "www": www, "notification": notification}
+        for key, value in (fields | {"created_at": created_at}).items():
+            setattr(carol, key, value)
+        carol.save()
+        children = {"login": "carol", "email": carol.email, "created-at": created_at, "updated-at": carol.updated_at}
+        assert acme.xml(carol).get("/app/users/me.xml").content == xml(tree("user", fields | children, 0, zone))
+
+
+# JSON
+
+
+def written(value, zone: str) -> str:
+    """JSON without spaces, as it is read aloud."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{written(key, zone)}:{written(item, zone)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(written(item, zone) for item in value) + "]"
+    if isinstance(value, datetime):
+        return written(moment(value, zone), zone)
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}"
+    return json.dumps(value.isoformat() if isinstance(value, date) else value, ensure_ascii=False)
+
+
+def resource(row, names: list[str], **fields) -> dict:
+    names = ["id", *names, "created_at", "updated_at"]
+    return {name: fields[name] if name in fields else getattr(row, name) for name in names} | fields
+
+
+def as_kept(pairs: dict) -> dict:
+    """In the order of `jsonb`."""
+    return {key: pairs[key] for key in sorted(pairs, key=lambda key: (len(key), key))}
+
+
+def shown(client: Client, typed: dict, belongings: list[list]) -> dict:
+    own = [
+        [thing for thing in things if thing.client_id == client.id and not thing.trashed_at] for things in belongings
+    ]
+    counts = {f"{name}_count": len(things) for name, things in zip(("contacts", "posts", "deals"), own, strict=True)}
+    activity = max([client.updated_at, *(thing.updated_at for things in own for thing in things)])
+    additional = client.additional_fields | typed
+    fields = {"additional_fields": dict(sorted(additional.items())), "external_ids": as_kept(client.external_ids)}
+    data = resource(client, bodies.CLIENT, **counts, last_activity=activity, **fields)
+    return data | {name: typed[name] for name in TYPED if name in typed}
+
+
+timed = {"created_at": times, "updated_at": times, "trashed": st.sampled_from([False, False, False, True])}
+of_client = {"client": optional(st.integers(0, 4)), **timed}
+TYPED = {
+    "string1": texts,
+    "integer10": numbers,
+    "decimal1": decimals,
+    "boolean1": flags,
+    "date1": st.dates(date(2, 1, 1), date(9998, 1, 1)),
+    "datetime1": times,
+}
+clients = many(
+    5,
+    name=names,
+    email=optional(texts),
+    note=optional(texts),
+    phone=optional(texts),
+    company=optional(flags),
+    discount=optional(decimals),
+    tags=st.lists(names, max_size=2, unique=True),
+    external_ids=st.lists(st.sampled_from(["shop", "a.b", "Z", "key_10"]), max_size=3, unique=True),
+    additional_fields=st.dictionaries(st.text("abcąż '%", min_size=1, max_size=5), texts | numbers | flags, max_size=3),
+    typed=st.fixed_dictionaries({}, optional=TYPED),
+    responsible=flags,
+    **timed,
+)
+contacts = many(4, name=names, email=optional(texts), lists=st.sets(st.integers(0, 2)), **of_client)
+deals = many(4, name=names, price=optional(decimals), expected_close_date=optional(st.dates()), **of_client)
+tasks = many(
+    4,
+    title=names,
+    content=texts,
+    closed=flags,
+    priority=st.integers(-9, 9),
+    scheduled_at=optional(times),
+    response=optional(texts),
+    **of_client,
+)
+
+
+@random_rows
+@given(
+    clients,
+    contacts,
+    deals,
+    tasks,
+    zones,
+    st.sampled_from(["id", "-id", "created_at", "-updated_at"]),
+    st.integers(1, 2),
+    st.integers(1, 9),
+)
+def test_resources(acme, clients, contacts, deals, tasks, zone, order, page, size):
+    with RolledBack():
+        acme.account.time_zone = zone
+        acme.account.save()
+        status = acme.account.default_status("post")
+        by = {"creator_id": acme.alice.id, "updater_id": acme.bob.id}
+
+        def made(model, given: list[dict], **fields) -> list:
+            rows = []
+            for values in given:
+                place, trashed = values.pop("client", None), values.pop("trashed")
+                if place is not None and place < len(client_rows):
+                    values["client_id"] = client_rows[place].id
+                values["trashed_at"] = values["created_at"] if trashed else None
+                rows.append(model(account=acme.account, **values, **fields))
+            model.objects.bulk_create(rows)
+            return rows
+
+        client_rows, given_clients = [], [dict(fields) for fields in clients]
+        typed = [fields.pop("typed") for fields in given_clients]
+        for number, fields in enumerate(given_clients):
+            fields["external_ids"] = {key: f"{number}{key}" for key in fields["external_ids"]}
+            fields["responsible_id"] = acme.alice.id if fields.pop("responsible") else None
+            stored = {
+                key: value.isoformat() if isinstance(value, date) else value for key, value in typed[number].items()
+            }
+            fields["additional_fields"] = fields["additional_fields"] | stored
+        client_rows = made(Client, given_clients, **by)
+        for row, fields in zip(client_rows, clients, strict=True):
+            # What the table has besides is put back as it was given.
+            row.additional_fields = fields["additional_fields"]
+        ClientExternalId.objects.bulk_create(
+            ClientExternalId(account=acme.account, key=key, value=value, holder_id=row.id)
+            for row in client_rows
+            if row.trashed_at is None
+            for key, value in row.external_ids.items()
+        )
+        given_contacts = [dict(fields) for fields in contacts]
+        places = [fields.pop("lists") for fields in given_contacts]
+        contact_rows = made(Contact, given_contacts, **by)
+        lists = [ContactList(account=acme.account, name=f"{number}", **by) for number in range(3)]
+        lists[2].trashed_at = datetime(2026, 1, 1, tzinfo=UTC)
+        ContactList.objects.bulk_create(lists)
+        ContactListMembership.objects.bulk_create(
+            ContactListMembership(account=acme.account, contact_id=row.id, contact_list_id=lists[place].id)
+            for row, chosen in zip(contact_rows, places, strict=True)
+            for place in chosen
+        )
+        deal_rows = made(Deal, [dict(fields) for fields in deals], currency="EUR", **by)
+        task_rows = made(
+            Post, [dict(fields) for fields in tasks], task_kind="task", user_id=acme.bob.id, status_id=status.id
+        )
+        written_by_hand = {
+            "clients": [
+                (row, shown(row, own, [contact_rows, task_rows, deal_rows]))
+                for row, own in zip(client_rows, typed, strict=True)
+            ],
+            "contacts": [
+                (row, resource(row, bodies.CONTACT, contact_list_ids=sorted(lists[n].id for n in chosen if n != 2)))
+                for row, chosen in zip(contact_rows, places, strict=True)
+            ],
+            "deals": [(row, resource(row, bodies.DEAL)) for row in deal_rows],
+            "tasks": [
+                (
+                    row,
+                    resource(row, bodies.POST, nick="Bob Nowak", status="new", points=row.votes_cache, post_id=None),
+                )
+                for row in task_rows
+            ],
+        }
+        json_client, column = acme.json(), order.removeprefix("-")
+        for kind, pairs in written_by_hand.items():
+            live = [(row, data) for row, data in pairs if row.trashed_at is None]
+            live.sort(key=lambda pair: (getattr(pair[0], column), pair[0].id), reverse=order.startswith("-"))
+            expected = written([data for _, data in part_of(live, page, size)], zone)
+            answer = json_client.get(f"/app/{kind}.json?order={order}&page={page}&per_page={size}")
+            assert answer.text == expected
+            single = "posts" if kind == "tasks" else kind
+            for row, data in live:
+                assert json_client.get(f"/app/{single}/{row.id}.json").text == written(data, zone)
+                if kind == "clients" and row.external_ids:
+                    query = "&".join(f"external_ids[{key}]={value}" for key, value in row.external_ids.items())
+                    assert json_client.get(f"/app/clients.json?{query}").text == written([data], zone)
