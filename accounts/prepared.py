@@ -12,7 +12,7 @@ asked in the same words can be a prepared statement of the connection, which the
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import count
@@ -206,7 +206,7 @@ def _placeholder(field: Field) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Sequence) -> list[tuple]:
+def fetch(text: str, values: Sequence | Mapping[str, Any]) -> list[tuple]:
     """The rows of a statement that may be asked twice: outside of a transaction, a connection that was lost is made again.
 
     So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
@@ -220,7 +220,7 @@ def fetch(text: str, values: Sequence) -> list[tuple]:
         return _execute(text, values)
 
 
-def _execute(text: str, values: Sequence) -> list[tuple]:
+def _execute(text: str, values: Sequence | Mapping[str, Any]) -> list[tuple]:
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:
         if database.queries_logged or database.execute_wrappers:

@@ -1,8 +1,10 @@
+from datetime import datetime
 from typing import Any, Self
 
 from django.db import models, transaction
 from django.db.models import Case, F, Q, Subquery, Value, When
 from django.db.models.expressions import RawSQL
+from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 from django.utils import timezone
 
 from accounts.models import Account, Status, Tagged, User
@@ -10,6 +12,10 @@ from accounts.prepared import insert, prepared, update
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
 from accounts.trash import TrashableQuerySet, link_indexes, trash_index
+from forum import depth
+from forum.depth import PostCount as PostCount
+
+NEAR = 2 * depth.LENGTH + 200
 
 # What a forum answers itself in the place of a category's name.
 RESERVED_SEGMENTS = frozenset(
@@ -174,15 +180,27 @@ class PostQuerySet(TrashableQuerySet):
             "status_id": status_id,
             "author_id": None if user.is_team else user.id,
         }
-        # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
-        limits = {"start": start, "size": size, "stop": start + size} if start else {"first": size}
-        return _page_of_posts(
-            account_id=user.account_id,
-            columns=columns,
-            order=order,
-            **limits,
-            **{name: value for name, value in given.items() if value is not None},
-        )
+        given = {name: value for name, value in given.items() if value is not None} | {"account_id": user.account_id}
+        if start < depth.DEEP or order not in depth.DIRECTIONS:
+            return _page_of_posts(columns=columns, order=order, **_limits(start, size), **given)
+        entry = depth.find(order, start, **given)
+        left = start - entry.skipped
+        if entry.id is not None:
+            given |= {"entry_at": entry.created_at, "entry_id": entry.id}
+        rows = _page_of_posts(columns=columns, order=order, **_limits(left, size), **given)
+        if entry.notes > depth.NOTES or (rows and left > 2 * depth.LENGTH):
+            depth.gather(user.account_id, entry.category_id)
+        return rows
+
+
+def _limits(start: int, size: int) -> dict[str, int]:
+    """Limits that are written out, but for those of pages far down: only of them the database knows what they mean for its plan,
+    and so keeps that."""
+    if start == 0:
+        return {"first": size}
+    if start + size <= NEAR:
+        return {"start": start, "first": size, "reach": NEAR}
+    return {"start": start, "size": size, "stop": start + size}
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
@@ -192,12 +210,24 @@ def _post_shown(account_id, forum_id, id, columns, author_id=None):
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
 
-@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
+@prepared(
+    account_id=int,
+    forum_id=int,
+    category_id=int,
+    status_id=int,
+    author_id=int,
+    start=int,
+    size=int,
+    stop=int,
+    entry_at=datetime,
+    entry_id=int,
+)
 def _page_of_posts(
     account_id,
     columns,
     order,
     first=None,
+    reach=None,
     start=0,
     size=None,
     stop=None,
@@ -205,8 +235,10 @@ def _page_of_posts(
     category_id=None,
     status_id=None,
     author_id=None,
+    entry_at=None,
+    entry_id=None,
 ):
-    size, stop = first or size, first or stop
+    size, stop = first or size, reach or first or stop
     posts, order_by = Post.objects.filter(account_id=account_id), PostQuerySet.ORDERS[order]
     if category_id is None:
         first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
@@ -215,6 +247,9 @@ def _page_of_posts(
         shelf = posts.filter(category_id=category_id)
     if status_id is not None:
         shelf = shelf.filter(status_id=status_id)
+    if entry_id is not None:
+        beyond = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
+        shelf = shelf.filter(beyond((F("created_at"), F("id")), (entry_at, entry_id)))
     closed = shelf.filter(shelf=Shelf.CLOSED)
     if author_id is not None:
         closed = closed.filter(user_id=author_id)
