@@ -15,8 +15,6 @@ from accounts.trash import TrashableQuerySet, link_indexes, trash_index
 from forum import depth
 from forum.depth import PostCount as PostCount
 
-NEAR = 2 * depth.LENGTH + 200
-
 # What a forum answers itself in the place of a category's name.
 RESERVED_SEGMENTS = frozenset(
     ["app", "static", "media", "healthz", "readyz", "favicon.ico", "robots.txt", "sitemap.xml", ".well-known"]
@@ -172,7 +170,8 @@ class PostQuerySet(TrashableQuerySet):
         """The columns of `size` posts from `start` on, as the user sees them, in order; of a category, or of a forum's first.
 
         They are found in one index for each order: the open shelf of the category merged with what the user may see of its
-        closed one. No other row of the table is read, nor any counted.
+        closed one. No other row of the table is read. Far down, lists by age are entered at a mark (`forum.depth`), others are
+        skipped through.
         """
         given = {
             "forum_id": forum_id if category_id is None else None,
@@ -193,13 +192,17 @@ class PostQuerySet(TrashableQuerySet):
         return rows
 
 
+# Further than a list that is entered at a mark is ever read.
+REACH = 5000
+
+
 def _limits(start: int, size: int) -> dict[str, int]:
-    """Limits that are written out, but for those of pages far down: only of them the database knows what they mean for its plan,
-    and so keeps that."""
+    """How much of the list is read. Of a limit that is written out, the database knows what it means for its plan, and so keeps
+    that; a plan for one that it does not know would be made for a tenth of the table."""
     if start == 0:
         return {"first": size}
-    if start + size <= NEAR:
-        return {"start": start, "first": size, "reach": NEAR}
+    if start + size <= REACH:
+        return {"start": start, "first": size, "reach": REACH}
     return {"start": start, "size": size, "stop": start + size}
 
 

@@ -199,7 +199,14 @@ def test_posts_far_down_are_not_skipped_one_by_one(long_lists):
     # Those of before were not counted; whoever comes first does it.
     assert client.get("/?page=400").status_code == 200
     wrong = []
-    for page, most in ((1, 60), (2, 110), (100, 2600), (400, depth.LENGTH + 60), (600, depth.LENGTH + 60), (601, 60)):
+    for page, most in (
+        (1, 60),
+        (2, 110),
+        (100, 2600),
+        (400, depth.LENGTH + 60),
+        (600, depth.LENGTH + 60),
+        (601, depth.LENGTH + 60),
+    ):
         for order in ("new", "old", acme.account.default_status("post").code):
             path = f"/?page={page}&order={order}"
             for sql, parameters in statements(client, path):
