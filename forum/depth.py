@@ -26,17 +26,17 @@ from accounts.models import Account
 from accounts.prepared import fetch
 
 # Of a stretch that is cut off. One that has become twice as long is cut again.
-LENGTH = 2000
+LENGTH = 1000
 # So many are gathered.
 NOTES = 1000
-# Skipping less costs no more than asking where to begin.
-DEEP = 4000
+# Skipping less costs no more than finding a mark.
+DEEP = 2500
 
 
-# By order: which posts are before a mark, and which mark comes last. Newest first, the stretch after a mark is before it.
+# By order: how it goes, and which counts are passed at a mark. Newest first, a mark comes after its stretch.
 DIRECTIONS = {
-    "new": ("ORDER BY created_at DESC, id DESC GROUPS UNBOUNDED PRECEDING", "created_at, id"),
-    "old": ("ORDER BY created_at, id GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING", "created_at DESC, id DESC"),
+    "new": ("created_at DESC, id DESC", "GROUPS UNBOUNDED PRECEDING"),
+    "old": ("created_at, id", "GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"),
 }
 
 
@@ -76,6 +76,7 @@ class Entry(NamedTuple):
     """Where a list is entered: at a mark, or at its beginning if there is none on the way."""
 
     category_id: int | None
+    # So many are passed on the way.
     notes: int
     created_at: datetime | None
     id: int | None
@@ -86,7 +87,8 @@ class Entry(NamedTuple):
 def find(order: str, row: int, **given: int) -> Entry:
     """The last mark before that row of the list; `given` says which list it is, as for its page."""
     values = {name: Int8(value) for name, value in (*given.items(), ("row", row))}
-    return Entry(*fetch(_find(order, frozenset(given)), values)[0])
+    found = fetch(_find(order, frozenset(given)), values)
+    return Entry(*found[0]) if found else Entry(None, 0, None, None, 0)
 
 
 def gather(account_id: int, category_id: int) -> None:
@@ -113,21 +115,23 @@ def _find(order: str, given: frozenset[str]) -> str:
         wanted.append("(shelf = 1 OR is_mark IS NULL)")
     # The author's own ones are neither marks nor notes.
     own = f"""
-        UNION ALL SELECT created_at, id, NULL, 1, shelf, status_id FROM forum_post
+        UNION ALL SELECT created_at, id, NULL::boolean, 1, shelf, status_id FROM forum_post
         WHERE {of_category} AND shelf = 2 AND user_id = %(author_id)s"""  # noqa: S608
-    window, last = DIRECTIONS[order]
+    way, passed = DIRECTIONS[order]
+    # From one count to the next, in the order of the index, and no further than to the first mark that is beyond the row.
     return f"""
-    WITH category AS ({category}), counts AS (
-        SELECT created_at, id, is_mark, posts, shelf, status_id FROM forum_postcount WHERE {of_category}
-        {own if "author_id" in given else ""}
-    ), passed AS (
-        SELECT created_at, id, is_mark,
-            coalesce(sum(posts) FILTER (WHERE {" AND ".join(wanted)}) OVER ({window}), 0)::bigint AS skipped
-        FROM counts
-    )
-    SELECT category.id, (SELECT count(*) FROM counts WHERE NOT is_mark), mark.created_at, mark.id, coalesce(skipped, 0)
-    FROM (VALUES (1)) AS always LEFT JOIN category ON true LEFT JOIN (
-        SELECT * FROM passed WHERE is_mark AND skipped <= %(row)s ORDER BY {last} LIMIT 1
+    WITH category AS ({category})
+    SELECT category.id, coalesce(notes, 0), created_at, mark.id, coalesce(skipped, 0) FROM category LEFT JOIN (
+        SELECT * FROM (
+            SELECT *, lead(skipped) OVER (ORDER BY {way}) AS next_skipped FROM (
+                SELECT created_at, id, is_mark, count(*) FILTER (WHERE NOT is_mark) OVER passed AS notes,
+                    coalesce(sum(posts) FILTER (WHERE {" AND ".join(wanted)}) OVER passed, 0)::bigint AS skipped
+                FROM (
+                    SELECT created_at, id, is_mark, posts, shelf, status_id FROM forum_postcount WHERE {of_category}
+                    {own if "author_id" in given else ""}
+                ) AS counts WINDOW passed AS (ORDER BY {way} {passed})
+            ) AS summed WHERE is_mark
+        ) AS marks WHERE skipped <= %(row)s AND (next_skipped > %(row)s OR next_skipped IS NULL) LIMIT 1
     ) AS mark ON true
     """  # noqa: S608
 

@@ -193,7 +193,7 @@ class PostQuerySet(TrashableQuerySet):
 
 
 # Further than a list that is entered at a mark is ever read.
-REACH = 5000
+REACH = 2700
 
 
 def _limits(start: int, size: int) -> dict[str, int]:

@@ -14,6 +14,7 @@ from forum import depth
 from forum.models import Category, Post, PostCount, PostQuerySet, Shelf
 from tests.factories import make_category, make_post, make_task, make_user
 from tests.forum.xml.wire import titles
+from tests.test_plans import explained, statements
 from tests.threads import at_once
 
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
@@ -58,7 +59,7 @@ def whole(user: User, category: Category, order: str = "new", **which) -> list[i
 
 
 def fill(user: User, category: Category, number: int, **values) -> None:
-    """Posts in one statement, all of the same moment."""
+    """Posts by the thousand in a statement, all of the same moment."""
     given = {
         "category_id": category.id,
         "forum_id": category.forum_id,
@@ -66,7 +67,7 @@ def fill(user: User, category: Category, number: int, **values) -> None:
         "user_id": user.id,
     }
     given |= {"status_id": user.account.default_status("post").id, "created_at": NOON, **values}
-    Post.objects.bulk_create(Post(title=str(n), **given) for n in range(number))
+    Post.objects.bulk_create((Post(title=str(n), **given) for n in range(number)), batch_size=1000)
 
 
 def test_it_works(acme, monkeypatch, django_assert_num_queries):
@@ -228,6 +229,28 @@ def test_while_others_write_and_gather(acme, shallow):
         assert page(acme.alice, acme.category, start) == expected[start : start + 3]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
+    monkeypatch.setattr(depth, "LENGTH", 200)
+    monkeypatch.setattr(depth, "DEEP", 500)
+    fill(acme.alice, acme.category, 6000)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE forum_post")
+    client = acme.xml()
+    # Who comes first has them counted.
+    client.get("/?page=200")
+    wrong = []
+    for number, most in ((1, 60), (2, 110), (20, 520), (100, 260), (200, 260), (240, 260), (300, 260)):
+        for order in ("new", "old", acme.account.default_status("post").code):
+            path = f"/?page={number}&order={order}"
+            for sql, parameters in statements(client, path):
+                for node in explained(sql, parameters, []):
+                    rows = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
+                    if node.get("Relation Name") == "forum_post" and ("Index" not in node["Node Type"] or rows > most):
+                        wrong.append((path, node["Node Type"], rows, sql))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
 def test_a_reader_passes_over_what_another_gathers(acme, shallow, monkeypatch):
     fill(acme.alice, acme.category, 20)
     monkeypatch.setattr("accounts.locks.try_to_hold", lambda *about: False)
@@ -238,7 +261,7 @@ def test_a_reader_passes_over_what_another_gathers(acme, shallow, monkeypatch):
 def test_writers_only_note(acme, shallow):
     """A row each, of their own: there is nothing that they could wait for."""
     fill(acme.alice, acme.category, 10)
-    page(acme.alice, acme.category, 5)
+    page(acme.alice, acme.category, 7)
     marks = list(PostCount.objects.filter(is_mark=True).order_by("pk").values())
     post = make_post(acme.alice)
     post.trash(by=acme.alice)

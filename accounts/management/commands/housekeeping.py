@@ -55,7 +55,7 @@ class Command(BaseCommand):
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
         self.erase_changes(stop)
         for model in apps.get_models():
-            # What else there is to be done about its rows.
+            # What else there is to be done about a table.
             if keep_house := getattr(model._default_manager, "keep_house", None):
                 keep_house()
         RateCount.objects.ended().delete()
