@@ -12,7 +12,7 @@ asked in the same words can be a prepared statement of the connection, which the
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -236,7 +236,7 @@ def _placeholder(field: Field) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Sequence, *, alone: bool = False) -> list[tuple]:
+def fetch(text: str, values: Sequence | Mapping[str, Any], *, alone: bool = False) -> list[tuple]:
     """The rows of a statement that may be asked twice: outside of a transaction, a connection that was lost is made again.
 
     So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
@@ -251,7 +251,7 @@ def fetch(text: str, values: Sequence, *, alone: bool = False) -> list[tuple]:
         return execute(text, values, alone=alone)
 
 
-def execute(text: str, values: Sequence, *, alone: bool = False) -> list[tuple]:
+def execute(text: str, values: Sequence | Mapping[str, Any], *, alone: bool = False) -> list[tuple]:
     """The rows of a statement. One that is `alone` needs no transaction around it, and opens none: its own is enough."""
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:

@@ -1,17 +1,20 @@
 """The lists of posts: which posts whoever asks may see, in which order, and how the database finds them."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
 from accounts.models import Account, Status, User
 from accounts.prepared import prepared
 from accounts.search import indexed, like, search
 from accounts.text import is_carriable
 from accounts.trash import TrashableQuerySet
+from forum import depth
 from forum.forums import Category
 
 # What the pages show of a post besides its row; the interfaces do not read it.
@@ -123,7 +126,8 @@ class PostQuerySet(TrashableQuerySet):
         """The columns of `size` posts from `start` on, as the user sees them, in order; of a category, or of a forum's first.
 
         They are found in one index for each order: the open shelf of the category merged with what the user may see of its
-        closed one. No other row of the table is read, nor any counted. For a visitor (None), `account_id` says whose they are.
+        closed one. No other row of the table is read. Far down, lists by age are entered at a mark (`forum.depth`), others are
+        skipped through. For a visitor (None), `account_id` says whose they are.
         """
         given = {
             "forum_id": forum_id if category_id is None else None,
@@ -131,15 +135,18 @@ class PostQuerySet(TrashableQuerySet):
             "status_id": status_id,
             "author_id": author_among(user),
         }
-        # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
-        limits = {"start": start, "size": size, "stop": start + size} if start else {"first": size}
-        return _page_of_posts(
-            account_id=account_id if user is None else user.account_id,
-            columns=columns,
-            order=order,
-            **limits,
-            **{name: value for name, value in given.items() if value is not None},
-        )
+        account_id = account_id if user is None else user.account_id
+        given = {name: value for name, value in given.items() if value is not None} | {"account_id": account_id}
+        if start < depth.DEEP or order not in depth.DIRECTIONS:
+            return _page_of_posts(columns=columns, order=order, **_limits(start, size), **given)
+        entry = depth.find(order, start, **given)
+        left = start - entry.skipped
+        if entry.id is not None:
+            given |= {"entry_at": entry.created_at, "entry_id": entry.id}
+        rows = _page_of_posts(columns=columns, order=order, **_limits(left, size), **given)
+        if entry.notes > depth.NOTES or (rows and left > 2 * depth.LENGTH):
+            depth.gather(account_id, entry.category_id)
+        return rows
 
     def search(
         self,
@@ -233,12 +240,38 @@ def _post_shown(account_id, forum_id, id, columns, author_id=None):
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
 
-@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
+# Further than a list that is entered at a mark is ever read.
+REACH = 2700
+
+
+def _limits(start: int, size: int) -> dict[str, int]:
+    """How much of the list is read. Of a limit that is written out, the database knows what it means for its plan, and so keeps
+    that; a plan for one that it does not know would be made for a tenth of the table."""
+    if start == 0:
+        return {"first": size}
+    if start + size <= REACH:
+        return {"start": start, "first": size, "reach": REACH}
+    return {"start": start, "size": size, "stop": start + size}
+
+
+@prepared(
+    account_id=int,
+    forum_id=int,
+    category_id=int,
+    status_id=int,
+    author_id=int,
+    start=int,
+    size=int,
+    stop=int,
+    entry_at=datetime,
+    entry_id=int,
+)
 def _page_of_posts(
     account_id,
     columns,
     order,
     first=None,
+    reach=None,
     start=0,
     size=None,
     stop=None,
@@ -246,8 +279,10 @@ def _page_of_posts(
     category_id=None,
     status_id=None,
     author_id=None,
+    entry_at=None,
+    entry_id=None,
 ):
-    size, stop = first or size, first or stop
+    size, stop = first or size, reach or first or stop
     posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.ORDERS[order]
     if category_id is None:
         first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
@@ -256,6 +291,9 @@ def _page_of_posts(
         shelf = posts.filter(category_id=category_id)
     if status_id is not None:
         shelf = shelf.filter(status_id=status_id)
+    if entry_id is not None:
+        beyond = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
+        shelf = shelf.filter(beyond((F("created_at"), F("id")), (entry_at, entry_id)))
     closed = shelf.filter(shelf=Shelf.CLOSED)
     if author_id is not None:
         closed = closed.filter(user_id=author_id)

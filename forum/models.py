@@ -9,6 +9,7 @@ from accounts.models import Status, Tagged, User
 from accounts.prepared import insert, prepared, update
 from accounts.tenancy import TenantModel
 from accounts.trash import link_indexes, trash_index
+from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum

@@ -94,7 +94,7 @@ def statements(client, path: str) -> list[tuple[str, list]]:
     with connection.execute_wrapper(note):
         response = client.get(path)
     assert response.status_code == 200, response.text
-    assert response.json(), path
+    assert response.text not in ("[]", "{}"), path
     return seen
 
 

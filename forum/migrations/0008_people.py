@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
     large tables follow in 0009, which lets everyone go on writing meanwhile.
     """
 
-    dependencies = [("forum", "0006_post_links"), ("crm", "0005_lists")]
+    dependencies = [("forum", "0007_depth"), ("crm", "0005_lists")]
 
     operations = [
         migrations.AddField(

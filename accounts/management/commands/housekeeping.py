@@ -54,6 +54,10 @@ class Command(BaseCommand):
             if erased:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
         self.erase_changes(stop)
+        for model in apps.get_models():
+            # What else there is to be done about a table.
+            if keep_house := getattr(model._default_manager, "keep_house", None):
+                keep_house()
         for ended in (RateCount.objects.ended(), Session.objects.ended(), Invitation.objects.ended()):
             ended.delete()
         erased = 0
