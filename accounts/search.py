@@ -25,7 +25,7 @@ MOST = 1000
 # What so many are thought to have that they are met among so many rows of the list is not looked up.
 FRONT = 12_000
 # Of what is typed for a title, so many words are looked at; and so close is a title that is shown, where 1 is all of it.
-TERMS, CLOSE = 8, 0.4
+TERMS, CLOSE = 8, 0.3
 
 
 @dataclass(frozen=True)
@@ -123,20 +123,24 @@ def like(rows: QuerySet, text: str, *, listed: QuerySet, most: int) -> list[int]
     conditions = [Query(term).like_or_beginning() for term in terms]
     sides = [rows.filter(RawSQL(*condition, output_field=BooleanField())) for condition in conditions]  # noqa: S611
     every, *numbers = guessed(listed, *sides)
-    wanted, room = [], MOST
-    for number, (condition, parameters) in sorted(zip(numbers, conditions, strict=True), key=lambda pair: pair[0]):
-        if wanted and number > room:
-            break
-        wanted.append((condition, parameters))
-        room -= number
+    by_number = sorted(zip(numbers, conditions, strict=True), key=lambda pair: pair[0])
+    # What shares one of the rare words, or two of those that more have than can be ranked.
+    room, wanted, common = MOST, [], []
+    for number, (condition, values) in by_number:
+        (wanted if number <= room else common).append((condition, values))
+        room -= number if number <= room else 0
+    is_common = not wanted and len(common) == 1 and by_number[0][0] > max(MOST, every * MOST / FRONT)
+    if pair := common[:2]:
+        both = " AND ".join(f"({condition})" for condition, _ in pair)
+        wanted.append((both, [value for _, values in pair for value in values]))
     condition = " OR ".join(f"({condition})" for condition, _ in wanted)
     sharing = rows.filter(
         RawSQL(condition, [value for _, values in wanted for value in values], output_field=BooleanField())  # noqa: S611
     )
-    is_common = MOST - room > max(MOST, every * MOST / FRONT)
     found = _closest(sharing, query, most, listed=listed.order_by("id") if is_common else None)
-    if len(found) < most:
-        found = list(dict.fromkeys([*found, *search(rows, text, listed=listed, enough=most)]))
+    if len(found) < most and (searched := search(rows, text, listed=listed, enough=most)):
+        # Of those, too, only what has it in its short text.
+        found = list(dict.fromkeys([*found, *_closest(rows.filter(id__in=searched), query, most, listed=None)]))
     return found[:most]
 
 

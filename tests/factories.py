@@ -4,7 +4,7 @@ from itertools import count
 
 from accounts.models import Account, APIToken, User
 from crm.models import Client, Contact, ContactList, Deal
-from forum.models import Category, Post
+from forum.models import Category, Comment, Forum, Post
 
 numbers = count(1)
 
@@ -37,13 +37,34 @@ def make_category(account: Account, name: str = "", **fields) -> Category:
 
 
 def make_post(user: User, title: str = "", **fields) -> Post:
-    """A forum post in the first category of the default forum."""
+    """A forum post in the first category of the default forum, unless `forum_id` names another."""
     account = user.account
-    forum = account.forums.get(is_default=True)
-    category = account.categories.of_forum(forum.id).first()
-    post = Post(account=account, forum_id=forum.id, category_id=category.id, agent="factory")
+    forum_id = fields.pop("forum_id", None) or account.forums.get(is_default=True).id
+    category = account.categories.of_forum(forum_id).first()
+    post = Post(account=account, forum_id=forum_id, category_id=category.id, agent="factory")
     post.write({"title": title or f"Post {next(numbers)}", **fields}, by=user)
     return post
+
+
+def make_comment(post: Post, user: User, text: str = "") -> Comment:
+    return post.comment(by=user, text=text or f"Comment {next(numbers)}")
+
+
+def make_voters(post: Post, number: int) -> list[User]:
+    """New members who have voted for the post."""
+    users = [make_user(post.account) for _ in range(number)]
+    for user in users:
+        post.vote(by=user)
+    return users
+
+
+def make_forum(account: Account, name: str = "", **fields) -> Forum:
+    """A forum at a host of its own, with a category."""
+    name = name or f"forum-{next(numbers)}"
+    host = account.hosts.create(name=f"{name}.example.org")
+    forum = account.forums.create(**{"name": name, "host_id": host.id, **fields})
+    make_category(account, forum_id=forum.id)
+    return forum
 
 
 def make_task(user: User, title: str = "", **fields) -> Post:

@@ -1,0 +1,103 @@
+"""Who may read and write a forum, and what waits for the team."""
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from forum.models import Forum, Post
+from tests.factories import make_category, make_post, make_user
+
+
+@pytest.mark.parametrize(
+    ("access", "visitor_reads", "takes_sign_ups"),
+    [("public", True, True), ("members", True, False), ("private", False, False)],
+)
+def test_it_works(acme, access, visitor_reads, takes_sign_ups):
+    assert acme.forum.access == Forum.Access.PUBLIC
+    acme.account.forums.update(access=access)
+    forum = acme.forum
+    assert (forum.may_be_read_by(None), forum.takes_sign_ups) == (visitor_reads, takes_sign_ups)
+    assert forum.may_be_read_by(acme.carol)
+    assert (forum.description, forum.approval) == ("", False)
+
+
+def test_it_rejects_another_access(acme):
+    with pytest.raises(IntegrityError, match="forum_access_known"), transaction.atomic():
+        acme.account.forums.update(access="open")
+
+
+def test_what_a_member_writes_waits_for_the_team(acme):
+    acme.account.forums.update(approval=True)
+    assert make_post(acme.bob).approved
+    post = make_post(acme.carol)
+    assert not post.approved
+    assert list(acme.account.posts.waiting()) == [post]
+    assert list(acme.account.posts.visible_to(acme.carol).filter(approved=False)) == [post]
+    assert not acme.account.posts.visible_to(None).filter(id=post.id).exists()
+    post.write({"title": "Changed"}, by=acme.carol)
+    assert list(acme.account.posts.waiting()) == [post]
+    post.approve(by=acme.bob)
+    assert list(acme.account.posts.waiting()) == []
+    assert acme.account.posts.visible_to(None).filter(id=post.id).exists()
+    post.write({"title": "Changed again"}, by=acme.carol)
+    assert Post.objects.get(pk=post.pk).approved
+
+
+@pytest.mark.parametrize("approval", [False, True])
+@pytest.mark.parametrize(("login", "named", "more"), [("carol", False, 0), ("carol", True, 1), ("alice", True, 0)])
+def test_no_interface_forgets_it(acme, approval, login, named, more):
+    """And only a member's post in a category that is named takes a statement to know."""
+    acme.account.forums.update(approval=approval)
+    user = acme.account.users.get(login=login)
+    category = f"<category-id>{make_category(acme.account).id}</category-id>" if named else ""
+    client = acme.xml(user)
+    client.get("/app/me.xml")
+    with CaptureQueriesContext(connection) as queries:
+        response = client.send_xml("POST", "/app/posts.xml", f"<post><title>a</title>{category}</post>")
+    assert response.status_code == 201
+    assert Post.objects.get().approved == (login == "alice" or not approval)
+    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    # The user; the category, with the first status or named, locked; that status, where the category was named; the post.
+    assert len(asked) == (4 if named else 3) + more, asked
+
+
+def test_json_is_the_team_s(acme):
+    acme.account.forums.update(approval=True)
+    assert acme.json().post("/app/posts.json", json={"post": {"title": "a"}}).status_code == 201
+    assert Post.objects.get().approved
+
+
+def test_a_visitor_sees_what_is_open(acme):
+    forum_id, account_id = acme.forum.id, acme.account.id
+    columns = ("id",)
+    opened, merged = make_post(acme.carol), make_post(acme.carol)
+    merged.merge_into(opened, by=acme.bob)
+    hidden = [
+        make_post(acme.carol, private=True),
+        make_post(acme.carol, kind="private"),
+        make_post(acme.carol, approved=False),
+    ]
+
+    def page(user):
+        given = {"account_id": account_id, "forum_id": forum_id, "start": 0, "size": 10}
+        return {id for (id,) in Post.objects.page(user, columns, **given)}
+
+    def shown(user, post):
+        row = Post.objects.shown_to(user, columns, account_id=account_id, forum_id=forum_id, id=post.id)
+        return row == (post.id,)
+
+    assert page(None) == {opened.id}
+    assert page(make_user(acme.account)) == {opened.id}
+    assert page(acme.carol) == page(acme.bob) == {opened.id, *(post.id for post in hidden)}
+    assert shown(None, opened)
+    assert shown(None, merged)
+    assert not any(shown(None, post) for post in hidden)
+    assert all(shown(acme.carol, post) for post in hidden)
+    assert set(acme.account.posts.listed_for(None)) == {opened}
+    assert set(acme.account.posts.visible_to(None)) == {opened, merged}
+
+
+def test_nobody_is_of_no_account(acme, other):
+    post = make_post(acme.carol)
+    given = {"forum_id": acme.forum.id, "id": post.id}
+    assert Post.objects.shown_to(None, ("id",), **given, account_id=other.account.id) is None

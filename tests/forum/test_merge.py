@@ -1,0 +1,380 @@
+"""Duplicates: votes and comments go along, once for each voter, and all of it comes back."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from accounts.models import Status
+from accounts.views import in_transaction
+from forum.models import Post
+from tests.assertions import assert_refused, read
+from tests.factories import (
+    make_category,
+    make_client,
+    make_comment,
+    make_contact,
+    make_forum,
+    make_post,
+    make_task,
+    make_user,
+    make_voters,
+)
+from tests.threads import at_once
+
+
+def seen(*posts: Post) -> list[dict]:
+    """All that merging may change of the posts."""
+    found = []
+    for post in posts:
+        row = Post.objects.get(pk=post.pk)
+        found.append(
+            {
+                "columns": [getattr(row, name) for name in Post.HELD],
+                "votes": list(post.account.votes.filter(post_id=post.id).order_by("user_id").values()),
+                "proxy_votes": list(
+                    post.account.proxy_votes.filter(post_id=post.id)
+                    .order_by("client_id", "contact_id")
+                    .values("client_id", "contact_id", "user_id", "created_at", "from_post_id")
+                ),
+                "comments": list(post.account.comments.filter(post_id=post.id).order_by("id").values()),
+            }
+        )
+    return found
+
+
+def assert_counted(*posts: Post) -> None:
+    for post in posts:
+        row = Post.objects.get(pk=post.pk)
+        votes = [things.filter(post_id=post.id).count() for things in (post.account.votes, post.account.proxy_votes)]
+        assert row.votes_cache == sum(votes)
+        assert row.comments_cache == post.account.comments.filter(post_id=post.id).count()
+
+
+def refused(errors: dict):
+    def same(error: ValidationError) -> bool:
+        return {field: list(map(str, rules)) for field, rules in error.detail.items()} == errors
+
+    return pytest.raises(ValidationError, check=same)
+
+
+@pytest.fixture
+def posts(acme) -> tuple[Post, Post, Post]:
+    return make_post(acme.carol, "A"), make_post(acme.carol, "B"), make_post(acme.carol, "C")
+
+
+def test_it_works(acme, posts):
+    original, duplicate, _ = posts
+    both, only = make_user(acme.account), make_user(acme.account)
+    client, contact = make_client(acme.alice), make_contact(acme.alice)
+    original.vote(by=both)
+    for user in (both, only):
+        duplicate.vote(by=user)
+    original.vote_for(client_id=client.id, by=acme.bob)
+    duplicate.vote_for(client_id=client.id, by=acme.bob)
+    duplicate.vote_for(contact_id=contact.id, by=acme.bob)
+    make_comment(original, acme.carol)
+    comments = [make_comment(duplicate, acme.carol), make_comment(duplicate, acme.bob)]
+    before = seen(original, duplicate)
+
+    duplicate.merge_into(original, by=acme.bob)
+    assert_counted(original, duplicate)
+    assert (original.votes_cache, original.comments_cache) == (4, 3)
+    assert (duplicate.duplicate_from_id, duplicate.comments_cache, duplicate.votes_cache) == (original.id, 0, 4)
+    assert (duplicate.status_code, duplicate.closed) == ("duplicate", True)
+    assert set(acme.account.votes.filter(from_post_id=duplicate.id).values_list("post_id", "user_id")) == {
+        (original.id, only.id)
+    }
+    assert acme.account.proxy_votes.get(from_post_id=duplicate.id).contact_id == contact.id
+    moved = acme.account.comments.filter(from_post_id=duplicate.id)
+    assert list(moved.order_by("id").values_list("id", "post_id")) == [(row.id, original.id) for row in comments]
+
+    duplicate.undo_merge(by=acme.bob)
+    assert seen(original, duplicate) == before
+    assert (duplicate.status_code, duplicate.closed) == ("new", False)
+
+
+def test_what_happened_meanwhile_stays(acme, posts):
+    original, duplicate, _ = posts
+    voter, other = make_voters(duplicate, 2)
+    duplicate.merge_into(original, by=acme.bob)
+    original.withdraw_vote(by=voter)
+    original.vote(by=acme.alice)
+    make_comment(original, acme.alice, "later")
+    duplicate.undo_merge(by=acme.bob)
+    assert_counted(original, duplicate)
+    assert list(acme.account.votes.filter(post_id=original.id).values_list("user_id", flat=True)) == [acme.alice.id]
+    assert set(acme.account.votes.filter(post_id=duplicate.id).values_list("user_id", flat=True)) == {
+        voter.id,
+        other.id,
+    }
+    assert acme.account.comments.get(post_id=original.id).comment == "later"
+
+
+def test_a_voter_of_two_duplicates_is_counted_as_long_as_one_is_merged(acme, posts):
+    original, first, second = posts
+    client = make_client(acme.alice)
+    withdrawing = make_user(acme.account)
+    for post in (first, second):
+        post.vote(by=acme.alice)
+        post.vote(by=withdrawing)
+        post.vote_for(client_id=client.id, by=acme.bob)
+    for post in (first, second):
+        post.merge_into(original, by=acme.bob)
+    original.withdraw_vote(by=withdrawing)
+    assert original.votes_cache == 2
+    first.undo_merge(by=acme.bob)
+    assert_counted(original, first, second)
+    assert acme.account.votes.get(post_id=original.id).from_post_id == second.id
+    assert acme.account.proxy_votes.get(post_id=original.id).from_post_id == second.id
+    second.undo_merge(by=acme.bob)
+    assert_counted(original, first, second)
+    assert Post.objects.get(pk=original.pk).votes_cache == 0
+
+
+def test_what_was_merged_before_comes_along(acme, posts):
+    last, middle, first = posts
+    for post in posts:
+        make_voters(post, 2)
+        make_comment(post, acme.carol)
+        make_comment(post, acme.bob)
+    start = seen(*posts)
+    first.merge_into(middle, by=acme.bob)
+    between = seen(*posts)
+    middle.merge_into(last, by=acme.bob)
+    assert_counted(*posts)
+    assert (last.votes_cache, last.comments_cache) == (6, 6)
+    further = f"which was merged into post {last.id}: undo that first"
+    with refused({"post": [f"was merged into post {middle.id}, {further}"]}), transaction.atomic():
+        first.undo_merge(by=acme.bob)
+    middle.undo_merge(by=acme.bob)
+    assert seen(*posts) == between
+    first.undo_merge(by=acme.bob)
+    assert seen(*posts) == start
+
+
+def test_it_rejects_what_cannot_be_merged(acme, posts):
+    original, duplicate, other = posts
+    task, trashed = make_task(acme.bob), make_post(acme.carol)
+    trashed.trash(by=acme.bob)
+    elsewhere = make_post(acme.carol, forum_id=make_forum(acme.account).id)
+    private = make_post(acme.carol, private=True)
+    merged = make_post(acme.carol)
+    merged.merge_into(other, by=acme.bob)
+    for one, into, errors in (
+        (original, original, {"duplicate_from_id": ["is the post itself"]}),
+        (merged, original, {"post": [f"was merged into post {other.id}"]}),
+        (original, merged, {"duplicate_from_id": [f"was itself merged into post {other.id}"]}),
+        (original, task, {"duplicate_from_id": ["is a task"]}),
+        (task, original, {"post": ["is a task"]}),
+        (original, trashed, {"duplicate_from_id": ["is in the trash"]}),
+        (trashed, original, {"post": ["is in the trash"]}),
+        (elsewhere, original, {"duplicate_from_id": ["is in another forum"]}),
+        (private, original, {"duplicate_from_id": ["is not private, as the post is"]}),
+    ):
+        before = seen(one, into)
+        with refused(errors), transaction.atomic():
+            one.merge_into(into, by=acme.bob)
+        assert seen(one, into) == before
+    with refused({"post": ["is not merged into another"]}), transaction.atomic():
+        original.undo_merge(by=acme.bob)
+    # Within the forum, the category is no matter; nor is what is private merged into what is.
+    duplicate.write({"category_id": make_category(acme.account).id}, by=acme.bob)
+    duplicate.merge_into(original, by=acme.bob)
+    private.merge_into(make_post(acme.carol, kind="private"), by=acme.bob)
+
+
+def test_it_rejects_votes_and_comments_on_what_was_merged(acme, posts):
+    original, duplicate, _ = posts
+    client = make_client(acme.alice)
+    duplicate.merge_into(original, by=acme.bob)
+    stale = Post.objects.get(pk=duplicate.pk)
+    stale.duplicate_from_id = None
+    errors = {"post": [f"was merged into post {original.id}"]}
+    for act in (
+        lambda: stale.vote(by=acme.alice),
+        lambda: stale.withdraw_vote(by=acme.alice),
+        lambda: stale.vote_for(client_id=client.id, by=acme.alice),
+        lambda: stale.withdraw_vote_for(client_id=client.id),
+        lambda: stale.comment(by=acme.alice, text="a"),
+    ):
+        with refused(errors), transaction.atomic():
+            act()
+    paths = [("POST", "vote"), ("DELETE", "vote"), ("POST", "comments")]
+    for method, path in paths:
+        body = {"comment": {"comment": "a"}} if path == "comments" else {}
+        response = acme.json().request(method, f"/app/posts/{duplicate.id}/{path}.json", json=body)
+        assert_refused(response, 422, "validation_failed", errors)
+    body = {"post": {"task_kind": "comment", "post_id": duplicate.id, "content": "a"}}
+    assert_refused(acme.json().post("/app/posts.json", json=body), 422, "validation_failed", errors)
+    assert_counted(original, duplicate)
+
+
+# The status
+
+
+def test_an_account_without_that_status_keeps_the_one_there_is(acme, posts):
+    original, duplicate, _ = posts
+    acme.account.statuses.get(kind=Status.Kind.POST, code="duplicate").delete()
+    duplicate.merge_into(original, by=acme.bob)
+    assert (duplicate.status_id, duplicate.closed) == (original.status_id, False)
+    assert not acme.account.status_changes.exists()
+    duplicate.undo_merge(by=acme.bob)
+    assert (duplicate.status_id, duplicate.closed) == (original.status_id, False)
+
+
+def test_what_the_team_decides_meanwhile_is_not_undone(acme, posts):
+    original, duplicate, _ = posts
+    statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
+    duplicate.write({"status": statuses["planned"], "closed": True}, by=acme.bob)
+    duplicate.merge_into(original, by=acme.bob)
+    duplicate.undo_merge(by=acme.bob)
+    assert (duplicate.status_code, duplicate.closed) == ("planned", True)
+    duplicate.merge_into(original, by=acme.bob)
+    duplicate.write({"status": statuses["rejected"]}, by=acme.bob)
+    duplicate.undo_merge(by=acme.bob)
+    duplicate.refresh_from_db()
+    assert (duplicate.status_id, duplicate.closed) == (statuses["rejected"].id, True)
+    changes = acme.account.status_changes.of_post(duplicate.id).values_list("from_name", "name")
+    assert list(changes) == [
+        ("New", "Planned"),
+        ("Planned", "Duplicate"),
+        ("Duplicate", "Planned"),
+        ("Planned", "Duplicate"),
+        ("Duplicate", "Rejected"),
+    ]
+
+
+def test_a_status_that_a_duplicate_had_may_be_erased(acme, posts):
+    original, duplicate, _ = posts
+    planned = acme.account.statuses.get(kind=Status.Kind.POST, code="planned")
+    duplicate.write({"status": planned}, by=acme.bob)
+    duplicate.merge_into(original, by=acme.bob)
+    planned.erase()
+    duplicate.undo_merge(by=acme.bob)
+    assert duplicate.duplicate_from_id is None
+    duplicate.refresh_from_db()
+    assert duplicate.status_id == acme.account.statuses.get(kind=Status.Kind.POST, code="duplicate").id
+
+
+# The trash
+
+
+def erase(post: Post, by) -> None:
+    Post.objects.get(pk=post.pk).trash(by=by)
+    Post.objects.filter(pk=post.pk).update(trashed_at=timezone.now() - timedelta(days=31))
+    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), most=10) == 1
+
+
+def test_in_the_trash_nothing_is_counted_anew(acme, posts):
+    original, duplicate, _ = posts
+    make_voters(duplicate, 2)
+    make_comment(duplicate, acme.carol)
+    before = seen(original, duplicate)
+    duplicate.merge_into(original, by=acme.bob)
+    for post in (original, duplicate):
+        row = Post.objects.get(pk=post.pk)
+        row.trash(by=acme.alice)
+        assert_counted(original, duplicate)
+        assert not acme.account.posts.listed_for(acme.alice).filter(id=duplicate.id).exists()
+        row.restore()
+    duplicate.undo_merge(by=acme.bob)
+    assert seen(original, duplicate) == before
+
+
+def test_of_an_original_that_is_erased_the_duplicates_go_on(acme, posts):
+    original, duplicate, _ = posts
+    make_voters(duplicate, 2)
+    make_comment(duplicate, acme.carol)
+    before = seen(duplicate)
+    duplicate.merge_into(original, by=acme.bob)
+    erase(original, acme.alice)
+    assert seen(duplicate) == before
+    assert acme.account.status_changes.get(post_id=duplicate.id, name="New").user_id == acme.alice.id
+
+
+def test_what_came_from_a_duplicate_that_is_erased_stays(acme, posts):
+    last, middle, first = posts
+    make_voters(middle, 2)
+    make_comment(middle, acme.carol)
+    first.merge_into(middle, by=acme.bob)
+    middle.merge_into(last, by=acme.bob)
+    erase(middle, acme.alice)
+    assert_counted(last, first)
+    last.refresh_from_db()
+    assert (last.votes_cache, last.comments_cache) == (2, 1)
+    assert not acme.account.votes.filter(from_post_id__isnull=False).exists()
+    first.refresh_from_db()
+    assert first.duplicate_from_id == last.id
+    first.undo_merge(by=acme.bob)
+
+
+# The feed
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_is_in_the_feed(acme):
+    original, duplicate = make_post(acme.carol), make_post(acme.carol)
+    make_comment(duplicate, acme.carol)
+    client = acme.json()
+    since = read(client.get("/app/changes.json?limit=1000"))["cursor"]
+    duplicate.merge_into(original, by=acme.bob)
+    changes = read(client.get(f"/app/changes.json?since={since}"))["changes"]
+    assert {(change["resource"], change["id"], change["change"]) for change in changes} == {
+        ("post", original.id, "updated"),
+        ("post", duplicate.id, "updated"),
+    }
+
+
+# At the same time
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whatever_comes_meanwhile_is_counted_where_it_is(acme):
+    users = [make_user(acme.account) for _ in range(3)]
+    client = make_client(acme.alice)
+
+    def tried(act):
+        try:
+            return in_transaction(act)
+        except ValidationError as error:
+            return error
+
+    for n in range(6):
+        one, two = make_post(acme.carol), make_post(acme.carol)
+        duplicate, original = (one, two) if n % 2 else (two, one)
+        duplicate.vote(by=users[2])
+
+        def fresh(post):
+            return Post.objects.get(pk=post.pk)
+
+        def act(name, post, **given):
+            return lambda: tried(lambda: getattr(fresh(post), name)(**given))
+
+        at_once(
+            lambda d=duplicate, o=original: tried(lambda: fresh(d).merge_into(fresh(o), by=acme.bob)),
+            # Crosswise, one is refused.
+            lambda d=duplicate, o=original: tried(lambda: fresh(o).merge_into(fresh(d), by=acme.bob)),
+            act("vote", duplicate, by=users[0]),
+            act("vote", original, by=users[0]),
+            act("withdraw_vote", duplicate, by=users[2]),
+            act("comment", duplicate, by=users[1], text="a"),
+            act("vote_for", duplicate, by=acme.bob, client_id=client.id),
+        )
+        assert_counted(one, two)
+        merged = [post for post in map(fresh, (one, two)) if post.duplicate_from_id is not None]
+        assert len(merged) == 1
+        # Whoever's vote the duplicate has, the original has too; all comments are there.
+        ids = acme.account.votes.filter(post_id=merged[0].id).values_list("user_id", flat=True)
+        there = acme.account.votes.filter(post_id=merged[0].duplicate_from_id).values_list("user_id", flat=True)
+        assert set(ids) <= set(there)
+        assert not acme.account.comments.filter(post_id=merged[0].id).exists()
+        at_once(
+            act("undo_merge", merged[0], by=acme.bob),
+            act("undo_merge", merged[0], by=acme.bob),
+            act("vote", fresh(merged[0]), by=users[1]),
+        )
+        assert_counted(one, two)
+        assert not Post.objects.filter(duplicate_from_id__isnull=False).exists()

@@ -1,0 +1,126 @@
+"""What the team does for a client or a contact: a post that is theirs, and their votes."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from crm.models import Client
+from forum.models import Post
+from tests.factories import make_client, make_contact, make_post, make_task
+from tests.threads import at_once
+
+
+def votes_of(post: Post) -> int:
+    return Post.objects.values_list("votes_cache", flat=True).get(pk=post.pk)
+
+
+def test_it_works(acme):
+    post, client, contact = make_post(acme.carol), make_client(acme.bob, "Ann"), make_contact(acme.bob, "Jan")
+    post.vote(by=acme.carol)
+    assert post.vote_for(client_id=client.id, by=acme.bob)
+    assert not post.vote_for(client_id=client.id, by=acme.alice)
+    assert post.vote_for(contact_id=contact.id, by=acme.bob)
+    assert votes_of(post) == post.votes_cache == 3
+    names = acme.account.proxy_votes.of_post(post.id).with_names()
+    assert list(names.values_list("client_name", "contact_name", "nick")) == [
+        ("Ann", None, "Bob Nowak"),
+        (None, "Jan", "Bob Nowak"),
+    ]
+    assert post.withdraw_vote_for(client_id=client.id)
+    assert not post.withdraw_vote_for(client_id=client.id)
+    assert votes_of(post) == post.votes_cache == 2
+
+
+def test_it_rejects_who_is_not_there(acme, other):
+    post, theirs, trashed = make_post(acme.carol), make_client(other.mallory), make_client(acme.bob)
+    while theirs.id <= trashed.id:
+        theirs = make_client(other.mallory)
+    trashed.trash(by=acme.bob)
+    for given, errors in (
+        ({"client_id": trashed.id}, {"client_id": ["can't be found"]}),
+        ({"client_id": theirs.id + 10**6}, {"client_id": ["can't be found"]}),
+        ({"contact_id": trashed.id}, {"contact_id": ["can't be found"]}),
+        ({}, {"client_id": ["must be given, or else a contact_id"]}),
+        ({"client_id": 1, "contact_id": 2}, {"client_id": ["must be given, or else a contact_id"]}),
+    ):
+        with pytest.raises(ValidationError) as caught, transaction.atomic():
+            post.vote_for(**given, by=acme.bob)
+        assert caught.value.detail == errors
+    assert votes_of(post) == 0
+
+
+def test_the_database_rejects_votes_of_nobody_and_of_others(acme, other):
+    post, theirs = make_post(acme.carol), make_client(other.mallory)
+    while theirs.id <= post.id:
+        theirs = make_client(other.mallory)
+    votes = acme.account.proxy_votes
+    client, contact = make_client(acme.bob), make_contact(acme.bob)
+    for values, name in (
+        ({}, "proxyvote_of_client_or_contact"),
+        ({"client_id": client.id, "contact_id": contact.id}, "proxyvote_of_client_or_contact"),
+        ({"client_id": 10**12}, "forum_proxyvote_client_id_fk"),
+        ({"contact_id": client.id}, "forum_proxyvote_contact_id_fk"),
+    ):
+        with pytest.raises(IntegrityError, match=name), transaction.atomic():
+            votes.create(post_id=post.id, user_id=acme.bob.id, **values)
+    votes.create(post_id=post.id, user_id=acme.bob.id, client_id=client.id)
+    with pytest.raises(IntegrityError, match="proxyvote_client_unique"), transaction.atomic():
+        votes.create(post_id=post.id, user_id=acme.bob.id, client_id=client.id)
+    assert votes_of(post) == 1
+
+
+def test_the_votes_of_a_client_are_counted_until_it_is_erased(acme):
+    posts, client = [make_post(acme.carol) for _ in range(3)], make_client(acme.bob)
+    stays = make_client(acme.bob)
+    for post in posts:
+        post.vote_for(client_id=client.id, by=acme.bob)
+        post.vote_for(client_id=stays.id, by=acme.bob)
+    client.trash(by=acme.bob)
+    assert [votes_of(post) for post in posts] == [2, 2, 2]
+    Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now() - timedelta(days=31))
+    assert Client.objects.erase(before=timezone.now() - timedelta(days=30), most=10) == 1
+    assert [votes_of(post) for post in posts] == [1, 1, 1]
+    acme.account.posts.filter(id=posts[0].id).delete()
+    assert acme.account.proxy_votes.count() == 2
+
+
+def test_an_account_goes_with_all_of_it(acme):
+    make_post(acme.carol).vote_for(client_id=make_client(acme.bob).id, by=acme.bob)
+    acme.account.proxy_votes.all().delete()
+    assert not Post.objects.exclude(votes_cache=0).exists()
+
+
+@pytest.mark.parametrize("make", [make_post, make_task])
+def test_a_contact_goes_to_the_trash_and_comes_back(acme, make):
+    contact, other = make_contact(acme.bob), make_contact(acme.bob)
+    post, taken = make(acme.bob, contact_id=contact.id), make(acme.bob, contact_id=contact.id)
+    contact.trash(by=acme.bob)
+    post.refresh_from_db()
+    assert (post.contact_id, post.trashed_contact_id) == (None, contact.id)
+    taken.refresh_from_db()
+    taken.write({"contact_id": other.id}, by=acme.bob)
+    contact.restore()
+    post.refresh_from_db()
+    taken.refresh_from_db()
+    assert (post.contact_id, post.trashed_contact_id) == (contact.id, None)
+    assert (taken.contact_id, taken.trashed_contact_id) == (other.id, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_votes_at_once(acme):
+    posts, clients = [make_post(acme.carol) for _ in range(2)], [make_client(acme.bob) for _ in range(3)]
+
+    def vote(post, client):
+        return lambda: Post.objects.get(pk=post.pk).vote_for(client_id=client.id, by=acme.bob)
+
+    cast = at_once(*(vote(post, client) for client in clients for post in posts for _ in range(2)))
+    assert sum(cast) == 6
+    assert [votes_of(post) for post in posts] == [3, 3]
+    assert at_once(
+        *(lambda client=client: Client.objects.filter(pk=client.pk).delete()[0] for client in clients),
+        lambda: Post.objects.get(pk=posts[0].pk).vote(by=acme.alice),
+    ) == [1, 1, 1, True]
+    assert [votes_of(post) for post in posts] == [1, 0]

@@ -1,0 +1,166 @@
+"""What the pages look posts up by: like what is typed, by words, by user, by status."""
+
+import pytest
+
+from accounts.models import Status
+from forum.models import Post, Vote
+from tests.factories import make_category, make_forum, make_post, make_task, make_user, make_voters
+
+TITLES = [
+    "A dark theme",
+    "A darker theme for the night",
+    "Export orders to a spreadsheet",
+    "Reply to notifications by e-mail",
+    "Themes for shops",
+    "Ciemny motyw dla użytkowników",
+]
+
+
+def similar(acme, text: str, **given) -> list[str]:
+    found = Post.objects.similar_to(text, ("title",), account=acme.account, forum_id=acme.forum.id, **given)
+    return [title for (title,) in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("dark", "A dark theme"),
+        ("dark them", "A dark theme"),
+        ("Please add a dark theme", "A dark theme"),
+        ("drak theme", "A dark theme"),
+        ("It would be great to export all orders", "Export orders to a spreadsheet"),
+        ("spredsheet", "Export orders to a spreadsheet"),
+        ("exporting of an order", "Export orders to a spreadsheet"),
+        ("replying by email", "Reply to notifications by e-mail"),
+        ("ciemny motyw", "Ciemny motyw dla użytkowników"),
+        ("uzytkownik", "Ciemny motyw dla użytkowników"),
+    ],
+)
+def test_it_works(acme, text, first):
+    for title in TITLES:
+        make_post(acme.carol, title, content="something dark, exported and mailed")
+    assert similar(acme, text)[:1] == [first]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "?!", "\0", "completely unrelated", "elsewhere", "a" * 5000, "'); --", "x:*&|!('", "%_\\"]
+)
+def test_it_finds_nothing_for(acme, text):
+    for title in TITLES:
+        make_post(acme.carol, title, content="elsewhere")
+    assert similar(acme, text) == []
+
+
+def test_only_what_is_open_in_the_forum_is_similar(acme):
+    title = "A dark theme"
+    opened = make_post(acme.carol, title)
+    make_post(acme.carol, title, private=True)
+    make_post(acme.carol, title, approved=False)
+    make_post(acme.carol, title).merge_into(opened, by=acme.bob)
+    make_post(acme.carol, title).trash(by=acme.bob)
+    make_task(acme.bob, title)
+    make_post(acme.carol, title, forum_id=make_forum(acme.account).id)
+    assert similar(acme, title) == [title]
+
+
+def test_there_are_at_most_so_many(acme):
+    for number in range(8):
+        make_post(acme.carol, f"A dark theme {number}")
+    assert len(similar(acme, "dark theme")) == 5
+    assert len(similar(acme, "dark theme", most=2)) == 2
+
+
+def test_similarity_of_what_many_have(acme, monkeypatch):
+    monkeypatch.setattr("accounts.search.MOST", 3)
+    for number in range(12):
+        make_post(acme.carol, f"A dark theme {number}")
+    assert len(similar(acme, "a dark theme")) == 3
+
+
+def test_a_search_of_a_forum(acme):
+    category = make_category(acme.account)
+    rejected = acme.account.statuses.get(kind=Status.Kind.POST, code="rejected")
+    one, two = make_post(acme.carol, "A dark theme"), make_post(acme.carol, "Colours", content="a dark theme")
+    hidden = make_post(acme.carol, "A dark secret", private=True)
+    two.write({"category_id": category.id, "status": rejected}, by=acme.bob)
+    make_post(acme.carol, "A dark theme", forum_id=make_forum(acme.account).id)
+    make_task(acme.bob, "A dark theme")
+
+    def found(text, user=None, start=0, size=10, **given):
+        rows = Post.objects.search(
+            text, user, ("id",), account=acme.account, forum_id=acme.forum.id, start=start, size=size, **given
+        )
+        return [id for (id,) in rows]
+
+    assert found("dark") == [one.id, two.id]
+    assert found("thmee") == [one.id, two.id]
+    assert found("dark", start=1) == [two.id]
+    assert found("dark", size=1) == [one.id]
+    assert found("dark", category_id=category.id) == [two.id]
+    assert found("dark", status_id=rejected.id) == [two.id]
+    assert set(found("dark", acme.carol)) == set(found("dark", acme.bob)) == {one.id, two.id, hidden.id}
+    assert found("dark", make_user(acme.account)) == [one.id, two.id]
+    assert found("\0") == found("?") == []
+
+
+def test_what_a_user_wrote_and_voted_for(acme):
+    first, second, third = (make_post(user) for user in (acme.carol, acme.bob, acme.carol))
+    make_task(acme.carol)
+    hidden = make_post(acme.carol, private=True)
+    for post in (third, first, hidden):
+        post.vote(by=acme.carol)
+    posts = acme.account.posts.of_forum(acme.forum.id)
+    assert list(posts.written_by(acme.carol)) == [hidden, third, first]
+    assert list(posts.written_by(acme.carol).visible_to(None)) == [third, first]
+    assert list(posts.voted_by(acme.carol)) == [hidden, first, third]
+    assert list(posts.voted_by(acme.carol).visible_to(None)) == [first, third]
+    assert list(posts.voted_by(acme.bob)) == []
+    assert Vote.objects.of(acme.carol, [first.id, second.id]) == {first.id}
+    assert Vote.objects.of(acme.carol, []) == set()
+
+
+def test_the_voters_of_a_post(acme):
+    post, other = make_post(acme.carol), make_post(acme.carol)
+    users = make_voters(post, 3)
+    make_voters(other, 1)
+    assert Vote.objects.voters(acme.account.id, post.id, most=2) == [(user.id, user.name) for user in users[:2]]
+
+
+def test_the_statuses_in_use(acme, django_assert_num_queries):
+    statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
+    make_post(acme.carol, status=statuses["planned"])
+    make_post(acme.carol)
+    make_post(acme.carol, status=statuses["rejected"], private=True)
+    elsewhere = make_category(acme.account)
+    make_post(acme.carol).write({"category_id": elsewhere.id, "status": statuses["started"]}, by=acme.bob)
+    make_post(acme.carol, status=statuses["completed"], forum_id=make_forum(acme.account).id)
+
+    def codes(**place):
+        with django_assert_num_queries(1):
+            return [status.code for status in Post.objects.statuses_in_use(acme.account, **place)]
+
+    forum_id, category_id, elsewhere_id = acme.forum.id, acme.category.id, elsewhere.id
+    assert codes(forum_id=forum_id) == ["new", "planned", "started"]
+    assert codes(category_id=category_id) == ["new", "planned"]
+    assert codes(category_id=elsewhere_id) == ["started"]
+
+
+def test_the_roadmap(acme, django_assert_num_queries):
+    statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
+    planned = [make_post(acme.carol, status=statuses["planned"]) for _ in range(3)]
+    make_post(acme.carol, status=statuses["planned"], private=True)
+    make_post(acme.carol, status=statuses["rejected"])
+    done = make_post(acme.carol, status=statuses["completed"])
+    make_voters(planned[0], 2)
+    make_voters(planned[2], 1)
+    account, forum_id = acme.account, acme.forum.id
+    with django_assert_num_queries(4):
+        found = Post.objects.roadmap(("id", "votes_cache"), account=account, forum_id=forum_id, most=2)
+    assert [(status.code, rows) for status, rows in found] == [
+        ("planned", [(planned[0].id, 2), (planned[2].id, 1)]),
+        ("started", []),
+        ("completed", [(done.id, 0)]),
+    ]
+    statuses["started"].delete()
+    found = Post.objects.roadmap(("id",), account=account, forum_id=forum_id)
+    assert [status.code for status, _ in found] == ["planned", "completed"]

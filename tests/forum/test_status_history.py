@@ -1,0 +1,68 @@
+"""A post's history: which statuses and responses it had, when, and by whom."""
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from accounts.models import Status
+from tests.factories import make_post, make_task
+
+
+def statuses(acme) -> dict[str, Status]:
+    return {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
+
+
+def history(acme, post) -> list[tuple]:
+    return list(acme.account.status_changes.of_post(post.id).values_list("from_name", "name", "response", "nick"))
+
+
+@pytest.mark.parametrize("make", [make_post, make_task])
+def test_it_works(acme, make):
+    post, named = make(acme.bob, status=statuses(acme)["accepted"], response="at first"), statuses(acme)
+    assert history(acme, post) == []
+    post.write({"status": named["planned"], "response": "In **spring**."}, by=acme.bob)
+    post.write({"status": named["planned"], "title": "Again"}, by=acme.bob)
+    post.write({"response": "In summer."}, by=acme.alice)
+    post.write({"status": named["rejected"], "response": None}, by=acme.alice)
+    assert history(acme, post) == [
+        ("Accepted", "Planned", "In **spring**.", "Bob Nowak"),
+        (None, "Planned", "In summer.", "alice"),
+        ("Planned", "Rejected", None, "alice"),
+    ]
+    first = acme.account.status_changes.of_post(post.id).first()
+    assert first.response_html == "<p>In <strong>spring</strong>.</p>\n"
+    assert (first.color, str(first)) == (named["planned"].color, "Accepted → Planned")
+
+
+def test_every_interface_writes_it(acme):
+    post, named = make_post(acme.carol), statuses(acme)
+    assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status": "planned"}}).status_code == 200
+    assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status_id": named["started"].id}}).is_success
+    body = "<post><status>completed</status></post>"
+    assert acme.xml().send_xml("PUT", f"/app/posts/{post.id}.xml", body).status_code == 200
+    assert [change[:2] for change in history(acme, post)] == [
+        ("New", "Planned"),
+        ("Planned", "Started"),
+        ("Started", "Completed"),
+    ]
+
+
+def test_a_status_that_is_only_history_may_be_erased(acme):
+    post, named = make_post(acme.carol), statuses(acme)
+    post.write({"status": named["planned"]}, by=acme.bob)
+    post.write({"status": named["started"]}, by=acme.bob)
+    named["planned"].erase()
+    assert [change[:2] for change in history(acme, post)] == [("New", "Planned"), ("Planned", "Started")]
+
+
+def test_it_rejects_a_history_of_nothing_of_the_account(acme, other):
+    post = make_post(acme.carol)
+    for values in ({"post_id": 10**12, "user_id": acme.bob.id}, {"post_id": post.id, "user_id": 10**12}):
+        with pytest.raises(IntegrityError, match="_fk"), transaction.atomic():
+            acme.account.status_changes.create(name="x", **values)
+
+
+def test_it_goes_with_the_post(acme):
+    post = make_post(acme.carol)
+    post.write({"status": statuses(acme)["planned"]}, by=acme.bob)
+    acme.account.posts.filter(id=post.id).delete()
+    assert not acme.account.status_changes.exists()
