@@ -218,9 +218,9 @@ def laid_out(xml: str, newest: Mapping[str, Any]) -> str:
     """A body of generation A, a child on each line."""
     own = rf"\g<1>{newest['responsible']}<"
     xml = re.sub(r"(<responsible-id[^>]*>)\d+<", own, xml)
-    root, _, rest = xml.partition(">")
-    children, _, end = rest.rpartition("</")
-    return "\n".join([f"{root}>", *(f"  {child}" for child in re.findall(r"<([\w-]+).*?</\1>", children)), f"</{end}"])
+    start, children, end = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL).groups()
+    lines = (f"  {child[0]}" for child in re.finditer(r"<([\w-]+).*?</\1>", children))
+    return "\n".join([start, *lines, end])
 
 
 # An example as it is shown and sent
@@ -371,8 +371,12 @@ class Examples(Page):
         trial.values = {key: request.POST.get(key, "").strip() for key in trial.values}
         if trial.body is not None:
             trial.body = request.POST.get("body", "").replace("\r\n", "\n")
-        if trial.example.is_destructive and "sure" not in request.POST:
+        if any("/" in value for _parameter, value in trial.given("path")):
+            # It would be another path, which may be a page.
+            trial.refusal = _("What stands in the path can't have a slash.")
+        elif trial.example.is_destructive and "sure" not in request.POST:
             trial.refusal = _("Nothing was deleted: tick that you are sure, then run it.")
+        if trial.refusal:
             return self.show(shown, section, status=422)
         trial.answer = run(request, trial.example, trial.target, trial.headers, trial.body)
         return self.show(shown, section)
