@@ -391,6 +391,7 @@ class Examples(Page):
     def show(self, shown: list[Trial], section: str, *, status: int = 200):
         return self.render(
             status=status,
+            part="api",
             trials=shown,
             tag=shown[0].example.tag,
             section=section,

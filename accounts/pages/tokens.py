@@ -105,6 +105,7 @@ class API(Page):
             form.data["after"] = after
         return self.render_form(
             form,
+            part="api",
             tokens=[*own.live()[: APIToken.MOST], *own.expired()[: self.EXPIRED]],
             row=row,
             token=token,
