@@ -86,6 +86,9 @@ class Basic(BaseAuthentication):
         return user, None
 
     def authenticate_header(self, request: Request) -> str:
+        if "HTTP_X_CSRFTOKEN" in request.META:
+            # A page's own request, of a session that has ended: to Basic the browser would ask for a password itself.
+            return "Session"
         realm = re.sub(r"[^ -~]", "?", request._request.address.forum_name)
         realm = realm.replace("\\", "\\\\").replace('"', '\\"')
         return f'Basic realm="{realm}", charset="UTF-8"'

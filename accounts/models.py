@@ -16,10 +16,12 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 from rest_framework.exceptions import ValidationError
 
 from accounts.changes import Change as Change
+from accounts.errors import Conflict
 from accounts.hosts import normalize
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
 from accounts.prepared import prepared
@@ -124,7 +126,7 @@ class AccountQuerySet(models.QuerySet):
             role=User.Role.OWNER,
             notification=User.Notification.ALL,
         )
-        _, token = APIToken.objects.issue(owner, label="First token")
+        _, token = APIToken.objects.make(owner, label="First token")
         return account, owner, token
 
 
@@ -354,8 +356,36 @@ def _user_known_as(account_id, key):
 
 
 class APITokenQuerySet(models.QuerySet):
-    def issue(self, user: User, *, label: str, expires_at=None) -> tuple["APIToken", str]:
-        """Make a token of `user`. The second value is the token itself, which is not stored and cannot be read again."""
+    def live(self) -> Self:
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+
+    def expired(self) -> Self:
+        return self.filter(expires_at__lte=timezone.now(), revoked_at=None)
+
+    @transaction.atomic(savepoint=False)
+    def issue(
+        self, user: User, *, label: str, expires_at: datetime | None = None, after: int | None = None
+    ) -> tuple["APIToken", str]:
+        """Make a token of `user`. The second value is the token itself, which is not stored and cannot be read again.
+
+        With `after`, the id of the newest token that the user had (0 for none), one is made only if that is still so: a form
+        that is sent twice makes one. Raises Conflict; ValidationError beyond 50 tokens.
+        """
+        # One at a time, so that no two count, or look, at once.
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        own = self.filter(account_id=user.account_id, user_id=user.id)
+        if after is not None and after != own.newest_id():
+            raise Conflict("Another token was made meanwhile")
+        if own.live().count() >= APIToken.MOST:
+            raise ValidationError({"tokens": [gettext_noop("can't be more than 50; revoke one first")]})
+        return self.make(user, label=label, expires_at=expires_at)
+
+    def newest_id(self) -> int:
+        """0 where there is none."""
+        return self.aggregate(newest=models.Max("id"))["newest"] or 0
+
+    def make(self, user: User, *, label: str, expires_at: datetime | None = None) -> tuple["APIToken", str]:
+        """As `issue`, for a user who is just being made, and so has none."""
         secret = "".join(secrets.choice(APIToken.ALPHABET) for _ in range(APIToken.SECRET_LENGTH))
         prefix = Account.objects.values_list("prefix", flat=True).get(id=user.account_id)
         return self.adopt(user, f"{secret}/{prefix}", label=label, expires_at=expires_at)
@@ -391,6 +421,8 @@ class APIToken(TenantModel):
     SECRET_LENGTH = 32  # 190 random bits
     MAX_LENGTH = 255
     USED_EVERY = timedelta(minutes=1)
+    # Of one user, at once.
+    MOST = 50
 
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
@@ -421,6 +453,10 @@ class APIToken(TenantModel):
     def __str__(self) -> str:
         return f"{self.hint}… ({self.label})"
 
+    @property
+    def has_expired(self) -> bool:
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
     @staticmethod
     def digest_of(token: str) -> bytes:
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
@@ -430,6 +466,10 @@ class APIToken(TenantModel):
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= self.USED_EVERY:
             APIToken.objects.filter(pk=self.pk).update(last_used_at=now)
+
+    def revoke(self) -> None:
+        """Whoever uses it is refused from now on. Doing it again changes nothing."""
+        APIToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
 class StatusQuerySet(models.QuerySet):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from accounts.pages import joining, password, profile, sign_in
+from accounts.pages import examples, joining, password, profile, sign_in, tokens
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view()),
@@ -17,4 +17,7 @@ urlpatterns = [
     path("app/profile/security", profile.Security.as_view()),
     path("app/profile/sessions", profile.EndSession.as_view()),
     path("app/profile/email", profile.ConfirmEmail.as_view()),
+    path("app/account/api", tokens.API.as_view()),
+    path("app/account/api/tokens/<id:id>/revoke", tokens.RevokeToken.as_view()),
+    path("app/account/api/<slug:section>", examples.Examples.as_view()),
 ]

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import lucide
 from django import template
 from django.utils import formats, timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
@@ -86,3 +86,10 @@ def initials(name: str) -> str:
     """One or two letters to stand for somebody."""
     words = re.findall(r"\w+", name)
     return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words[:1])).upper() or "?"
+
+
+@register.simple_tag
+def in_code(text: str) -> SafeString:
+    """Plain text in which `such` words are code."""
+    parts = enumerate(text.split("`"))
+    return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))

@@ -1,0 +1,399 @@
+"""Examples that run: every operation of the OpenAPI document, with what one's own account has filled in."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from django.db.models import Subquery
+from django.http import Http404, HttpRequest
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from accounts.api.resources import ResourceViewSet
+from accounts.models import Account
+from accounts.openapi.document import document
+from accounts.pages.base import Page, base_url
+from accounts.pages.running import Answer, run
+from accounts.trash import contents
+
+METHODS = ("get", "post", "put", "patch", "delete")
+PASSWORD, TOKEN = "PASSWORD", "YOUR_API_TOKEN"
+# Things whose ids examples name, by what they are called in paths.
+THINGS = {"clients": "client", "contacts": "contact", "contact_lists": "contact_list", "deals": "deal", "posts": "post"}
+THINGS |= {"statuses": "status", "trash": "trash"}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    place: str  # path, query or header
+    name: str
+    example: str = ""
+    description: str = ""
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    is_number: bool = False
+    # Several values, each with a name: `name=value`, more of them after an `&`.
+    has_names: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.place}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Example:
+    """An operation of the document."""
+
+    id: str
+    method: str
+    path: str
+    tag: str
+    summary: str
+    description: str
+    # xml, behind a password; json, behind a token; neither for what is public.
+    language: str
+    media_type: str
+    parameters: tuple[Parameter, ...]
+    body: Any
+
+    @property
+    def slug(self) -> str:
+        return slugify(self.tag)
+
+    @property
+    def needs(self) -> str:
+        """The thing that its path names by id."""
+        return THINGS[self.path.split("/")[2]] if "{id}" in self.path else ""
+
+    @property
+    def makes(self) -> str:
+        """The thing whose id its answer has, for other examples to use."""
+        _, _, things = self.path.rpartition("/")
+        name, _, suffix = things.partition(".")
+        return THINGS.get(name, "") if self.method == "POST" and suffix and self.path == f"/app/{things}" else ""
+
+    @property
+    def is_destructive(self) -> bool:
+        return self.method == "DELETE"
+
+
+def resolved(definition: dict[str, Any]) -> dict[str, Any]:
+    """What a reference stands for."""
+    while "$ref" in definition:
+        found: Any = document()
+        for part in definition["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        definition = found
+    return definition
+
+
+def in_words(value: Any) -> str:
+    """A value of a query."""
+    if isinstance(value, dict):
+        return "&".join(f"{name}={inner}" for name, inner in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_parameter(definition: dict[str, Any]) -> Parameter:
+    definition = resolved(definition)
+    schema = definition["schema"]
+    choices = schema.get("enum") or (["true", "false"] if schema.get("type") == "boolean" else [])
+    return Parameter(
+        place=definition["in"],
+        name=definition["name"],
+        example=in_words(definition.get("example", "")),
+        description=definition.get("description", ""),
+        required=definition.get("required", False),
+        choices=tuple(map(str, choices)),
+        is_number=schema.get("type") == "integer",
+        has_names=schema.get("type") == "object",
+    )
+
+
+@cache
+def examples() -> dict[str, Example]:
+    """All of them, by id, in the order of the document."""
+    found = {}
+    for path, operations in document()["paths"].items():
+        for method in METHODS:
+            if (operation := operations.get(method)) is None:
+                continue
+            schemes = [name for scheme in operation["security"] for name in scheme]
+            sent = operation.get("requestBody", {}).get("content", {})
+            media_type = next(iter(sent), "")
+            shown = sent.get(media_type, {}).get("examples", {}).get("request", {"value": {} if sent else None})
+            found[operation["operationId"]] = Example(
+                id=operation["operationId"],
+                method=method.upper(),
+                path=path,
+                tag=operation["tags"][0],
+                summary=operation["summary"],
+                description=operation["description"],
+                language="xml" if "basic" in schemes else "json" if schemes else "",
+                media_type=media_type,
+                parameters=tuple(map(read_parameter, operation["parameters"])),
+                body=shown["value"],
+            )
+    return found
+
+
+@cache
+def sections() -> dict[str, list[Example]]:
+    """By the last segment of the address of their page: generation B, then A, then what is public."""
+    found: dict[str, list[Example]] = {}
+    order = ["json", "xml", ""]
+    for example in sorted(examples().values(), key=lambda example: (order.index(example.language), example.tag)):
+        found.setdefault(example.slug, []).append(example)
+    return found
+
+
+# What the account has
+
+
+def newest_of(request: HttpRequest, needed: set[str]) -> dict[str, Any]:
+    """The ids of the newest things, the name of the forum's first category, and who asks: what there is of what is needed."""
+    account, forum = request.account, request.forum
+    forum_posts = account.posts.live().exclude(category_id=None)
+    things = {
+        "client": account.clients.live(),
+        "contact": account.contacts.live(),
+        "contact_list": account.contact_lists.live(),
+        "deal": account.deals.live(),
+        "post": forum_posts,
+        "task": account.posts.tasks(),
+        "forum_post": forum_posts.of_forum(forum.id),
+        "status": account.statuses.all(),
+    }
+    columns = {name: Subquery(rows.order_by("-id").values("id")[:1]) for name, rows in things.items() if name in needed}
+    if "category_name" in needed:
+        columns["category_name"] = Subquery(account.categories.of_forum(forum.id).values("name")[:1])
+    found = Account.objects.filter(id=account.id).values(**columns).get() if columns else {}
+    if "trash" in needed:
+        kinds = {key: viewset.model for key, viewset in sorted(ResourceViewSet.trashable.items())}
+        row = contents(account, kinds, most=1).first()
+        found["trash"] = row and row["id"]
+    return {name: value for name, value in found.items() if value is not None} | {"responsible": request.user.id}
+
+
+def needed_by(shown: list[Example]) -> set[str]:
+    found = {example.needs for example in shown}
+    if any(example.language == "xml" and example.needs for example in shown):
+        found.add("forum_post")
+    elif "post" in found:
+        found.add("task")
+    for example in shown:
+        found |= {thing_of(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
+        found |= {thing_of(parameter.name) for parameter in example.parameters if parameter.example}
+    return found
+
+
+def thing_of(name: str) -> str:
+    """What `client_id` and `contact_list_ids` are of; other names are what they are."""
+    return re.sub("_ids?$", "", name)
+
+
+def with_ids(value: Any, newest: Mapping[str, Any]) -> Any:
+    """A body with the account's own ids; what names a thing that it has none of is left out."""
+    if isinstance(value, list):
+        return [with_ids(inner, newest) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for name, inner in value.items():
+        if not name.endswith(("_id", "_ids")):
+            found[name] = with_ids(inner, newest)
+        elif thing_of(name) in newest:
+            own = newest[thing_of(name)]
+            found[name] = [own] if name.endswith("s") else own
+        elif name == "external_ids":
+            found[name] = inner
+    return found
+
+
+def laid_out(xml: str, newest: Mapping[str, Any]) -> str:
+    """A body of generation A, a child on each line."""
+    own = rf"\g<1>{newest['responsible']}<"
+    xml = re.sub(r"(<responsible-id[^>]*>)\d+<", own, xml)
+    start, children, end = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL).groups()
+    lines = (f"  {child[0]}" for child in re.finditer(r"<([\w-]+).*?</\1>", children))
+    return "\n".join([start, *lines, end])
+
+
+# An example as it is shown and sent
+
+
+@dataclass
+class Trial:
+    """An example with values in its fields."""
+
+    example: Example
+    address: str
+    login: str
+    values: dict[str, str]
+    body: str | None
+    # Whether its path names a thing that the account has none of.
+    lacks: bool = False
+    token: str = TOKEN
+    answer: Answer | None = None
+    refusal: str = ""
+    # Which example makes what it lacks.
+    maker: Example | None = None
+
+    @property
+    def fields(self) -> Iterator[dict[str, Any]]:
+        for parameter in self.example.parameters:
+            value = self.values.get(parameter.key, "")
+            yield {"parameter": parameter, "value": value}
+
+    @property
+    def first_fields(self) -> list[dict[str, Any]]:
+        return [found for found in self.fields if found["parameter"].required or found["parameter"].example]
+
+    @property
+    def other_fields(self) -> list[dict[str, Any]]:
+        return [found for found in self.fields if not (found["parameter"].required or found["parameter"].example)]
+
+    @property
+    def rows(self) -> int:
+        return min(24, (self.body or "").count("\n") + 2)
+
+    def given(self, place: str) -> Iterator[tuple[Parameter, str]]:
+        for parameter in self.example.parameters:
+            value = self.values.get(parameter.key, "")
+            if parameter.place == place and value:
+                yield parameter, value
+
+    @property
+    def path(self) -> str:
+        path = self.example.path
+        for parameter in self.example.parameters:
+            if parameter.place == "path":
+                value = quote(self.values.get(parameter.key, ""), safe="")
+                path = path.replace(f"{{{parameter.name}}}", value)
+        return path
+
+    @property
+    def query(self) -> str:
+        pairs = []
+        for parameter, value in self.given("query"):
+            if parameter.has_names:
+                for part in value.split("&"):
+                    name, _, inner = part.partition("=")
+                    pairs.append((f"{parameter.name}[{name}]", inner))
+            else:
+                pairs.append((parameter.name, value))
+        return "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in pairs)
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{self.query}" if self.query else self.path
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {parameter.name: " ".join(value.split()) for parameter, value in self.given("header")}
+
+    @property
+    def curl(self) -> str:
+        """`examples.js` says the same of what is in the fields."""
+        method = "" if self.example.method == "GET" else f" -X {self.example.method}"
+        lines = [f"curl{method} {shell_quoted(self.address + self.target)}"]
+        if self.example.language == "xml":
+            lines.append(f"-u {shell_quoted(f'{self.login}:{PASSWORD}')}")
+        elif self.example.language == "json":
+            lines.append(f"-H {shell_quoted(f'Authorization: Bearer {self.token}')}")
+        lines += [f"-H {shell_quoted(f'{name}: {value}')}" for name, value in self.headers.items()]
+        if self.body:
+            lines.append(f"-H {shell_quoted(f'Content-Type: {self.example.media_type}')}")
+            lines.append(f"-d {shell_quoted(self.body)}")
+        return " \\\n  ".join(lines)
+
+
+def shell_quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def try_out(example: Example, request: HttpRequest, newest: Mapping[str, Any], *, token: str = TOKEN) -> Trial:
+    values = {parameter.key: parameter.example for parameter in example.parameters}
+    thing = example.needs
+    own = newest.get("forum_post" if example.language == "xml" else thing)
+    if thing == "post" and example.language == "json":
+        own = own or newest.get("task")
+    if own is not None:
+        values["path.id"] = str(own)
+    for parameter in example.parameters:
+        if parameter.example and parameter.place == "query" and parameter.name.endswith("_id"):
+            values[parameter.key] = str(newest.get(thing_of(parameter.name), ""))
+    if "path.category_name" in values:
+        values["path.category_name"] = newest.get("category_name", values["path.category_name"])
+    if "query.resource" in values:
+        # Of the trash, all kinds: one may be empty.
+        values["query.resource"] = ""
+    body = example.body
+    if isinstance(body, str):
+        body = laid_out(body, newest)
+    elif body is not None:
+        body = json.dumps(with_ids(body, newest), indent=2, ensure_ascii=False)
+    lacks = bool(thing) and own is None
+    maker = next(
+        (other for other in examples().values() if other.makes == thing and other.language == example.language), None
+    )
+    return Trial(
+        example,
+        base_url(request),
+        request.user.login,
+        values,
+        body,
+        lacks=lacks,
+        token=token,
+        maker=maker if lacks else None,
+    )
+
+
+class Examples(Page):
+    """The examples of one kind of resource."""
+
+    may = "team"
+    template_name = "accounts/examples.html"
+
+    def get(self, request, section: str):
+        return self.show(self.trials(section), section)
+
+    def post(self, request, section: str):
+        """Run one of them here, for a browser without JavaScript: as whoever is signed in, as the page would itself."""
+        shown = self.trials(section)
+        trial = next((trial for trial in shown if trial.example.id == request.POST.get("operation")), None)
+        if trial is None:
+            raise Http404
+        trial.values = {key: request.POST.get(key, "").strip() for key in trial.values}
+        if trial.body is not None:
+            trial.body = request.POST.get("body", "").replace("\r\n", "\n")
+        if any("/" in value for _parameter, value in trial.given("path")):
+            # It would be another path, which may be a page.
+            trial.refusal = _("What stands in the path can't have a slash.")
+        elif trial.example.is_destructive and "sure" not in request.POST:
+            trial.refusal = _("Nothing was deleted: tick that you are sure, then run it.")
+        if trial.refusal:
+            return self.show(shown, section, status=422)
+        trial.answer = run(request, trial.example, trial.target, trial.headers, trial.body)
+        return self.show(shown, section)
+
+    def trials(self, section: str) -> list[Trial]:
+        if section not in sections():
+            raise Http404
+        shown = sections()[section]
+        newest = newest_of(self.request, needed_by(shown))
+        return [try_out(example, self.request, newest) for example in shown]
+
+    def show(self, shown: list[Trial], section: str, *, status: int = 200):
+        return self.render(
+            status=status,
+            part="api",
+            trials=shown,
+            tag=shown[0].example.tag,
+            section=section,
+            sections=[(slug, found[0].tag) for slug, found in sections().items()],
+        )

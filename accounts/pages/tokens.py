@@ -1,0 +1,126 @@
+"""The API in the settings: one's own tokens, and the way to the examples."""
+
+from datetime import datetime, time, timedelta
+
+from django import forms
+from django.http import Http404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from rest_framework.exceptions import ValidationError
+
+from accounts.errors import Conflict, faults
+from accounts.models import APIToken
+from accounts.pages.base import Page, base_url, fault_in_words, redirect
+from accounts.pages.examples import TOKEN, examples, sections, try_out
+from accounts.pages.forms import Form
+from accounts.views import in_transaction
+
+LONGEST = timedelta(days=3650)
+
+
+class TokenForm(Form):
+    label = forms.CharField(
+        label=gettext_lazy("Label"),
+        max_length=255,
+        help_text=gettext_lazy("What will use it, for example the name of a shop or a script."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    expires = forms.ChoiceField(
+        label=gettext_lazy("Expires"),
+        choices=[
+            ("never", gettext_lazy("Never")),
+            ("30", gettext_lazy("In 30 days")),
+            ("90", gettext_lazy("In 90 days")),
+            ("365", gettext_lazy("In a year")),
+            ("date", gettext_lazy("After a date")),
+        ],
+    )
+    until = forms.DateField(
+        label=gettext_lazy("Last day"),
+        required=False,
+        help_text=gettext_lazy("When it is to expire after a date."),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    # The newest token when the form was made: it makes one only once.
+    after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+
+    def clean(self):
+        values = super().clean()
+        if values.get("expires") == "date" and "until" not in self.errors:
+            today, day = timezone.localdate(), values.get("until")
+            if day is None:
+                self.add_error("until", _("Can't be blank"))
+            elif not today <= day <= today + LONGEST:
+                self.add_error("until", _("Must be today or later, and within ten years"))
+        return values
+
+    @property
+    def expires_at(self) -> datetime | None:
+        choice = self.cleaned_data["expires"]
+        if choice == "never":
+            return None
+        if choice == "date":
+            return timezone.make_aware(datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min))
+        return timezone.now() + timedelta(days=int(choice))
+
+
+class API(Page):
+    may = "team"
+    template_name = "accounts/api.html"
+    # How many expired ones are still listed.
+    EXPIRED = 10
+
+    def get(self, request):
+        return self.show()
+
+    def post(self, request):
+        """The answer shows the token, this once; so there is no other page to go to."""
+        form = TokenForm(request.POST)
+        if not form.is_valid():
+            return self.show(form)
+        values = {"label": form.cleaned_data["label"], "expires_at": form.expires_at}
+        after = form.cleaned_data["after"]
+        try:
+            row, token = in_transaction(lambda: APIToken.objects.issue(request.user, after=after, **values))
+        except Conflict:
+            form.add_error(
+                None, _("A token was made since this form was opened: see the list. Send it again to make another.")
+            )
+        except ValidationError as error:
+            for fault in faults(error.detail):
+                form.add_error(None, fault_in_words(fault))
+        else:
+            return self.show(row=row, token=token)
+        return self.show(form)
+
+    def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = ""):
+        request = self.request
+        own = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
+        after = own.newest_id()
+        if form is None:
+            form = TokenForm(initial={"after": after})
+        else:
+            form.data = form.data.copy()
+            form.data["after"] = after
+        return self.render_form(
+            form,
+            part="api",
+            tokens=[*own.live()[: APIToken.MOST], *own.expired()[: self.EXPIRED]],
+            row=row,
+            token=token,
+            address=base_url(request),
+            trial=try_out(examples()["read_account"], request, {"responsible": request.user.id}, token=token or TOKEN),
+            sections=list(sections().items()),
+        )
+
+
+class RevokeToken(Page):
+    may = "team"
+
+    def post(self, request, id: int):
+        token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
+        if token is None:
+            raise Http404
+        self.act(token.revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
+        return redirect("/app/account/api")

@@ -1,0 +1,285 @@
+"""Examples in the settings: every operation of the document, filled in from one's own account, and run."""
+
+import gzip
+import json
+import re
+
+import pytest
+from django.db import transaction
+from django.urls import get_resolver
+
+from accounts.openapi.document import document
+from accounts.pages.examples import examples, sections
+from accounts.pages.examples import laid_out as xml_laid_out
+from accounts.pages.running import laid_out
+from tests.accounts.test_tenancy import fill
+from tests.examples import Example
+from tests.factories import PASSWORD, make_client, make_post
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+PATH = "/app/account/api"
+OPERATIONS = {
+    operation["operationId"]: (method.upper(), path)
+    for path, methods in document()["paths"].items()
+    for method, operation in methods.items()
+}
+every_section = pytest.mark.parametrize("section", list(sections()))
+
+
+@pytest.fixture
+def full(acme):
+    """An account with one row of each kind."""
+    fill(acme.account, acme.bob, "full")
+    return acme
+
+
+def trials(page) -> dict:
+    return {form["data-example"]: form for form in page.html.find_all("form", attrs={"data-example": True})}
+
+
+def form_of(page, id: str):
+    [form] = [form for form in page.forms.values() if "operation" in form.fields and form["operation"].value == id]
+    return form
+
+
+def read(trial, **variables) -> Example:
+    """The curl line of an example, taken apart."""
+    example = Example(command=trial.find(attrs={"data-curl": True}).text, shown="")
+    example.read({})
+    return example
+
+
+def call(visitor: Visitor, example: Example, headers: dict, **kwargs):
+    kwargs = {"headers": example.headers | headers, "expect_errors": True, **kwargs}
+    return visitor.request(example.url, method=example.method, body=(example.body or "").encode(), **kwargs)
+
+
+def test_it_works(full):
+    """Every operation of the document is there, and no other."""
+    alice = full.page(full.alice)
+    found = {}
+    for section in sections():
+        for id, trial in trials(alice.get(f"{PATH}/{section}")).items():
+            assert id not in found
+            found[id] = trial["data-method"], trial["data-path"]
+    assert found == OPERATIONS
+
+
+def test_the_first_page_leads_to_all(full):
+    page = full.page(full.alice).get(PATH)
+    links = {link["href"] for link in page.html.find(class_="operations").find_all("a") if "#" in link["href"]}
+    assert links == {f"{PATH}/{example.slug}#{id}" for id, example in examples().items()}
+    assert page.html.find("a", href="/app/docs")
+    assert page.html.find("a", href="/app/openapi.json")
+
+
+def test_it_rejects_what_there_is_not(acme):
+    alice = acme.page(acme.alice)
+    alice.get(f"{PATH}/nothing", status=404)
+    csrf = alice.get(f"{PATH}/clients").forms[0]["csrfmiddlewaretoken"].value
+    values = {"csrfmiddlewaretoken": csrf, "operation": "read_deal"}
+    alice.post(f"{PATH}/clients", values, status=404)
+    alice.post(f"{PATH}/clients", {"operation": "list_clients"}, status=403)
+
+
+@every_section
+def test_ids_are_the_accounts_own(full, section):
+    page = full.page(full.alice).get(f"{PATH}/{section}")
+    for trial in trials(page).values():
+        assert "Create one first" not in trial.text
+    ids = {element["value"] for element in page.html.find_all(attrs={"data-thing": True})}
+    own = {
+        row.id
+        for kind in ("clients", "contacts", "contact_lists", "deals", "posts", "statuses")
+        for row in getattr(full.account, kind).all()
+    }
+    assert {int(id) for id in ids} <= own
+
+
+def test_an_example_id_where_there_is_nothing(acme):
+    page = acme.page(acme.alice).get(f"{PATH}/clients")
+    trial = trials(page)["read_client"]
+    assert read(trial).url == "http://acme.example.test/app/clients/26.json"
+    assert trial.find("a", href=f"{PATH}/clients#create_client").text == "Create one first"
+    # What would name nothing is left out.
+    contacts = trials(acme.page(acme.alice).get(f"{PATH}/contacts"))
+    assert json.loads(read(contacts["create_contact"]).body) == {
+        "contact": {"name": "Jan Nowak", "email": "jan@example.com"}
+    }
+
+
+def test_the_newest_is_filled_in(acme, other):
+    newest = [make_client(acme.bob).id for _ in range(2)][-1]
+    make_client(other.mallory)
+    make_client(acme.bob).trash(by=acme.bob)
+    make_post(other.mallory)
+    page = acme.page(acme.bob).get(f"{PATH}/clients")
+    assert read(trials(page)["read_client"]).url == f"http://acme.example.test/app/clients/{newest}.json"
+    page = acme.page(acme.bob).get(f"{PATH}/contacts")
+    assert json.loads(read(trials(page)["create_contact"]).body)["contact"]["client_id"] == newest
+
+
+def status_of(page, id: str) -> str:
+    return page.html.find(id=id).find(attrs={"data-status": True}).text
+
+
+@every_section
+def test_reading_examples_work(full, section):
+    """As the page sends them, as their curl lines say, and without JavaScript."""
+    alice = full.page(full.alice)
+    page = alice.get(f"{PATH}/{section}")
+    for id, trial in trials(page).items():
+        example = examples()[id]
+        if example.method != "GET":
+            continue
+        curl = read(trial)
+        path = "/" + curl.url.split("/", 3)[3]
+        client = full.json(full.alice_token) if example.language == "json" else full.xml(full.alice)
+        assert client.get(path).status_code == 200
+        assert curl.auth == (("alice", "PASSWORD") if example.language == "xml" else None)
+        assert curl.headers.pop("Authorization", "") == ("Bearer YOUR_API_TOKEN" if example.language == "json" else "")
+
+        form = form_of(page, id)
+        csrf = form["csrfmiddlewaretoken"].value
+        response = call(alice, curl, {"X-CSRFToken": csrf, "Accept": "*/*"})
+        assert response.status_int == 200, response.text
+
+        answered = form.submit()
+        assert status_of(answered, id) == "200 OK"
+        shown = answered.html.find(id=id)
+        assert shown.find(attrs={"data-line": True}).text == f"GET {path} HTTP/1.1"
+        assert "X-Request-Id" in shown.find(attrs={"data-headers": True}).text
+
+
+@every_section
+def test_writing_examples_work(full, section):
+    """Each as it stands, but for those that delete."""
+    page = full.page(full.alice).get(f"{PATH}/{section}")
+    for id in trials(page):
+        if examples()[id].method in ("POST", "PUT", "PATCH") and id != "create_account":
+            with transaction.atomic():
+                assert status_of(form_of(page, id).submit(), id) in ("200 OK", "201 Created"), id
+                transaction.set_rollback(True)
+
+
+def test_run_what_was_edited(acme):
+    bob = acme.page(acme.bob)
+    form = form_of(bob.get(f"{PATH}/clients"), "create_client")
+    form["body"] = '{"client": {"name": "Łucja & Żaneta"}}'
+    form["header.Prefer"] = "handling=strict"
+    page = form.submit()
+    [client] = acme.account.clients.all()
+    assert client.name == "Łucja & Żaneta"
+    assert client.creator_id == acme.bob.id
+    # What was sent is still there, and the next example has the new id.
+    assert form_of(page, "create_client")["body"].value == '{"client": {"name": "Łucja & Żaneta"}}'
+    assert form_of(page, "read_client")["path.id"].value == "26"
+    assert form_of(bob.get(f"{PATH}/clients"), "read_client")["path.id"].value == str(client.id)
+
+
+def test_run_by_external_ids(acme):
+    form = form_of(acme.page(acme.bob).get(f"{PATH}/clients"), "put_client_by_external_id")
+    form["query.external_ids"] = "a=1&b=x y"
+    form.submit()
+    [client] = acme.account.clients.all()
+    assert client.external_ids == {"a": "1", "b": "x y"}
+
+
+def test_a_deleting_example_asks_first(acme):
+    id = make_client(acme.bob).id
+    bob = acme.page(acme.bob)
+    page = bob.get(f"{PATH}/clients")
+    assert trials(page)["delete_client"]["data-confirm"]
+    response = form_of(page, "delete_client").submit(status=422)
+    assert "Nothing was deleted" in response
+    assert acme.account.clients.live().exists()
+    form = form_of(response, "delete_client")
+    form["sure"] = True
+    assert "200 OK" in form.submit()
+    assert not acme.account.clients.live().filter(id=id).exists()
+
+
+def test_it_may_do_no_more_than_the_user(acme, other):
+    """A refusal is shown as any answer; another account's rows are not there; no header or path says anything else."""
+    theirs = make_client(other.mallory).id
+    bob = acme.page(acme.bob)
+    form = form_of(bob.get(f"{PATH}/statuses"), "create_status")
+    assert "403 Forbidden" in form.submit()
+    form = form_of(bob.get(f"{PATH}/clients"), "read_client")
+    form["path.id"] = str(theirs + 1000)
+    assert "404 Not Found" in form.submit()
+    for path in ("..%2f", "?", "1\r\nX: y", "ż" * 300, "{id}"):
+        form["path.id"] = path
+        assert "404 Not Found" in form.submit()
+    form = form_of(bob.get(f"{PATH}/forum-xml"), "list_category")
+    form["path.category_name"] = "app/account/api"
+    assert "have a slash" in form.submit(status=422)
+    form = form_of(bob.get(f"{PATH}/account"), "create_account")
+    assert "403 Forbidden" in form.submit()
+    form["header.Prefer"] = "a\r\nCookie: session=x"
+    form["body"] = "not JSON"
+    assert "400 Bad Request" in form.submit()
+
+
+def test_it_rejects_a_body_that_is_too_large(acme):
+    form = form_of(acme.page(acme.bob).get(f"{PATH}/clients"), "create_client")
+    form["body"] = "x" * 1024 * 1024
+    form.submit(status=413)
+
+
+def test_it_counts_as_any_request(acme, settings):
+    settings.RATE_LIMIT = 6
+    bob = acme.page(acme.bob)
+    form = form_of(bob.get(f"{PATH}/clients"), "list_clients")
+    # One for the page's form, one for what it runs.
+    assert [form.submit(expect_errors=True).status_int for _ in range(4)] == [200, 200, 200, 429]
+
+
+def test_a_long_answer_is_cut(acme):
+    page = acme.page(acme.bob).get(f"{PATH}/documentation")
+    shown = form_of(page, "read_openapi").submit().html.find(class_="answer")
+    assert len(shown.find(attrs={"data-text": True}).text) == 100_000
+    assert not shown.find(attrs={"data-cut": True}).has_attr("hidden")
+
+
+@every_section
+def test_a_page_is_small_and_asks_little(full, section):
+    alice = full.page(full.alice)
+    alice.get(f"{PATH}/{section}")
+    response, asked = asked_by(lambda: alice.get(f"{PATH}/{section}"))
+    # The session, the forum, the newest of what is needed; and of the trash.
+    assert len(asked) <= 4, asked
+    assert len(gzip.compress(response.body)) < 20_000
+    assert len(response.body) < 120_000
+    assert not re.search(r"<script>|<style| style=| on[a-z]+=", response.text)
+
+
+def test_json_is_laid_out():
+    text = '{"a":1.50,"b":[],"c":{},"d":["x{y\\"}",{"e":null}],"f":12345678901234567890}'
+    assert json.loads(laid_out(text)) == json.loads(text)
+    assert laid_out(text).splitlines()[:4] == ["{", '  "a": 1.50,', '  "b": [],', '  "c": {},']
+    assert laid_out("[]") == "[]"
+    assert laid_out('"ok"') == '"ok"'
+
+
+def test_xml_is_laid_out():
+    xml = '<post><status>a &amp; b</status><responsible-id type="integer">15</responsible-id></post>'
+    assert xml_laid_out(xml, {"responsible": 7}).splitlines() == [
+        "<post>",
+        "  <status>a &amp; b</status>",
+        '  <responsible-id type="integer">7</responsible-id>',
+        "</post>",
+    ]
+
+
+def test_every_curl_line_names_the_address_and_no_secret(full):
+    alice = full.page(full.alice)
+    for section in sections():
+        page = alice.get(f"{PATH}/{section}")
+        assert PASSWORD not in page
+        for trial in trials(page).values():
+            found = read(trial)
+            assert found.url.startswith("http://acme.example.test/")
+            route = found.url.partition("?")[0].split("/", 3)[3]
+            assert any(pattern.pattern.match(route) for pattern in get_resolver().url_patterns)

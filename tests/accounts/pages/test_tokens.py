@@ -1,0 +1,160 @@
+"""One's own tokens, in the settings of the API."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import APIToken
+from tests.factories import make_token
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+PATH = "/app/account/api"
+
+
+def create(page, **values):
+    form = page.forms["new"]
+    for name, value in {"label": "Shop", **values}.items():
+        form[name] = value
+    return form
+
+
+def test_it_works(acme):
+    page = acme.page(acme.bob).get(PATH)
+    response = create(page).submit()
+    assert response.status_code == 200
+    token = response.html.find(id="new-token")["value"]
+    assert acme.json(token).get("/app/account.json").status_code == 200
+    row = APIToken.objects.holding(token)
+    assert (row.user_id, row.label, row.expires_at) == (acme.bob.id, "Shop", None)
+    assert response.headers["Cache-Control"] == "private, no-store"
+    # It is filled in below, and nowhere afterwards.
+    assert f"Authorization: Bearer {token}" in response.html.find(id="read_account-curl").text
+    assert token not in acme.page(acme.bob).get(PATH)
+
+
+def test_it_lists_ones_own(acme):
+    make_token(acme.bob, label="Bob's")
+    make_token(acme.alice, label="Alice's")
+    make_token(acme.bob, label="Old", expires_at=timezone.now() - timedelta(days=1))
+    listed = acme.page(acme.bob).get(PATH).html.find(id="tokens").text
+    assert "Bob's" in listed
+    assert "Expired" in listed
+    assert "Alice's" not in listed
+
+
+@pytest.mark.parametrize(("choice", "days"), [("30", 30), ("90", 90), ("365", 365)])
+def test_it_expires(acme, choice, days):
+    create(acme.page(acme.bob).get(PATH), expires=choice).submit()
+    row = acme.account.tokens.order_by("-id").first()
+    assert abs(row.expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
+
+
+def test_it_expires_after_a_date(acme):
+    acme.account.time_zone = "Europe/Warsaw"
+    acme.account.save()
+    day = timezone.localdate() + timedelta(days=9)
+    create(acme.page(acme.bob).get(PATH), expires="date", until=day.isoformat()).submit()
+    row = acme.account.tokens.order_by("-id").first()
+    end = row.expires_at.astimezone(acme.account.zone)
+    assert (end.date(), end.hour) == (day + timedelta(days=1), 0)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"label": ""},
+        {"label": "x" * 256},
+        {"label": "\x00"},
+        {"expires": "date"},
+        {"expires": "date", "until": "2001-01-01"},
+        {"expires": "date", "until": "9999-12-31"},
+        {"expires": "date", "until": "tomorrow"},
+        {"until": "tomorrow"},
+    ],
+)
+def test_it_rejects_what_is_not_valid(acme, values):
+    before = acme.account.tokens.count()
+    form = create(acme.page(acme.bob).get(PATH), **values)
+    response = form.submit(status=422)
+    assert response.html.find(class_="fault")
+    assert response.forms["new"]["label"].value == form["label"].value
+    assert acme.account.tokens.count() == before
+
+
+def test_it_rejects_an_expiry_that_there_is_not(acme):
+    form = create(acme.page(acme.bob).get(PATH))
+    form["expires"].force_value("forever")
+    form.submit(status=422)
+
+
+def test_a_form_makes_one(acme):
+    form = create(acme.page(acme.bob).get(PATH))
+    form.submit()
+    before = acme.account.tokens.count()
+    response = form.submit(status=422)
+    assert "A token was made since this form was opened" in response
+    assert response.html.find(id="new-token") is None
+    assert acme.account.tokens.count() == before
+    # It is asked for again.
+    assert response.forms["new"].submit().html.find(id="new-token")
+    assert acme.account.tokens.count() == before + 1
+
+
+def test_it_rejects_more_than_fifty(acme):
+    for _ in range(APIToken.MOST - acme.bob.tokens.count()):
+        make_token(acme.bob)
+    response = create(acme.page(acme.bob).get(PATH)).submit(status=422)
+    assert "can&#x27;t be more than 50" in response
+    acme.bob.tokens.first().revoke()
+    assert create(acme.page(acme.bob).get(PATH)).submit().status_code == 200
+
+
+def revoke(page, id):
+    return page.forms[f"revoke-{id}"].submit()
+
+
+def test_revoke_token(acme):
+    token = make_token(acme.bob, label="Shop")
+    row = APIToken.objects.holding(token)
+    bob = acme.page(acme.bob)
+    page = bob.get(PATH)
+    response = revoke(page, row.id)
+    assert response.status_code == 303
+    assert "“Shop” is revoked." in response.follow()
+    assert acme.json(token).get("/app/account.json").status_code == 401
+    # From another tab.
+    assert revoke(page, row.id).status_code == 303
+
+
+def test_it_revokes_nobody_elses(acme, other):
+    bob = acme.page(acme.bob)
+    csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
+    for token in (acme.alice_token, other.token):
+        row = APIToken.objects.holding(token)
+        bob.post(f"{PATH}/tokens/{row.id}/revoke", {"csrfmiddlewaretoken": csrf}, status=404)
+        assert APIToken.objects.holding(token)
+    bob.get(f"{PATH}/tokens/{row.id}/revoke", status=405)
+
+
+def test_who_may(acme, other):
+    for path in (PATH, f"{PATH}/clients"):
+        assert acme.page(acme.alice).get(path).status_code == 200
+        assert acme.page(acme.carol).get(path, status=403)
+        assert acme.page().get(path).headers["Location"].startswith("/app/sign-in?next=")
+        at_acme = Visitor(acme.host)
+        at_acme.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+        assert at_acme.get(path).status_code == 303
+
+
+def test_the_statements(acme):
+    bob = acme.page(acme.bob)
+    bob.get(PATH)
+    for _ in range(5):
+        make_token(acme.bob)
+    response, asked = asked_by(lambda: bob.get(PATH))
+    # The session, the forum, the newest token, the live ones, the expired ones.
+    assert len(asked) == 5, asked
+    response, asked = asked_by(lambda: create(response).submit())
+    assert len(asked) <= 10, asked

@@ -1,0 +1,80 @@
+"""The interface, asked by a page of whoever is signed in: the session's cookie, and the page's token with every request."""
+
+import pytest
+
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+PATHS = ["/app/account.json", "/app/users/me.xml"]
+
+
+def token_of(visitor: Visitor) -> str:
+    return visitor.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
+
+
+def status(visitor: Visitor, path: str, **headers: str) -> int:
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    return visitor.get(path, headers=headers, expect_errors=True).status_int
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_it_works(acme, path):
+    bob = acme.page(acme.bob)
+    assert status(bob, path, X_CSRFToken=token_of(bob)) == 200
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_it_rejects_the_cookie_alone(acme, path):
+    bob = acme.page(acme.bob)
+    assert status(bob, path) == 401
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_it_rejects_a_wrong_token(acme, path):
+    bob = acme.page(acme.bob)
+    right = token_of(bob)
+    assert status(bob, path, X_CSRFToken="x" * len(right)) == 403
+    assert status(bob, path, X_CSRFToken="") == 403
+    # Another site's, which a browser names.
+    assert status(bob, path, X_CSRFToken=right, Origin="http://evil.example") == 403
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_it_rejects_a_session_of_another_account(acme, other, path):
+    bob = acme.page(acme.bob)
+    token = token_of(bob)
+    bob.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+    assert status(bob, path, X_CSRFToken=token) == 401
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_browser_is_not_asked_for_a_password(acme, path):
+    bob = acme.page(acme.bob)
+    token = token_of(bob)
+    acme.account.sessions.all().delete()
+    response = bob.get(path, headers={"X-CSRFToken": token}, status=401)
+    assert "Basic" not in response.headers["WWW-Authenticate"]
+    # Clients are.
+    assert acme.xml().get("/app/users/me.xml", auth=("alice", "wrong")).headers["WWW-Authenticate"].startswith("Basic")
+
+
+def test_it_may_do_what_the_user_may(acme):
+    carol = acme.page(acme.carol)
+    token = carol.get("/").html.find("input", attrs={"name": "csrfmiddlewaretoken"})["value"]
+    assert status(carol, "/app/users/me.xml", X_CSRFToken=token) == 200
+    assert status(carol, "/app/account.json", X_CSRFToken=token) == 403
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_credentials_come_first(acme, path):
+    """And clients that have some ask the database for nothing about a session."""
+    bob = acme.page(acme.bob)
+    token = token_of(bob)
+    assert status(bob, path, X_CSRFToken=token, Authorization="Bearer wrong") == 401
+    client = acme.xml(acme.alice) if path.endswith("xml") else acme.json(acme.alice_token)
+    client.get(path)
+    _, plain = asked_by(lambda: client.get(path))
+    headers = {"Cookie": f"session={bob.cookies['session']}; csrf={bob.cookies['csrf']}", "X-CSRFToken": token}
+    response, asked = asked_by(lambda: client.get(path, headers=headers))
+    assert "alice" in response.text or response.json()["prefix"] == "acme"
+    assert len(asked) == len(plain)
