@@ -14,13 +14,16 @@ from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 from rest_framework.exceptions import ValidationError
 
 from accounts.changes import Change as Change
 from accounts.hosts import normalize
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
+from accounts.ordering import Ordered
 from accounts.prepared import prepared
+from accounts.roles import Managed, ManagedQuerySet
 from accounts.sessions import Invitation as Invitation
 from accounts.sessions import Session as Session
 from accounts.tenancy import FoldedField, TenantModel, fold
@@ -160,6 +163,12 @@ class Account(models.Model):
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)
 
+    def change(self, **values: Any) -> None:
+        """Name, time zone, language and currency are its admins' to say."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=[*values, "updated_at"])
+
     def default_status(self, kind: str) -> "Status":
         return _first_status.first(account_id=self.id, kind=kind)
 
@@ -192,7 +201,7 @@ class Host(models.Model):
         return self.name
 
 
-class UserQuerySet(models.QuerySet):
+class UserQuerySet(ManagedQuerySet):
     def team(self) -> Self:
         return self.filter(role__in=User.TEAM, is_active=True)
 
@@ -206,7 +215,7 @@ class UserQuerySet(models.QuerySet):
         )
 
 
-class User(TenantModel, AbstractBaseUser):
+class User(Managed, TenantModel, AbstractBaseUser):
     class Role(models.TextChoices):
         OWNER = "owner"
         ADMIN = "admin"
@@ -362,6 +371,11 @@ class APIToken(TenantModel):
     def digest_of(token: str) -> bytes:
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
+    def revoke(self) -> None:
+        """From now on it is good for nothing; when it was revoked first is kept."""
+        self.revoked_at = self.revoked_at or timezone.now()
+        self.save(update_fields=["revoked_at"])
+
     def touch(self) -> None:
         """Note that it was used, at most once a minute."""
         now = timezone.now()
@@ -374,7 +388,7 @@ class StatusQuerySet(models.QuerySet):
         return self.select_for_update(no_key=True, of=("self",))
 
 
-class Status(TenantModel):
+class Status(Ordered, TenantModel):
     class Kind(models.TextChoices):
         POST = "post"
         DEAL = "deal"
@@ -395,6 +409,12 @@ class Status(TenantModel):
         (Kind.DEAL, "won", "Won", "#16a34a", True),
         (Kind.DEAL, "lost", "Lost", "#dc2626", True),
     )
+
+    IN_USE = {
+        Kind.POST: gettext_noop("is in use by a post, perhaps one in the trash"),
+        Kind.DEAL: gettext_noop("is in use by a deal, perhaps one in the trash"),
+        Kind.CLIENT: gettext_noop("is in use by a client, perhaps one in the trash"),
+    }
 
     kind = models.CharField(max_length=255, choices=Kind.choices)
     code = models.CharField(max_length=255)
@@ -425,13 +445,16 @@ class Status(TenantModel):
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
 
+    def siblings(self) -> models.QuerySet:
+        return self.account.statuses.filter(kind=self.kind)
+
     def write(self, values: dict[str, Any]) -> None:
         """Insert it, behind the others of its kind unless a position is said, or update what `values` names."""
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:
             if "position" not in values:
-                last = self.account.statuses.filter(kind=self.kind).aggregate(last=models.Max("position"))["last"] or 0
+                last = self.siblings().aggregate(last=models.Max("position"))["last"] or 0
                 self.position = min(last + 1, BIGGEST_POSITION)
             self.save(force_insert=True)
         else:
@@ -442,16 +465,16 @@ class Status(TenantModel):
 
         Raises ValidationError for one that something has, and for the last one for posts, as every post has one.
         """
-        others = self.account.statuses.filter(kind=self.kind).exclude(id=self.id)
+        others = self.siblings().exclude(id=self.id)
         if self.kind == self.Kind.POST and not others.exists():
-            raise ValidationError({"status": ["is the last one for posts, and every post has one"]})
+            raise ValidationError({"status": [gettext_noop("is the last one for posts, and every post has one")]})
         try:
             with transaction.atomic():
                 self.delete()
         except IntegrityError as error:
             if not isinstance(error.__cause__, ForeignKeyViolation):
                 raise
-            raise ValidationError({"status": [f"is in use by a {self.kind}, perhaps one in the trash"]}) from None
+            raise ValidationError({"status": [self.IN_USE[self.kind]]}) from None
 
 
 class TagQuerySet(models.QuerySet):
