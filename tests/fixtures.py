@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from accounts import passwords, throttling
+from accounts import mail, passwords, throttling
 from accounts.middleware import address_book
 from accounts.models import Account, User
 from forum.models import Category, Forum
@@ -26,6 +26,12 @@ def nothing_remembered():
     address_book.clear()
     passwords.verified.clear()
     throttling.limiter.clear()
+
+
+@pytest.fixture(autouse=True)
+def letters_arrive(monkeypatch):
+    """An e-mail is in `django.core.mail.outbox` at once, and a fault in writing it fails the test."""
+    monkeypatch.setattr(mail.postman, "take", mail.Letter.send)
 
 
 @dataclass
