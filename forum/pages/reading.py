@@ -61,6 +61,7 @@ class PostListPage(ForumPage):
         rows = Post.objects.page(
             request.user,
             COLUMNS,
+            account_id=account.id,
             category_id=category.id,
             order=order,
             start=page.start,
