@@ -1,4 +1,5 @@
 import hashlib
+import re
 import secrets
 import string
 from collections import Counter
@@ -6,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
 from django.contrib.postgres.fields import ArrayField
@@ -19,7 +21,7 @@ from psycopg.errors import ForeignKeyViolation
 from rest_framework.exceptions import ValidationError
 
 from accounts.changes import Change as Change
-from accounts.hosts import normalize
+from accounts.hosts import normalize, read
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
 from accounts.ordering import Ordered
 from accounts.prepared import prepared
@@ -181,6 +183,31 @@ def _first_status(account_id, kind):
     return Account(id=account_id).first_statuses(kind)[:1]
 
 
+class HostQuerySet(models.QuerySet):
+    def claim(self, account: Account, text: str) -> "Host":
+        """The account's host of the address that somebody typed, made where there is none.
+
+        Raises ValidationError, which tells nothing of whose another one is.
+        """
+        name, base = read(text), settings.BASE_DOMAIN
+        if name is None or (name.endswith(f".{base}") and name != base):
+            raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
+        if "." not in name and name != account.prefix:
+            if not re.match(PREFIX_PATTERN, name) or len(name) < 2:
+                raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
+            if name in RESERVED_PREFIXES:
+                raise ValidationError({"host": [gettext_noop("is reserved")]})
+        # Nor the domains above that of the service, nor numbers: those are not for names.
+        if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():
+            raise ValidationError({"host": [gettext_noop("is not available")]})
+        host = self.filter(name=name).first()
+        if host is None:
+            host = self.create(account=account, name=name)
+        elif host.account_id != account.id:
+            raise ValidationError({"host": [gettext_noop("is not available")]})
+        return host
+
+
 class Host(models.Model):
     """An address of the service. `name` is one label for an address under BASE_DOMAIN, else a whole domain name.
 
@@ -189,6 +216,8 @@ class Host(models.Model):
 
     account = models.ForeignKey(Account, models.CASCADE, related_name="hosts", db_index=False)
     name = models.CharField(max_length=255)
+
+    objects = HostQuerySet.as_manager()
 
     class Meta:
         constraints = [

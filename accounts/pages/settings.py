@@ -58,7 +58,9 @@ class AccountForm(Form):
     name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
     time_zone = forms.ChoiceField(
         label=gettext_lazy("Time zone"),
-        help_text=gettext_lazy("Times are told in it, here and to programs. Everyone can choose another in the profile."),
+        help_text=gettext_lazy(
+            "Times are told in it, here and to programs. Everyone can choose another in the profile."
+        ),
     )
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),

@@ -2,12 +2,20 @@
 
 from functools import wraps
 
+from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
+from forum.pages import settings
 from forum.pages.reading import PostListPage
 
-urlpatterns: list = []
+urlpatterns = [
+    path("app/account/forums", settings.ForumsPage.as_view()),
+    path("app/account/forums/new", settings.NewForumPage.as_view()),
+    path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),
+    path("app/account/categories", settings.CategoriesPage.as_view()),
+    path("app/account/categories/<id:id>", settings.CategoryPage.as_view()),
+]
 
 
 def or_page(view):
