@@ -27,7 +27,7 @@ class Form(forms.Form):
 
     def clean(self):
         values = super().clean()
-        for name, value in values.items():
+        for name, value in list(values.items()):
             if isinstance(value, str) and not is_carriable(value):
                 self.add_error(name, _("Has characters that can't be stored"))
         return values

@@ -23,4 +23,8 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
         done = False
     else:
         done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
-    return HttpResponse(status=204 if done else 409) if page.request.htmx else back
+    if not page.request.htmx:
+        return back
+    answer = HttpResponse(status=204 if done else 409)
+    del answer["Content-Type"]
+    return answer

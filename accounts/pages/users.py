@@ -25,10 +25,10 @@ ROLES = {
     Role.MEMBER: pgettext_lazy("role", "Member"),
 }
 DUTIES = {
-    Role.OWNER: gettext_lazy("Everything, and says who is an owner."),
-    Role.ADMIN: gettext_lazy("Everything but to say who is an owner."),
-    Role.AGENT: gettext_lazy("Answers suggestions and works with clients, but changes no settings."),
-    Role.MEMBER: gettext_lazy("Suggests, votes and comments in the forums."),
+    Role.OWNER: gettext_lazy("does everything, and says who is an owner"),
+    Role.ADMIN: gettext_lazy("does everything but to say who is an owner"),
+    Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
+    Role.MEMBER: gettext_lazy("suggests, votes and comments in the forums"),
 }
 TABS = ("team", "members", "invitations")
 MOST_TOKENS = 100
