@@ -119,7 +119,7 @@ class Forum(TenantModel):
         if self.account.posts.filter(category_id__in=self._categories().values("id")).exists():
             raise ValidationError({"forum": [gettext_noop("has suggestions, perhaps in the trash")]})
         self._categories().delete()
-        self.delete()
+        Forum.objects.filter(pk=self.pk).delete()
         self._leave(self.host_id)
 
     def _categories(self) -> models.QuerySet:
@@ -252,7 +252,7 @@ class Category(Ordered, TenantModel):
             raise ValidationError({"category": [gettext_noop("has more suggestions than can be moved at once")]})
         if number:
             self.posts().update(category_id=into.id, updated_at=timezone.now())
-        self.delete()
+        Category.objects.filter(pk=self.pk).delete()
 
 
 def fault_of_name(name: str) -> str | None:

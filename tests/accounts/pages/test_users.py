@@ -96,7 +96,7 @@ def test_deactivating_ends_everything(acme):
     assert acme.json().get("/app/tasks.json").status_code == 401
     assert acme.xml(acme.bob).get("/app/users/me.xml").status_code == 401
 
-    response = button_of(response, "reactivate").submit().follow()
+    response = button_of(response, "reactivate").submit("do").follow()
     assert "bob can sign in again." in response
     assert acme.json().get("/app/tasks.json").status_code == 200
     # Sessions do not come back.
