@@ -24,6 +24,8 @@ MISSING = "can't be blank"
 NAME_LENGTH = 255
 TEXT_LENGTH = 65_536
 BIGGEST_INTEGER = 2**63 - 1
+# ISO 4217.
+CURRENCY = "[A-Z]{3}"
 # Who may be made responsible for something.
 TEAM = {"role__in": User.TEAM, "is_active": True}
 

@@ -1,4 +1,4 @@
-"""Names of hosts: from a Host header to the name that an account's address is stored under."""
+"""Names of hosts: from a Host header, or what somebody types, to the name that an account's address is stored under."""
 
 import re
 from functools import lru_cache
@@ -34,3 +34,22 @@ def _normalize(host: str, base_domain: str) -> str | None:
         # A bare label that BASE_DOMAIN does not follow is nobody's address.
         return label if label != name else None
     return name
+
+
+def read(text: str) -> str | None:
+    """The stored name of the address that somebody types: with its scheme or without, under BASE_DOMAIN or a domain of one's own.
+
+    A single word is meant to be under BASE_DOMAIN. None if it is no address.
+    """
+    host = re.sub(r"\Ahttps?://", "", text.strip().lower()).partition("/")[0]
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode()
+        except UnicodeError:
+            return None
+    return normalize(host if "." in host.removesuffix(".") else f"{host}.{settings.BASE_DOMAIN}")
+
+
+def full_name(name: str) -> str:
+    """What is typed into a browser, for a stored name."""
+    return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
 from django.contrib.postgres.fields import ArrayField
@@ -22,9 +23,11 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.changes import Change as Change
 from accounts.errors import Conflict
-from accounts.hosts import normalize
+from accounts.hosts import normalize, read
 from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
+from accounts.ordering import Ordered
 from accounts.prepared import prepared
+from accounts.roles import Managed, ManagedQuerySet
 from accounts.sessions import Invitation as Invitation
 from accounts.sessions import Session as Session
 from accounts.tenancy import FoldedField, TenantModel, fold
@@ -164,6 +167,12 @@ class Account(models.Model):
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)
 
+    def change(self, **values: Any) -> None:
+        """Name, time zone, language and currency are its admins' to say."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=[*values, "updated_at"])
+
     def default_status(self, kind: str) -> "Status":
         return _first_status.first(account_id=self.id, kind=kind)
 
@@ -176,6 +185,31 @@ def _first_status(account_id, kind):
     return Account(id=account_id).first_statuses(kind)[:1]
 
 
+class HostQuerySet(models.QuerySet):
+    def claim(self, account: Account, text: str) -> "Host":
+        """The account's host of the address that somebody typed, made where there is none.
+
+        Raises ValidationError, which tells nothing of whose another one is.
+        """
+        name, base = read(text), settings.BASE_DOMAIN
+        if name is None or (name.endswith(f".{base}") and name != base):
+            raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
+        if "." not in name and name != account.prefix:
+            if not re.match(PREFIX_PATTERN, name) or len(name) < 2:
+                raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
+            if name in RESERVED_PREFIXES:
+                raise ValidationError({"host": [gettext_noop("is reserved")]})
+        # Nor the domains above that of the service, nor numbers: those are not for names.
+        if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():
+            raise ValidationError({"host": [gettext_noop("is not available")]})
+        host = self.filter(name=name).first()
+        if host is None:
+            host = self.create(account=account, name=name)
+        elif host.account_id != account.id:
+            raise ValidationError({"host": [gettext_noop("is not available")]})
+        return host
+
+
 class Host(models.Model):
     """An address of the service. `name` is one label for an address under BASE_DOMAIN, else a whole domain name.
 
@@ -184,6 +218,8 @@ class Host(models.Model):
 
     account = models.ForeignKey(Account, models.CASCADE, related_name="hosts", db_index=False)
     name = models.CharField(max_length=255)
+
+    objects = HostQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -196,7 +232,7 @@ class Host(models.Model):
         return self.name
 
 
-class UserQuerySet(models.QuerySet):
+class UserQuerySet(ManagedQuerySet):
     def team(self) -> Self:
         return self.filter(role__in=User.TEAM, is_active=True)
 
@@ -242,7 +278,7 @@ class UserQuerySet(models.QuerySet):
         return next((login for login in tries if fold(login) not in taken), "")
 
 
-class User(TenantModel, AbstractBaseUser):
+class User(Managed, TenantModel, AbstractBaseUser):
     class Role(models.TextChoices):
         OWNER = "owner"
         ADMIN = "admin"
@@ -461,6 +497,11 @@ class APIToken(TenantModel):
     def digest_of(token: str) -> bytes:
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
+    def revoke(self) -> None:
+        """From now on it is good for nothing; when it was revoked first is kept."""
+        self.revoked_at = self.revoked_at or timezone.now()
+        self.save(update_fields=["revoked_at"])
+
     def touch(self) -> None:
         """Note that it was used, at most once a minute."""
         now = timezone.now()
@@ -477,7 +518,7 @@ class StatusQuerySet(models.QuerySet):
         return self.select_for_update(no_key=True, of=("self",))
 
 
-class Status(TenantModel):
+class Status(Ordered, TenantModel):
     class Kind(models.TextChoices):
         POST = "post"
         DEAL = "deal"
@@ -498,6 +539,12 @@ class Status(TenantModel):
         (Kind.DEAL, "won", "Won", "#16a34a", True),
         (Kind.DEAL, "lost", "Lost", "#dc2626", True),
     )
+
+    IN_USE = {
+        Kind.POST: gettext_noop("is in use by a post, perhaps one in the trash"),
+        Kind.DEAL: gettext_noop("is in use by a deal, perhaps one in the trash"),
+        Kind.CLIENT: gettext_noop("is in use by a client, perhaps one in the trash"),
+    }
 
     kind = models.CharField(max_length=255, choices=Kind.choices)
     code = models.CharField(max_length=255)
@@ -528,13 +575,16 @@ class Status(TenantModel):
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
 
+    def siblings(self) -> models.QuerySet:
+        return self.account.statuses.filter(kind=self.kind)
+
     def write(self, values: dict[str, Any]) -> None:
         """Insert it, behind the others of its kind unless a position is said, or update what `values` names."""
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:
             if "position" not in values:
-                last = self.account.statuses.filter(kind=self.kind).aggregate(last=models.Max("position"))["last"] or 0
+                last = self.siblings().aggregate(last=models.Max("position"))["last"] or 0
                 self.position = min(last + 1, BIGGEST_POSITION)
             self.save(force_insert=True)
         else:
@@ -545,16 +595,16 @@ class Status(TenantModel):
 
         Raises ValidationError for one that something has, and for the last one for posts, as every post has one.
         """
-        others = self.account.statuses.filter(kind=self.kind).exclude(id=self.id)
+        others = self.siblings().exclude(id=self.id)
         if self.kind == self.Kind.POST and not others.exists():
-            raise ValidationError({"status": ["is the last one for posts, and every post has one"]})
+            raise ValidationError({"status": [gettext_noop("is the last one for posts, and every post has one")]})
         try:
             with transaction.atomic():
                 self.delete()
         except IntegrityError as error:
             if not isinstance(error.__cause__, ForeignKeyViolation):
                 raise
-            raise ValidationError({"status": [f"is in use by a {self.kind}, perhaps one in the trash"]}) from None
+            raise ValidationError({"status": [self.IN_USE[self.kind]]}) from None
 
 
 class TagQuerySet(models.QuerySet):

@@ -8,6 +8,8 @@ from typing import Self
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
+from rest_framework.exceptions import ValidationError
 
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
@@ -140,7 +142,14 @@ class Session(TenantModel):
 class InvitationQuerySet(models.QuerySet):
     @transaction.atomic
     def invite(self, account, *, email: str, role: str, by) -> tuple["Invitation", str]:
-        """Invite an address; an earlier invitation of it no longer counts. The second value is the secret for the link."""
+        """Invite an address; an earlier invitation of it no longer counts. The second value is the secret for the link.
+
+        Raises ValidationError for an address that a user has, and where very many are invited already.
+        """
+        if account.users.filter(email_key=fold(email)).exists():
+            raise ValidationError({"email": [gettext_noop("is of somebody who is a user here already")]})
+        if account.invitations.count() >= Invitation.MOST:
+            raise ValidationError({"email": [gettext_noop("is one too many: revoke some invitations first")]})
         secret, digest = new_secret()
         now = timezone.now()
         row, _ = self.update_or_create(
@@ -173,6 +182,7 @@ class Invitation(TenantModel):
     """An address that was asked to become a user with a role. Whoever has the link in the e-mail may, for a week."""
 
     LIFETIME = timedelta(days=7)
+    MOST = 1000
 
     email = models.CharField(max_length=255)
     email_key = FoldedField(source="email")

@@ -1,12 +1,16 @@
 """Forums and their categories: where posts are, who may read and write there."""
 
-from typing import Self
+import re
+from typing import Any, Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Case, Q, Subquery, When
 from django.utils import timezone
+from django.utils.translation import gettext_noop
+from rest_framework.exceptions import ValidationError
 
-from accounts.models import Account, Status, User
+from accounts.models import BIGGEST_POSITION, Account, Host, Status, User
+from accounts.ordering import Ordered
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
@@ -24,6 +28,18 @@ class ForumQuerySet(models.QuerySet):
             Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
         )
 
+    @transaction.atomic(savepoint=False)
+    def open(self, account: Account, *, name: str, host: str, **fields: Any) -> "Forum":
+        """Make a forum of the account that works: at that address, with a category. Raises ValidationError."""
+        Account.objects.select_for_update(no_key=True).get(id=account.id)
+        if account.forums.count() >= Forum.MOST:
+            raise ValidationError({"name": [gettext_noop("is of one too many: an account can't have more forums")]})
+        forum = Forum(account=account, name=name, **fields)
+        forum.settle(host)
+        forum.save(force_insert=True)
+        account.categories.create(forum_id=forum.id, name="General", position=1)
+        return forum
+
     def holding_back(self, account_id: int, forum_id: int) -> bool:
         """Whether members' new posts wait for the team there."""
         return bool(_approval.first(account_id=account_id, forum_id=forum_id))
@@ -36,6 +52,8 @@ class Forum(TenantModel):
         PUBLIC = "public"  # everyone reads, whoever signs up writes
         MEMBERS = "members"  # everyone reads, those write whom the team made or invited
         PRIVATE = "private"  # only these read, too
+
+    MOST = 100
 
     host_id = models.BigIntegerField()
     name = models.CharField(max_length=255)
@@ -70,6 +88,46 @@ class Forum(TenantModel):
     def may_be_read_by(self, user: User | None) -> bool:
         """`user` is one of the account's, or None for a visitor who is not signed in."""
         return user is not None or self.access != self.Access.PRIVATE
+
+    @transaction.atomic(savepoint=False)
+    def change(self, *, host: str, **values: Any) -> None:
+        """Raises ValidationError for an address that it can't have."""
+        before = self.host_id
+        self.settle(host)
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=[*values, "host_id", "updated_at"])
+        if self.host_id != before:
+            self._leave(before)
+
+    def settle(self, address: str) -> None:
+        """Take the address that somebody typed. The caller saves the row."""
+        host = Host.objects.claim(self.account, address)
+        if host.name == self.account.prefix and not self.is_default:
+            raise ValidationError({"host": [gettext_noop("is the account's own, where its first forum answers")]})
+        if self.account.forums.filter(host_id=host.id).exclude(id=self.id).exists():
+            raise ValidationError({"host": [gettext_noop("is where another of your forums is")]})
+        self.host_id = host.id
+
+    @transaction.atomic(savepoint=False)
+    def erase(self) -> None:
+        """Erase it with its categories. Raises ValidationError for the default one, and while it has a post."""
+        if self.is_default:
+            raise ValidationError({"forum": [gettext_noop("is the account's first one, which has to stay")]})
+        # Nobody adds a post to it meanwhile.
+        Forum.objects.select_for_update().filter(pk=self.pk).first()
+        if self.account.posts.filter(category_id__in=self._categories().values("id")).exists():
+            raise ValidationError({"forum": [gettext_noop("has suggestions, perhaps in the trash")]})
+        self._categories().delete()
+        Forum.objects.filter(pk=self.pk).delete()
+        self._leave(self.host_id)
+
+    def _categories(self) -> models.QuerySet:
+        return self.account.categories.filter(forum_id=self.id)
+
+    def _leave(self, host_id: int) -> None:
+        """An address is free when no forum is there; but the account keeps its own."""
+        self.account.hosts.filter(id=host_id).exclude(name=self.account.prefix).delete()
 
 
 class CategoryQuerySet(models.QuerySet):
@@ -116,7 +174,10 @@ def _approval(account_id, forum_id):
     return Forum.objects.filter(account_id=account_id, id=forum_id).values_list("approval", flat=True)
 
 
-class Category(TenantModel):
+class Category(Ordered, TenantModel):
+    # In a forum; and the posts that are moved at once when one is deleted.
+    MOST, MOST_MOVED = 100, 1000
+
     forum_id = models.BigIntegerField()
     name = models.CharField(max_length=255)
     name_key = FoldedField(source="name")
@@ -141,3 +202,68 @@ class Category(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    # Questions
+
+    def siblings(self) -> models.QuerySet:
+        return self.account.categories.filter(forum_id=self.forum_id)
+
+    def posts(self) -> models.QuerySet:
+        """All that are in it, also those in the trash."""
+        return self.account.posts.filter(category_id=self.id)
+
+    # Acts
+
+    @transaction.atomic(savepoint=False)
+    def write(self, *, name: str) -> None:
+        """Insert it behind the others of its forum, or give it another name. Raises ValidationError."""
+        name = name.strip()
+        others = self.siblings().exclude(id=self.id)
+        if fault := fault_of_name(name):
+            raise ValidationError({"name": [fault]})
+        if others.filter(name_key=fold(name)).exists():
+            raise ValidationError({"name": [gettext_noop("is already taken")]})
+        self.name = name
+        if not self._state.adding:
+            self.save(update_fields=["name", "name_key", "updated_at"])
+            return
+        Forum.objects.select_for_update(no_key=True).get(account_id=self.account_id, id=self.forum_id)
+        if others.count() >= self.MOST:
+            raise ValidationError({"name": [gettext_noop("is of one too many: a forum can't have more categories")]})
+        last = others.aggregate(last=models.Max("position"))["last"] or 0
+        self.position = min(last + 1, BIGGEST_POSITION)
+        self.save(force_insert=True)
+
+    @transaction.atomic(savepoint=False)
+    def erase(self, *, into: "Category | None" = None) -> None:
+        """Erase it, after moving its posts `into` another one of its forum. One that is gone already is left so.
+
+        Raises ValidationError for the last one of a forum, and for one that has posts and nowhere to move them, or too many.
+        """
+        held = {row.id for row in self.siblings().order_by("id").select_for_update()}
+        if self.id not in held:
+            return
+        if len(held) == 1:
+            raise ValidationError({"category": [gettext_noop("is the only one, and every suggestion is in one")]})
+        number = self.posts()[: self.MOST_MOVED + 1].count()
+        if number and (into is None or into.id not in held - {self.id}):
+            raise ValidationError({"category": [gettext_noop("has suggestions: say where they are to go")]})
+        if number > self.MOST_MOVED:
+            raise ValidationError({"category": [gettext_noop("has more suggestions than can be moved at once")]})
+        if number:
+            self.posts().update(category_id=into.id, updated_at=timezone.now())
+        Category.objects.filter(pk=self.pk).delete()
+
+
+def fault_of_name(name: str) -> str | None:
+    """What keeps a text from being a category's name, which is a segment of its address."""
+    key = fold(name)
+    if not key:
+        return gettext_noop("can't be blank")
+    if "/" in name:
+        return gettext_noop("can't have a slash")
+    if re.search(r"\.(xml|json)\Z", key):
+        return gettext_noop("can't end in .xml or .json, which is how programs ask")
+    if key in RESERVED_SEGMENTS or key in (".", ".."):
+        return gettext_noop("is a word that the service needs for itself")
+    return None

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 from accounts.api.lists import Paged
 from accounts.api.resources import JSONViewSet, ResourceViewSet, moment
 from accounts.permissions import Admin
-from accounts.trash import Trashable, contents
+from accounts.trash import Trashable, contents, restore
 from accounts.views import in_transaction
 
 
@@ -40,18 +40,10 @@ class TrashViewSet(Paged, JSONViewSet):
     def restore(self, request, id: int) -> HttpResponse:
         def act() -> tuple[ResourceViewSet, Any, list[str]]:
             ignored = self.check()
-            found = [row["resource"] for row in contents(self.account, self.kinds(), most=1, id=id)]
-            if len(found) > 1:
-                # An account's own sequence gives each id once; rows that were taken over from elsewhere may share one.
-                raise ValidationError({"resource": [f"must say which is meant: {', '.join(sorted(found))}"]})
-            if not found:
+            found = restore(self.account, self.kinds(), id)
+            if found is None:
                 raise Http404
             viewset = ResourceViewSet.trashable[found[0]](request=request)
-            rows = getattr(self.account, viewset.model._meta.default_related_name)
-            row = rows.trashed().locked().filter(id=id).first()
-            if row is None:
-                raise Http404
-            row.restore()
             return viewset, viewset.find(id), ignored
 
         viewset, row, ignored = in_transaction(act)

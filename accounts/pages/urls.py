@@ -1,6 +1,7 @@
 from django.urls import path
 
-from accounts.pages import examples, joining, password, profile, sign_in, tokens
+from accounts.pages import examples, joining, password, profile, sign_in, statuses, tokens, trash, users
+from accounts.pages.settings import AccountPage
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view()),
@@ -20,4 +21,10 @@ urlpatterns = [
     path("app/account/api", tokens.API.as_view()),
     path("app/account/api/tokens/<id:id>/revoke", tokens.RevokeToken.as_view()),
     path("app/account/api/<slug:section>", examples.Examples.as_view()),
+    path("app/account", AccountPage.as_view()),
+    path("app/account/users", users.UsersPage.as_view()),
+    path("app/account/users/<id:id>", users.UserPage.as_view()),
+    path("app/account/statuses", statuses.StatusesPage.as_view()),
+    path("app/account/statuses/<id:id>", statuses.StatusPage.as_view()),
+    path("app/account/trash", trash.TrashPage.as_view()),
 ]

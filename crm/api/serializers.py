@@ -8,6 +8,7 @@ from rest_framework.exceptions import ValidationError
 from accounts.api.resources import ResourceSerializer, moment
 from accounts.errors import Outrun
 from accounts.fields import (
+    CURRENCY,
     TEAM,
     Boolean,
     Day,
@@ -199,7 +200,7 @@ class DealSerializer(ResourceSerializer):
     client_id = Related("clients")
     client = NestedClient(write_only=True)
     external_ids = ExternalIds(Deal)
-    currency = Text(pattern="[A-Z]{3}")
+    currency = Text(pattern=CURRENCY)
     status_id = Related("statuses", kind="deal")
     responsible_id = Related("users", **TEAM)
     url = Text()

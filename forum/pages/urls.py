@@ -6,10 +6,16 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
+from forum.pages import settings
 from forum.pages.reading import PostListPage, PostPage
 
 urlpatterns = [
     path("app/posts/<id:id>", PostPage.as_view()),
+    path("app/account/forums", settings.ForumsPage.as_view()),
+    path("app/account/forums/new", settings.NewForumPage.as_view()),
+    path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),
+    path("app/account/categories", settings.CategoriesPage.as_view()),
+    path("app/account/categories/<id:id>", settings.CategoryPage.as_view()),
 ]
 
 

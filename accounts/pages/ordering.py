@@ -1,0 +1,30 @@
+"""Moving things in a list: by buttons, by the arrow keys, by dragging (ordering.js). Statuses and categories share it."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts.ordering import Ordered
+from accounts.pages.base import Page
+from accounts.pages.settings import to_id
+
+STEPS = {"up": -1, "down": 1}
+
+
+def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
+    """Move `row` as the form says: `step` is up or down; or `before` or `after` is the id of another.
+
+    The script shows the move itself, so it is answered nothing; 409 has it load the page anew.
+    """
+    post = page.request.POST
+    before, after = to_id(post.get("before")), to_id(post.get("after"))
+    if row is None:
+        messages.error(page.request, _("The list has changed meanwhile. Here it is as it is now."))
+        done = False
+    else:
+        done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
+    if not page.request.htmx:
+        return back
+    answer = HttpResponse(status=204 if done else 409)
+    del answer["Content-Type"]
+    return answer

@@ -1,0 +1,116 @@
+"""The account settings: what their pages share, and the first of them."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.validators import RegexValidator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from rest_framework.exceptions import PermissionDenied, ValidationError
+
+from accounts import errors
+from accounts.fields import CURRENCY
+from accounts.pages.base import Page, redirect
+from accounts.pages.forms import Form, languages, zones
+from accounts.paging import Page as PageOfList
+
+
+class SettingsPage(Page):
+    """A page of the settings. What is done on it is sent to itself, with `do` saying which of its acts is meant."""
+
+    may = "admin"
+    # The section that is open.
+    part = ""
+    # What may be done: the value of `do`, and the method. The first is meant where nothing is said.
+    acts: dict[str, str] = {}
+
+    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except PermissionDenied as refused:
+            return errors.respond(request, 403, message=_(str(refused.detail)))
+
+    def post(self, request, **kwargs) -> HttpResponse:
+        act = self.acts.get(request.POST.get("do") or next(iter(self.acts), ""))
+        if act is None:
+            return errors.respond(request, 400)
+        return getattr(self, act)(request, **kwargs)
+
+    def render(self, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
+        return super().render(template, status=status, part=self.part, **context)
+
+    def read_page(self) -> PageOfList:
+        try:
+            return PageOfList.read(self.request.GET)
+        except ValidationError:
+            raise Http404 from None
+
+
+def to_id(value: str | None) -> int | None:
+    """An id that a form sent; None if it is none."""
+    return int(value) if value and value.isascii() and value.isdigit() and len(value) <= 18 else None
+
+
+class AccountForm(Form):
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
+    time_zone = forms.ChoiceField(
+        label=gettext_lazy("Time zone"),
+        help_text=gettext_lazy(
+            "Times are told in it, here and to programs. Everyone can choose another in the profile."
+        ),
+    )
+    language = forms.ChoiceField(
+        label=gettext_lazy("Language"),
+        choices=languages,
+        help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language that there isn't."),
+    )
+    currency = forms.CharField(
+        label=gettext_lazy("Currency"),
+        max_length=3,
+        help_text=gettext_lazy("Of new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
+        validators=[RegexValidator(rf"{CURRENCY}\Z", gettext_lazy("Three letters are needed, such as EUR"))],
+    )
+    currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
+
+    def __init__(self, *args, account, **kwargs):
+        super().__init__(*args, **kwargs)
+        known = list(zones())
+        # One that was given by other means stays as long as nobody chooses another.
+        if account.time_zone not in dict(known):
+            known.insert(0, (account.time_zone, account.time_zone))
+        self.fields["time_zone"].choices = known
+        self.data = self.data.copy()
+        if currency := self.data.get("currency"):
+            self.data["currency"] = currency.strip().upper()
+
+
+class AccountPage(SettingsPage):
+    template_name = "accounts/account.html"
+    part = "account"
+    acts = {"save": "save"}
+
+    def refuse(self) -> HttpResponse | None:
+        user = self.request.user
+        if user is not None and user.is_team and not user.is_admin and self.request.method in ("GET", "HEAD"):
+            # What the settings have for an agent.
+            return redirect("/app/account/api")
+        return super().refuse()
+
+    def show(self, form: Form) -> HttpResponse:
+        return self.render_form(form, address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}")
+
+    def get(self, request) -> HttpResponse:
+        account = request.account
+        values = {name: getattr(account, name) for name in AccountForm.base_fields}
+        return self.show(AccountForm(initial=values, account=account))
+
+    def save(self, request) -> HttpResponse:
+        account = request.account
+        form = AccountForm(request.POST, account=account)
+        if not form.is_valid() or not self.fill_form(form, lambda: account.change(**form.cleaned_data)):
+            return self.show(form)
+        messages.success(request, _("The account is saved."))
+        return redirect("/app/account")

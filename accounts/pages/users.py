@@ -1,0 +1,219 @@
+"""Who may come in: the team, the members, and whoever is invited."""
+
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from accounts import mail
+from accounts.models import Invitation, User
+from accounts.pages.base import base_url, redirect
+from accounts.pages.forms import Email, Form
+from accounts.pages.settings import SettingsPage, to_id
+from accounts.search import LENGTH, MOST, indexed, search
+from accounts.text import is_carriable
+
+Role = User.Role
+ROLES = {
+    Role.OWNER: pgettext_lazy("role", "Owner"),
+    Role.ADMIN: pgettext_lazy("role", "Admin"),
+    Role.AGENT: pgettext_lazy("role", "Agent"),
+    Role.MEMBER: pgettext_lazy("role", "Member"),
+}
+DUTIES = {
+    Role.OWNER: gettext_lazy("does everything, and says who is an owner"),
+    Role.ADMIN: gettext_lazy("does everything but to say who is an owner"),
+    Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
+    Role.MEMBER: gettext_lazy("suggests, votes and comments in the forums"),
+}
+TABS = ("team", "members", "invitations")
+MOST_TOKENS = 100
+
+
+def role_choices(roles) -> list[tuple[str, str]]:
+    return [(role, _("%(role)s: %(duties)s") % {"role": ROLES[role], "duties": DUTIES[role]}) for role in roles]
+
+
+class InvitationForm(Form):
+    email = Email()
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER])
+    )
+
+    def __init__(self, *args, account, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.account = account
+
+
+class RoleForm(Form):
+    role = forms.ChoiceField(label=gettext_lazy("Role"), widget=forms.RadioSelect)
+
+    def __init__(self, *args, user: User, by: User, **kwargs):
+        super().__init__(*args, initial={"role": user.role}, **kwargs)
+        self.fields["role"].choices = role_choices(user.roles_given_by(by))
+
+
+class UsersPage(SettingsPage):
+    template_name = "accounts/users.html"
+    part = "users"
+    acts = {"invite": "invite", "resend": "resend", "revoke": "revoke"}
+
+    def get(self, request) -> HttpResponse:
+        return self.show(InvitationForm(account=request.account))
+
+    def show(self, form: Form) -> HttpResponse:
+        request = self.request
+        tab = "invitations" if form.is_bound else request.GET.get("tab") or "team"
+        if tab not in TABS:
+            raise Http404
+        page, q = self.read_page(), request.GET.get("q", "").strip()[:LENGTH]
+        if tab == "invitations":
+            rows = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
+            found = list(rows[page.start : page.stop])
+        else:
+            users = request.account.users
+            found = self.users(users.staff() if tab == "team" else users.members(), q, page)
+        for row in found:
+            row.role_name = ROLES[row.role]
+        return self.render_form(
+            form,
+            tab=tab,
+            q=q,
+            found=found[: page.size],
+            page=page,
+            more=len(found) > page.size,
+            now=timezone.now(),
+        )
+
+    @staticmethod
+    def users(listed, q: str, page) -> list[User]:
+        """Those of a page, and one more if there is one; of a search, the best first."""
+        if not q:
+            return list(listed[page.start : page.stop])
+        if page.start >= MOST or not is_carriable(q):
+            return []
+        with indexed():
+            ids = search(listed.order_by(), q, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
+        rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
+        return [rows[id] for id in ids if id in rows]
+
+    def invite(self, request) -> HttpResponse:
+        form = InvitationForm(request.POST, account=request.account)
+        if not form.is_valid() or not self.fill_form(form, lambda: self.write_invitation(**form.cleaned_data)):
+            return self.show(form)
+        return self.invited()
+
+    def resend(self, request) -> HttpResponse:
+        row = self.named()
+        if row is not None and self.act(lambda: self.write_invitation(email=row.email, role=row.role)):
+            return self.invited()
+        return self.back()
+
+    def write_invitation(self, *, email: str, role: str) -> None:
+        account, user = self.request.account, self.request.user
+        self.invitation, self.secret = account.invitations.invite(account, email=email, role=role, by=user)
+
+    def invited(self) -> HttpResponse:
+        """Send it: what it promises is in the database by now."""
+        request, email = self.request, self.invitation.email
+        mail.send(
+            email,
+            "invitation",
+            language=request.account.language,
+            sender=request.forum.name,
+            by=request.user.name or request.user.login,
+            url=f"{base_url(request)}/app/invitation?{urlencode({'secret': self.secret})}",
+        )
+        messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
+        return self.back()
+
+    def revoke(self, request) -> HttpResponse:
+        row = self.named()
+        if row is not None:
+            row.delete()
+            messages.success(request, _("%(email)s is no longer invited.") % {"email": row.email})
+        return self.back()
+
+    def named(self) -> Invitation | None:
+        """The invitation that a button is of; if it is gone, the next page says so."""
+        id = to_id(self.request.POST.get("id"))
+        row = self.request.account.invitations.filter(id=id).first() if id else None
+        if row is None:
+            messages.error(self.request, _("That invitation is gone: it was accepted or revoked."))
+        return row
+
+    def back(self) -> HttpResponse:
+        return redirect("/app/account/users?tab=invitations")
+
+
+class UserPage(SettingsPage):
+    template_name = "accounts/user.html"
+    part = "users"
+    acts = {"role": "change_role", "deactivate": "deactivate", "reactivate": "reactivate", "revoke": "revoke"}
+
+    def find(self, id: int) -> User:
+        request = self.request
+        user = request.account.users.filter(id=id).first()
+        if user is None:
+            raise Http404
+        user.account = request.account
+        return user
+
+    def get(self, request, id: int) -> HttpResponse:
+        user = self.find(id)
+        return self.show(user, RoleForm(user=user, by=request.user))
+
+    def show(self, user: User, form: Form) -> HttpResponse:
+        now = timezone.now()
+        tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MOST_TOKENS])
+        for token in tokens:
+            token.is_over = token.expires_at is not None and token.expires_at <= now
+        user.role_name = ROLES[user.role]
+        return self.render_form(
+            form,
+            user=user,
+            tokens=tokens,
+            sessions=user.sessions.filter(expires_at__gt=now).count(),
+            is_self=user.id == self.request.user.id,
+            manageable=user.may_be_managed_by(self.request.user),
+        )
+
+    def change_role(self, request, id: int) -> HttpResponse:
+        user = self.find(id)
+        form = RoleForm(request.POST, user=user, by=request.user)
+        if not form.is_valid() or not self.fill_form(
+            form, lambda: user.change_role(form.cleaned_data["role"], by=request.user)
+        ):
+            return self.show(self.find(id), form)
+        messages.success(
+            request, _("%(name)s has another role now: %(role)s.") % {"name": user, "role": ROLES[user.role]}
+        )
+        return self.back(user)
+
+    def deactivate(self, request, id: int) -> HttpResponse:
+        user = self.find(id)
+        self.act(
+            lambda: user.deactivate(by=request.user),
+            done=_("%(name)s is signed out, and can't sign in any more.") % {"name": user},
+        )
+        return self.back(user)
+
+    def reactivate(self, request, id: int) -> HttpResponse:
+        user = self.find(id)
+        self.act(lambda: user.reactivate(by=request.user), done=_("%(name)s can sign in again.") % {"name": user})
+        return self.back(user)
+
+    def revoke(self, request, id: int) -> HttpResponse:
+        user, token_id = self.find(id), to_id(request.POST.get("token"))
+        token = user.tokens.filter(id=token_id).first() if token_id else None
+        if token is None:
+            raise Http404
+        self.act(token.revoke, done=_("The token is revoked: it is good for nothing now."))
+        return self.back(user)
+
+    def back(self, user: User) -> HttpResponse:
+        return redirect(f"/app/account/users/{user.id}")

@@ -1,0 +1,238 @@
+"""The account settings that a forum has: the forums themselves, and their categories."""
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.hosts import full_name, normalize
+from accounts.pages import ordering
+from accounts.pages.base import redirect
+from accounts.pages.forms import Form
+from accounts.pages.settings import SettingsPage, to_id
+from forum.models import Category, Forum
+
+ACCESS = {
+    Forum.Access.PUBLIC: gettext_lazy("Public: everyone reads, and whoever signs up takes part"),
+    Forum.Access.MEMBERS: gettext_lazy("Members: everyone reads, and whoever you invite takes part"),
+    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and whoever you invite see it at all"),
+}
+
+
+class ForumForm(Form):
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
+    host = forms.CharField(label=gettext_lazy("Address"), max_length=255)
+    host.widget.attrs.update({"autocapitalize": "none", "spellcheck": "false", "inputmode": "url"})
+    description = forms.CharField(
+        label=gettext_lazy("Description"),
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=gettext_lazy("What it is for, in a sentence or two. Search engines show it."),
+    )
+    access = forms.ChoiceField(label=gettext_lazy("Access"), choices=ACCESS.items(), widget=forms.RadioSelect)
+    approval = forms.BooleanField(
+        label=gettext_lazy("New suggestions wait for approval"),
+        required=False,
+        help_text=gettext_lazy("Those of members, until somebody of the team has let them through."),
+    )
+
+    def __init__(self, *args, forum: Forum | None = None, address: str = "", **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["host"].help_text = _(
+            "One word is taken for an address under %(domain)s. It may be a domain of your own, too, such as ideas.example.com."
+        ) % {"domain": settings.BASE_DOMAIN}
+        if forum is None:
+            self.initial = {"access": Forum.Access.PUBLIC}
+        else:
+            self.initial = {name: getattr(forum, name) for name in self.fields if name != "host"} | {"host": address}
+
+
+class ForumsPage(SettingsPage):
+    template_name = "forum/forums.html"
+    part = "forums"
+
+    def get(self, request) -> HttpResponse:
+        hosts = dict(request.account.hosts.values_list("id", "name"))
+        forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MOST])
+        for forum in forums:
+            forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[forum.access]
+        return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MOST)
+
+
+class NewForumPage(SettingsPage):
+    template_name = "forum/forum_settings.html"
+    part = "forums"
+    acts = {"save": "save"}
+
+    def get(self, request) -> HttpResponse:
+        return self.show(ForumForm())
+
+    def show(self, form: Form) -> HttpResponse:
+        return self.render_form(form, forum=None, target=full_name(self.request.account.prefix))
+
+    def save(self, request) -> HttpResponse:
+        form = ForumForm(request.POST)
+
+        def act() -> None:
+            Forum.objects.open(request.account, **form.cleaned_data)
+
+        if not form.is_valid() or not self.fill_form(form, act):
+            return self.show(form)
+        messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})
+        return redirect("/app/account/forums")
+
+
+class ForumSettingsPage(SettingsPage):
+    template_name = "forum/forum_settings.html"
+    part = "forums"
+    acts = {"save": "save", "delete": "delete"}
+
+    def find(self, id: int) -> Forum:
+        forum = self.request.account.forums.filter(id=id).first()
+        if forum is None:
+            raise Http404
+        forum.account = self.request.account
+        self.host = forum.account.hosts.values_list("name", flat=True).get(id=forum.host_id)
+        return forum
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this very page would be gone with the forum's address."""
+        return self.host == normalize(self.request.get_host()) and self.host != self.request.account.prefix
+
+    def get(self, request, id: int) -> HttpResponse:
+        forum = self.find(id)
+        return self.show(forum, ForumForm(forum=forum, address=full_name(self.host)))
+
+    def show(self, forum: Forum, form: Form) -> HttpResponse:
+        return self.render_form(
+            form,
+            forum=forum,
+            address=full_name(self.host),
+            is_own_domain="." in self.host,
+            is_here=self.is_here,
+            target=full_name(self.request.account.prefix),
+        )
+
+    def save(self, request, id: int) -> HttpResponse:
+        forum = self.find(id)
+        form = ForumForm(request.POST, forum=forum, address=full_name(self.host))
+        if form.is_valid() and self.is_here and "host" in form.changed_data:
+            form.add_error("host", self.elsewhere())
+        if not form.is_valid() or not self.fill_form(form, lambda: forum.change(**form.cleaned_data)):
+            return self.show(self.find(id), form)
+        messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
+        return redirect(f"/app/account/forums/{id}")
+
+    def elsewhere(self) -> str:
+        return _("You are at this address now. Open the settings at %(address)s to change it.") % {
+            "address": full_name(self.request.account.prefix)
+        }
+
+    def delete(self, request, id: int) -> HttpResponse:
+        forum = self.find(id)
+        if self.is_here:
+            messages.error(request, self.elsewhere())
+        elif self.act(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
+            return redirect("/app/account/forums")
+        return redirect(f"/app/account/forums/{id}")
+
+
+class CategoryForm(Form):
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=255,
+        help_text=gettext_lazy("It is a part of the category's address, which changes with it."),
+    )
+
+
+class CategoriesPage(SettingsPage):
+    template_name = "forum/categories.html"
+    part = "categories"
+    acts = {"add": "add", "move": "move"}
+
+    def get(self, request) -> HttpResponse:
+        self.find()
+        return self.show(CategoryForm())
+
+    def find(self) -> None:
+        """All forums, and the one that is open."""
+        self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MOST])
+        id = to_id(self.request.GET.get("forum"))
+        found = [forum for forum in self.forums if forum.id == id or (id is None and not self.request.GET.get("forum"))]
+        if not found:
+            raise Http404
+        self.forum = found[0]
+
+    def show(self, form: Form) -> HttpResponse:
+        rows = list(self.request.account.categories.of_forum(self.forum.id)[: Category.MOST])
+        return self.render_form(form, rows=rows, forum=self.forum, forums=self.forums)
+
+    def add(self, request) -> HttpResponse:
+        self.find()
+        form = CategoryForm(request.POST)
+
+        def act() -> None:
+            category = Category(account=request.account, forum_id=self.forum.id)
+            category.write(name=form.cleaned_data["name"])
+
+        if not form.is_valid() or not self.fill_form(form, act):
+            return self.show(form)
+        messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
+        return self.back()
+
+    def move(self, request) -> HttpResponse:
+        self.find()
+        id = to_id(request.POST.get("id"))
+        row = request.account.categories.of_forum(self.forum.id).filter(id=id).first() if id else None
+        return ordering.move(self, row, self.back())
+
+    def back(self) -> HttpResponse:
+        return redirect(f"/app/account/categories?forum={self.forum.id}")
+
+
+class CategoryPage(SettingsPage):
+    template_name = "forum/category_settings.html"
+    part = "categories"
+    acts = {"save": "save", "delete": "delete"}
+
+    def find(self, id: int) -> Category:
+        row = self.request.account.categories.filter(id=id).first()
+        if row is None:
+            raise Http404
+        row.account = self.request.account
+        return row
+
+    def get(self, request, id: int) -> HttpResponse:
+        row = self.find(id)
+        return self.show(row, CategoryForm(initial={"name": row.name}))
+
+    def show(self, row: Category, form: Form) -> HttpResponse:
+        return self.render_form(
+            form,
+            row=row,
+            others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MOST]),
+            # Counted no further than what may be moved.
+            number=row.posts()[: Category.MOST_MOVED + 1].count(),
+            most=Category.MOST_MOVED,
+        )
+
+    def save(self, request, id: int) -> HttpResponse:
+        row = self.find(id)
+        form = CategoryForm(request.POST)
+        if not form.is_valid() or not self.fill_form(form, lambda: row.write(name=form.cleaned_data["name"])):
+            return self.show(self.find(id), form)
+        messages.success(request, _("%(name)s is saved.") % {"name": row.name})
+        return self.back(row)
+
+    def delete(self, request, id: int) -> HttpResponse:
+        row, other = self.find(id), to_id(request.POST.get("into"))
+        into = row.siblings().filter(id=other).first() if other else None
+        done = self.act(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
+        return self.back(row) if done else redirect(f"/app/account/categories/{id}")
+
+    def back(self, row: Category) -> HttpResponse:
+        return redirect(f"/app/account/categories?forum={row.forum_id}")

@@ -1,0 +1,56 @@
+"""What the tests of the account settings share."""
+
+from tests.factories import make_user
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+MOST_STATEMENTS = 8
+
+
+def token_of(page: Visitor) -> str:
+    """What a form has to prove that it is of the page."""
+    return page.get("/").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+
+
+def send(page: Visitor, path: str, *, status: int = 303, **values):
+    """A form that the page does not offer, or not any more."""
+    return page.post(path, {**values, "csrfmiddlewaretoken": token_of(page)}, status=status)
+
+
+def assert_for_admins_alone(acme, other, path: str, **values) -> None:
+    """Nobody who is no admin of the account sees the page, or does what `values` say."""
+    visitor = acme.page()
+    assert visitor.get(path).headers["Location"].startswith("/app/sign-in?next=")
+    assert send(visitor, path, **values).headers["Location"].startswith("/app/sign-in?next=")
+    for user in (acme.carol, acme.bob):
+        page = acme.page(user)
+        if user == acme.carol or path != "/app/account":
+            page.get(path, status=403)
+        send(page, path, status=403, **values)
+    # The session of another account's owner is none here.
+    stranger = Visitor(acme.host)
+    stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+    assert stranger.get(path).headers["Location"].startswith("/app/sign-in?next=")
+    admin = make_user(acme.account, role="admin")
+    assert acme.page(admin).get(path).status_code == 200
+
+
+def assert_few_statements(page: Visitor, path: str) -> list[str]:
+    page.get(path)
+    _response, asked = asked_by(lambda: page.get(path, status=200))
+    assert len(asked) <= MOST_STATEMENTS, asked
+    return asked
+
+
+def texts(response, selector: str) -> list[str]:
+    """The words of the elements, each on one line."""
+    return [" ".join(element.get_text(" ").split()) for element in response.html.select(selector)]
+
+
+def button_of(response, do: str, **values):
+    """The form of the page that does this, with these hidden values, ready to be sent."""
+    wanted = {"do": do, **{name: str(value) for name, value in values.items()}}
+    for number, form in enumerate(response.html.find_all("form")):
+        if all(form.find(["input", "button"], {"name": name, "value": value}) for name, value in wanted.items()):
+            return response.forms[number]
+    raise AssertionError(f"no form does {wanted}")

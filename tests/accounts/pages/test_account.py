@@ -1,0 +1,79 @@
+"""The account itself: its name, and what is the usual in it."""
+
+import pytest
+
+from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, send, texts
+
+PATH = "/app/account"
+
+
+def test_it_works(acme):
+    page = acme.page(acme.alice)
+    form = page.get(PATH).forms["account"]
+    form["name"], form["time_zone"], form["language"], form["currency"] = "Acme Ltd", "Europe/Warsaw", "pl", " pln "
+    response = form.submit("do")
+    assert (response.status_code, response.headers["Location"]) == (303, PATH)
+    acme.account.refresh_from_db()
+    account = acme.account
+    assert (account.name, account.time_zone, account.language, account.currency) == (
+        "Acme Ltd",
+        "Europe/Warsaw",
+        "pl",
+        "PLN",
+    )
+    shown = page.get(PATH)
+    assert shown.forms["account"]["currency"].value == "PLN"
+    assert texts(shown, "dd code") == ["acme.example.test", str(account.id)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("name", " ", "Can't be blank"),
+        ("name", "a\x01", "Has characters that can't be stored"),
+        ("name", "a" * 256, "Ensure this value has at most 255 characters (it has 256)."),
+        ("time_zone", "Europe/Nowhere", "Select a valid choice. Europe/Nowhere is not one of the available choices."),
+        ("language", "xx", "Select a valid choice. xx is not one of the available choices."),
+        ("currency", "E1R", "Three letters are needed, such as EUR"),
+        ("currency", "", "Can't be blank"),
+    ],
+)
+def test_it_rejects(acme, field, value, fault):
+    form = acme.page(acme.alice).get(PATH).forms["account"]
+    form[field].force_value(value)
+    response = form.submit("do", status=422)
+    assert texts(response, ".field .fault") == [fault]
+    if "\x01" not in value:
+        assert response.forms["account"]["name"].value == form["name"].value
+    before = acme.account.name
+    acme.account.refresh_from_db()
+    assert acme.account.name == before
+
+
+def test_it_rejects_all_but_admins(acme, other):
+    assert_for_admins_alone(acme, other, PATH, do="save", name="Mine")
+    acme.account.refresh_from_db()
+    assert acme.account.name == "Acme"
+
+
+def test_it_rejects_what_it_does_not_do(acme):
+    send(acme.page(acme.alice), PATH, status=400, do="sell")
+
+
+def test_an_agent_is_sent_to_what_there_is(acme):
+    assert acme.page(acme.bob).get(PATH).headers["Location"] == "/app/account/api"
+
+
+def test_a_time_zone_from_elsewhere_stays(acme):
+    acme.account.time_zone = "CET"
+    acme.account.save()
+    page = acme.page(acme.alice)
+    form = page.get(PATH).forms["account"]
+    assert form["time_zone"].value == "CET"
+    assert form.submit("do").status_code == 303
+    acme.account.refresh_from_db()
+    assert acme.account.time_zone == "CET"
+
+
+def test_it_asks_little(acme):
+    assert_few_statements(acme.page(acme.alice), PATH)

@@ -1,0 +1,103 @@
+"""Inviting somebody by e-mail."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from accounts.models import Invitation
+from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
+
+PATH = "/app/account/users?tab=invitations"
+
+
+def invite(acme, email="new@example.com", role="agent", **expected):
+    form = acme.page(acme.alice).get(PATH).forms["invite"]
+    form["email"], form["role"] = email, role
+    return form.submit("do", **expected)
+
+
+def secret_in(letter) -> str:
+    return re.search(r"http://acme\.example\.test/app/invitation\?secret=([\w-]+)", letter.body)[1]
+
+
+def test_it_works(acme):
+    response = invite(acme).follow()
+    assert "An invitation is on its way to new@example.com." in response
+    [row] = acme.account.invitations.all()
+    assert (row.email, row.role, row.invited_by_id) == ("new@example.com", "agent", acme.alice.id)
+    [letter] = mail.outbox
+    assert letter.to == ["new@example.com"]
+    assert Invitation.objects.holding(acme.account.id, secret_in(letter)) == row
+    [shown] = texts(response, ".list li .grow")
+    assert shown == "new@example.com Agent Invited by alice, just now"
+
+
+@pytest.mark.parametrize(
+    ("email", "role", "fault"),
+    [
+        ("", "agent", "Can't be blank"),
+        ("nobody", "agent", "Enter a valid email address."),
+        ("BOB@acme.example", "admin", "Is of somebody who is a user here already"),
+        ("new@example.com", "owner", "Select a valid choice. owner is not one of the available choices."),
+    ],
+)
+def test_it_rejects(acme, email, role, fault):
+    form = acme.page(acme.alice).get(PATH).forms["invite"]
+    form["email"].value = email
+    form["role"].force_value(role)
+    response = form.submit("do", status=422)
+    assert texts(response, ".field .fault") == [fault]
+    assert response.forms["invite"]["email"].value == email
+    assert not acme.account.invitations.exists()
+    assert mail.outbox == []
+
+
+def test_it_rejects_too_many(acme, monkeypatch):
+    invite(acme)
+    monkeypatch.setattr(Invitation, "MOST", 1)
+    response = invite(acme, "another@example.com", status=422)
+    assert texts(response, ".field .fault") == ["Is one too many: revoke some invitations first"]
+
+
+def test_sending_again_makes_another_link(acme):
+    invite(acme)
+    page = acme.page(acme.alice)
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(days=1))
+    response = page.get(PATH)
+    assert "The link has expired" in response
+    button_of(response, "resend").submit("do")
+    first, second = (secret_in(letter) for letter in mail.outbox)
+    assert Invitation.objects.holding(acme.account.id, first) is None
+    assert Invitation.objects.holding(acme.account.id, second).email == "new@example.com"
+
+
+def test_revoking(acme):
+    invite(acme)
+    page = acme.page(acme.alice)
+    form = button_of(page.get(PATH), "revoke")
+    response = form.submit().follow()
+    assert "new@example.com is no longer invited." in response
+    assert "Nobody is invited at the moment." in response
+    assert not acme.account.invitations.exists()
+    # In another tab.
+    assert "That invitation is gone: it was accepted or revoked." in form.submit().follow()
+
+
+def test_it_rejects_those_of_another_account(acme, other):
+    row, _secret = other.account.invitations.invite(other.account, email="a@b.example", role="agent", by=other.mallory)
+    page = acme.page(acme.alice)
+    for do in ("resend", "revoke"):
+        assert "That invitation is gone" in send(page, PATH, do=do, id=row.id).follow()
+    assert other.account.invitations.get() == row
+    assert mail.outbox == []
+
+
+def test_it_asks_little(acme):
+    for number in range(30):
+        acme.account.invitations.invite(acme.account, email=f"a{number}@b.example", role="agent", by=acme.alice)
+    page = acme.page(acme.alice)
+    assert_few_statements(page, PATH)
+    assert len(texts(page.get(PATH), ".list li")) == 25

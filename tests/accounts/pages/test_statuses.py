@@ -1,0 +1,172 @@
+"""Statuses on the pages: adding, changing, ordering and deleting."""
+
+import pytest
+
+from accounts.models import Status
+from tests.accounts.pages.settings import (
+    assert_few_statements,
+    assert_for_admins_alone,
+    button_of,
+    send,
+    texts,
+    token_of,
+)
+from tests.factories import make_post
+
+PATH = "/app/account/statuses"
+NAMES = ["New", "Accepted", "Planned", "Started", "Completed", "Rejected", "Duplicate"]
+
+
+def names(response) -> list[str]:
+    return texts(response, ".ordered .badge")
+
+
+def add(acme, status=303, **values):
+    form = acme.page(acme.alice).get(PATH).forms["add"]
+    for name, value in values.items():
+        form[name].force_value(value)
+    return form.submit("do", status=status)
+
+
+def test_it_works(acme):
+    page = acme.page(acme.alice)
+    response = page.get(PATH)
+    assert names(response) == NAMES
+    form = response.forms["add"]
+    form["name"], form["color"], form["closed"] = "On hold", "#123456", True
+    response = form.submit("do").follow()
+    assert "On hold is added." in response
+    assert names(response) == [*NAMES, "On hold"]
+    row = acme.account.statuses.get(name="On hold")
+    assert (row.kind, row.code, row.color, row.closed) == ("post", "on-hold", "#123456", True)
+
+    form = page.get(f"{PATH}/{row.id}").forms["status"]
+    form["name"], form["code"], form["closed"] = "Waiting", "waiting", False
+    assert "Waiting is saved." in form.submit("do").follow()
+    row.refresh_from_db()
+    assert (row.name, row.code, row.color, row.closed) == ("Waiting", "waiting", "#123456", False)
+
+    response = button_of(page.get(f"{PATH}/{row.id}"), "delete").submit().follow()
+    assert "Waiting is deleted." in response
+    assert names(response) == NAMES
+
+
+def test_it_rejects_all_but_admins(acme, other):
+    row = acme.account.first_statuses("post").first()
+    assert_for_admins_alone(acme, other, PATH, do="add", name="Mine")
+    assert_for_admins_alone(acme, other, f"{PATH}/{row.id}", do="save", name="Mine", code="mine")
+    assert not acme.account.statuses.filter(name="Mine").exists()
+
+
+def test_it_rejects_those_of_another_account(acme, other):
+    row = Status.objects.create(account=other.account, id=10**6, kind="post", code="theirs", name="Theirs")
+    page = acme.page(acme.alice)
+    page.get(f"{PATH}/{row.id}", status=404)
+    send(page, f"{PATH}/{row.id}", status=404, do="delete")
+    assert "The list has changed meanwhile" in send(page, PATH, do="move", id=row.id, step="down").follow()
+    page.get(f"{PATH}?kind=task", status=404)
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"name": ""}, "Can't be blank"),
+        ({"name": "Planned", "code": "p"}, "Is already taken"),
+        ({"name": "Soon", "code": "planned"}, "Is already taken"),
+        ({"name": "…"}, "Can't be blank"),
+        ({"name": "Soon", "color": "red"}, "Enter a valid value."),
+        ({"name": "a" * 256}, "Ensure this value has at most 255 characters (it has 256)."),
+    ],
+)
+def test_it_rejects(acme, values, fault):
+    before = list(acme.account.statuses.values())
+    response = add(acme, status=422, **values)
+    assert texts(response, ".field .fault") == [fault]
+    assert response.forms["add"]["name"].value == values["name"]
+    assert list(acme.account.statuses.values()) == before
+
+
+def test_it_rejects_deleting_what_is_in_use(acme):
+    post = make_post(acme.alice)
+    page = acme.page(acme.alice)
+    response = button_of(page.get(f"{PATH}/{post.status_id}"), "delete").submit().follow()
+    assert "Status: is in use by a post, perhaps one in the trash" in response
+    assert acme.account.statuses.filter(id=post.status_id).exists()
+
+
+def test_it_is_deleted_in_another_tab(acme):
+    row = acme.account.statuses.get(kind="post", code="rejected")
+    page = acme.page(acme.alice)
+    shown = page.get(f"{PATH}/{row.id}")
+    row.delete()
+    button_of(shown, "delete").submit(status=404)
+    shown.forms["status"].submit("do", status=404)
+
+
+def test_a_color_that_a_program_named_stays(acme):
+    row = acme.account.statuses.get(kind="post", code="rejected")
+    row.write({"color": "crimson"})
+    form = acme.page(acme.alice).get(f"{PATH}/{row.id}").forms["status"]
+    assert form["color"].value == "#6b7280"
+    form["name"] = "Refused"
+    form.submit("do")
+    row.refresh_from_db()
+    assert (row.name, row.color) == ("Refused", "crimson")
+
+
+# Order
+
+
+def buttons(page, name: str):
+    response = page.get(PATH)
+    [item] = [item for item in response.html.select(".ordered > li") if item["data-name"] == name]
+    return button_of(response, "move", id=item["data-id"])
+
+
+def test_moving_by_buttons(acme):
+    page = acme.page(acme.alice)
+    assert names(buttons(page, "Planned").submit("step", value="up").follow())[:3] == ["New", "Planned", "Accepted"]
+    assert names(buttons(page, "New").submit("step", value="down").follow())[:3] == ["Planned", "New", "Accepted"]
+    # The first status is what new posts get.
+    assert make_post(acme.alice).status_code == "planned"
+    # Other kinds are where they were.
+    deals = acme.account.first_statuses("deal").values_list("code", "position")
+    assert list(deals) == [("new", 8), ("qualified", 9), ("proposal", 10), ("won", 11), ("lost", 12)]
+
+
+def test_it_goes_no_further_than_the_ends(acme):
+    page = acme.page(acme.alice)
+    first, last = (acme.account.statuses.get(kind="post", code=code) for code in ("new", "duplicate"))
+    send(page, PATH, do="move", id=first.id, step="up")
+    send(page, PATH, do="move", id=last.id, step="down")
+    send(page, PATH, do="move", id=last.id, step="sideways")
+    assert names(page.get(PATH)) == NAMES
+
+
+def test_moving_by_script(acme):
+    page = acme.page(acme.alice)
+    ids = dict(acme.account.first_statuses("post").values_list("name", "id"))
+    headers = {"HX-Request": "true", "X-CSRFToken": token_of(page)}
+
+    def move(status=204, **values):
+        page.post(PATH, {"do": "move", **values}, headers=headers, status=status)
+        return names(page.get(PATH))
+
+    assert move(id=ids["Duplicate"], after=ids["New"])[:3] == ["New", "Duplicate", "Accepted"]
+    assert move(id=ids["Duplicate"], before=ids["New"])[:3] == ["Duplicate", "New", "Accepted"]
+    assert move(id=ids["Duplicate"], after=ids["Rejected"]) == NAMES
+    assert move(id=ids["New"], after=ids["New"]) == NAMES
+    # Beside one that is gone, or of another kind; one that is gone itself; and without a form of the page.
+    assert move(id=ids["New"], after=10**15, status=409) == NAMES
+    assert move(id=ids["New"], after=acme.account.statuses.get(code="won").id, status=409) == NAMES
+    assert move(id=10**15, after=ids["New"], status=409) == NAMES
+    del headers["X-CSRFToken"]
+    assert move(id=ids["New"], after=ids["Planned"], status=403) == NAMES
+
+
+def test_it_asks_little(acme):
+    page = acme.page(acme.alice)
+    row = acme.account.first_statuses("post").first()
+    for path in (PATH, f"{PATH}?kind=deal", f"{PATH}?kind=client", f"{PATH}/{row.id}"):
+        assert_few_statements(page, path)
+    assert "There are no statuses here yet." in page.get(f"{PATH}?kind=client")

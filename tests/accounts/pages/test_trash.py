@@ -1,0 +1,92 @@
+"""The trash on the pages."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
+from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+
+PATH = "/app/account/trash"
+MAKE = {
+    "client": make_client,
+    "contact": make_contact,
+    "contact_list": make_contact_list,
+    "deal": make_deal,
+    "post": make_post,
+    "task": make_task,
+}
+
+
+def test_it_works(acme):
+    for kind, make in MAKE.items():
+        make(acme.alice, f"My {kind}").trash(by=acme.bob)
+    page = acme.page(acme.alice)
+    response = page.get(PATH)
+    assert texts(response, ".list strong") == [f"My {kind}" for kind in reversed(MAKE)]
+    until = (timezone.now() + timedelta(days=30)).strftime("%-d, %Y")
+    first = texts(response, ".list li .meta")[0]
+    assert "deleted by Bob Nowak just now" in first
+    assert first.endswith(until)
+    assert texts(page.get(f"{PATH}?kind=deal"), ".list strong") == ["My deal"]
+
+    deal = acme.account.deals.get()
+    response = button_of(response, "restore", id=deal.id).submit("do").follow()
+    assert "My deal is back where it was." in response
+    assert "My deal" not in texts(response, ".list strong")
+    assert acme.account.deals.live().exists()
+
+
+def test_it_rejects_all_but_admins(acme, other):
+    client = make_client(acme.alice)
+    client.trash(by=acme.alice)
+    assert_for_admins_alone(acme, other, PATH, do="restore", kind="client", id=client.id)
+    assert not acme.account.clients.live().exists()
+
+
+def test_it_rejects_what_is_not_there(acme, other):
+    page = acme.page(acme.alice)
+    page.get(f"{PATH}?kind=user", status=404)
+    page.get(f"{PATH}?page=0", status=404)
+    for values in ({"kind": "user", "id": "1"}, {"kind": "client", "id": "x"}, {"kind": "client"}):
+        send(page, PATH, status=404, do="restore", **values)
+    theirs = make_client(other.mallory)
+    theirs.trash(by=other.mallory)
+    response = send(page, PATH, do="restore", kind="client", id=theirs.id).follow()
+    assert "It is not in the trash any more." in response
+    assert not other.account.clients.live().exists()
+    assert "The trash is empty." in response
+
+
+def test_it_is_restored_in_another_tab(acme):
+    client = make_client(acme.alice)
+    client.trash(by=acme.alice)
+    form = button_of(acme.page(acme.alice).get(PATH), "restore")
+    client.restore()
+    assert "It is not in the trash any more." in form.submit("do").follow()
+
+
+def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
+    make_contact_list(acme.alice, "News").trash(by=acme.alice)
+    make_contact_list(acme.alice, "News")
+    response = button_of(acme.page(acme.alice).get(PATH), "restore").submit("do").follow()
+    [said] = texts(response, ".notice.error")
+    assert said.startswith("It can't come back yet, as its name was given to another one meanwhile.")
+
+
+def test_it_goes_back_to_the_page_that_it_was_sent_from(acme):
+    make_client(acme.alice).trash(by=acme.alice)
+    page = acme.page(acme.alice)
+    form = button_of(page.get(f"{PATH}?kind=client"), "restore")
+    assert form.submit("do").headers["Location"] == f"{PATH}?kind=client"
+    response = send(page, PATH, do="restore", kind="client", id=1, next="//evil.example/")
+    assert response.headers["Location"] == PATH
+
+
+def test_it_asks_little(acme):
+    for _ in range(30):
+        make_client(acme.alice).trash(by=acme.alice)
+    page = acme.page(acme.alice)
+    for path in (PATH, f"{PATH}?page=2", f"{PATH}?kind=client"):
+        assert_few_statements(page, path)
+    assert len(texts(page.get(PATH), ".list li")) == 25

@@ -1,0 +1,197 @@
+"""The team, the members, and one user as the admins see him."""
+
+import pytest
+from django.db import transaction
+from rest_framework.exceptions import PermissionDenied, ValidationError
+
+from accounts.models import User
+from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
+from tests.factories import make_token, make_user
+
+PATH = "/app/account/users"
+
+
+def path_of(user) -> str:
+    return f"{PATH}/{user.id}"
+
+
+@pytest.fixture
+def admin(acme):
+    return make_user(acme.account, "adam", role="admin", name="Adam Admin")
+
+
+def test_it_works(acme):
+    page = acme.page(acme.alice)
+    response = page.get(PATH)
+    assert texts(response, ".list strong") == ["Bob Nowak", "alice"]
+    assert texts(response, ".list .badge") == ["Agent", "Owner"]
+    assert texts(page.get(f"{PATH}?tab=members"), ".list strong") == ["Carol Member"]
+
+    shown = page.get(path_of(acme.bob))
+    form = shown.forms["role"]
+    assert form["role"].value == "agent"
+    form["role"] = "admin"
+    response = form.submit("do").follow()
+    assert "bob has another role now: Admin." in response
+    acme.bob.refresh_from_db()
+    assert acme.bob.role == "admin"
+
+
+def test_it_rejects_all_but_admins(acme, other):
+    assert_for_admins_alone(acme, other, PATH, do="invite", email="a@b.example", role="admin")
+    assert_for_admins_alone(acme, other, path_of(acme.bob), do="role", role="admin")
+    acme.bob.refresh_from_db()
+    assert acme.bob.role == "agent"
+    assert not acme.account.invitations.exists()
+
+
+def test_it_rejects_users_of_another_account(acme, other):
+    page = acme.page(acme.alice)
+    theirs = make_user(other.account, id=10**6)
+    page.get(path_of(theirs), status=404)
+    send(page, path_of(theirs), status=404, do="deactivate")
+    theirs.refresh_from_db()
+    assert theirs.is_active
+    page.get(f"{PATH}/{10**15}", status=404)
+
+
+@pytest.mark.parametrize("query", ["tab=all", "page=0", "page=x", "per_page=101"])
+def test_it_rejects_a_list_that_there_is_not(acme, query):
+    acme.page(acme.alice).get(f"{PATH}?{query}", status=404)
+
+
+@pytest.mark.parametrize("tab", ["team", "members"])
+def test_search_and_pages(acme, tab):
+    role = "agent" if tab == "team" else "member"
+    for number in range(27):
+        make_user(acme.account, f"u{number:02}", role=role, name=f"Person {number:02}", email=f"p{number}@x.example")
+    make_user(acme.account, "zenon", role=role, name="Żółw Zenon", email="zenon@elsewhere.example")
+    page = acme.page(acme.alice)
+    first = page.get(f"{PATH}?tab={tab}")
+    assert len(texts(first, ".list li")) == 25
+    assert len(texts(first.click("Next"), ".list li")) == (5 if tab == "team" else 4)
+    for q in ("zolw", "ZENON", "elsewhere"):
+        assert texts(page.get(f"{PATH}?tab={tab}&q={q}"), ".list strong") == ["Żółw Zenon"]
+    assert "Nobody is found by that." in page.get(f"{PATH}?tab={tab}&q=nobodyatall")
+    assert "Nobody is found by that." in page.get(f"{PATH}?tab={tab}&q=%00")
+    assert len(texts(page.get(f"{PATH}?tab={tab}&q=person&page=2"), ".list li")) == 2
+    for query in ("", "&q=person", "&q=zenon", "&page=2"):
+        assert_few_statements(page, f"{PATH}?tab={tab}{query}")
+
+
+def test_a_user_asks_little(acme):
+    for _ in range(3):
+        make_token(acme.bob)
+    page = acme.page(acme.alice)
+    assert_few_statements(page, path_of(acme.bob))
+
+
+def test_deactivating_ends_everything(acme):
+    bob = acme.page(acme.bob)
+    alice = acme.page(acme.alice)
+    response = button_of(alice.get(path_of(acme.bob)), "deactivate").submit().follow()
+    assert texts(response, ".notice") == ["bob is signed out, and can't sign in any more."]
+    assert "Deactivated" in texts(response, ".head .badge")
+    assert "Bob Nowak" not in bob.get("/")
+    assert acme.json().get("/app/tasks.json").status_code == 401
+    assert acme.xml(acme.bob).get("/app/users/me.xml").status_code == 401
+
+    response = button_of(response, "reactivate").submit("do").follow()
+    assert "bob can sign in again." in response
+    assert acme.json().get("/app/tasks.json").status_code == 200
+    # Sessions do not come back.
+    assert "Bob Nowak" not in bob.get("/")
+
+
+def test_nobody_deactivates_himself(acme):
+    page = acme.page(acme.alice)
+    assert "deactivate" not in page.get(path_of(acme.alice))
+    response = send(page, path_of(acme.alice), do="deactivate").follow()
+    assert "User: is you: somebody else has to do this" in response
+    acme.alice.refresh_from_db()
+    assert acme.alice.is_active
+
+
+def test_tokens_are_shown_and_revoked(acme):
+    page = acme.page(acme.alice)
+    response = page.get(path_of(acme.bob))
+    [shown] = texts(response, ".list li")
+    assert shown.startswith(f"test {acme.bob_token[:3]}… Made just now")
+    token = acme.bob.tokens.get()
+    response = button_of(response, "revoke", token=token.id).submit().follow()
+    assert "The token is revoked: it is good for nothing now." in response
+    assert "This user has no token that could be used." in response
+    assert acme.json().get("/app/tasks.json").status_code == 401
+    # Of somebody else.
+    alices = acme.alice.tokens.get()
+    send(page, path_of(acme.bob), status=404, do="revoke", token=alices.id)
+    alices.refresh_from_db()
+    assert alices.revoked_at is None
+
+
+def test_a_role_that_there_is_not(acme, admin):
+    response = send(acme.page(acme.alice), path_of(acme.bob), status=422, do="role", role="king")
+    assert texts(response, ".fault") == ["Select a valid choice. king is not one of the available choices."]
+    # An admin is not offered to make owners, nor anything about one.
+    page = acme.page(admin)
+    assert "Everything" not in page.get(path_of(acme.bob))
+    send(page, path_of(acme.bob), status=422, do="role", role="owner")
+    assert "Only an owner changes anything about an owner." in page.get(path_of(acme.alice))
+    send(page, path_of(acme.alice), status=403, do="role", role="member")
+    send(page, path_of(acme.alice), status=403, do="deactivate")
+    acme.alice.refresh_from_db()
+    assert (acme.alice.role, acme.alice.is_active) == ("owner", True)
+
+
+def test_the_only_owner_stays_one(acme):
+    page = acme.page(acme.alice)
+    form = page.get(path_of(acme.alice)).forms["role"]
+    form["role"] = "admin"
+    response = form.submit("do", status=422)
+    assert texts(response, ".fault") == ["Can't be taken from the only owner: make another one first"]
+    acme.bob.change_role("owner", by=acme.alice)
+    assert form.submit("do").status_code == 303
+    acme.alice.refresh_from_db()
+    assert acme.alice.role == "admin"
+
+
+# The rules, whoever asks
+
+ROWS = [
+    # Who changes whose role to what, and whether it may be.
+    ("alice", "bob", "owner", True),
+    ("alice", "adam", "member", True),
+    ("adam", "bob", "admin", True),
+    ("adam", "carol", "agent", True),
+    ("adam", "adam", "member", True),
+    ("adam", "bob", "owner", False),
+    ("adam", "alice", "admin", False),
+    ("bob", "carol", "agent", False),
+    ("carol", "carol", "admin", False),
+]
+
+
+@pytest.mark.parametrize(("who", "whose", "role", "allowed"), ROWS)
+def test_who_changes_roles(acme, admin, who, whose, role, allowed):
+    by, user = (User.objects.get(account=acme.account, login=login) for login in (who, whose))
+    if allowed:
+        user.change_role(role, by=by)
+    else:
+        with pytest.raises(PermissionDenied), transaction.atomic():
+            user.change_role(role, by=by)
+    user.refresh_from_db()
+    assert (user.role == role) == allowed
+
+
+def test_a_deactivated_owner_is_none_that_is_left(acme):
+    acme.bob.change_role("owner", by=acme.alice)
+    acme.bob.deactivate(by=acme.alice)
+    with pytest.raises(ValidationError), transaction.atomic():
+        acme.alice.change_role("admin", by=acme.alice)
+
+
+def test_who_was_unmade_meanwhile_does_nothing(acme, admin):
+    stale = User.objects.get(pk=admin.pk)
+    admin.change_role("member", by=acme.alice)
+    with pytest.raises(PermissionDenied), transaction.atomic():
+        acme.bob.change_role("admin", by=stale)

@@ -1,0 +1,295 @@
+"""The settings of forums and their categories."""
+
+import pytest
+
+from accounts.models import Host
+from forum.models import Category, Forum
+from tests.accounts.pages.settings import (
+    assert_few_statements,
+    assert_for_admins_alone,
+    button_of,
+    send,
+    texts,
+)
+from tests.factories import make_category, make_post
+from tests.pages import Visitor
+
+FORUMS, NEW, CATEGORIES = "/app/account/forums", "/app/account/forums/new", "/app/account/categories"
+
+
+def open_forum(acme, host="ideas", status=303, **values):
+    form = acme.page(acme.alice).get(NEW).forms["forum"]
+    for name, value in {"name": "Ideas", "host": host, **values}.items():
+        form[name] = value
+    return form.submit("do", status=status)
+
+
+def make_forum(acme, host="ideas", **fields) -> Forum:
+    return Forum.objects.open(acme.account, **{"name": "Ideas", "host": host, **fields})
+
+
+def path_of(row) -> str:
+    return f"{FORUMS if isinstance(row, Forum) else CATEGORIES}/{row.id}"
+
+
+def faults(response) -> list[str]:
+    return texts(response, ".field .fault")
+
+
+# Forums
+
+
+def test_it_works(acme):
+    response = open_forum(acme, " https://Ideas.Example.ORG/ ", description="For all", access="members", approval=True)
+    response = response.follow()
+    assert "Ideas is open." in response
+    assert texts(response, ".list strong") == ["Acme", "Ideas"]
+    forum = acme.account.forums.get(name="Ideas")
+    assert (forum.description, forum.access, forum.approval, forum.is_default) == ("For all", "members", True, False)
+    assert acme.account.hosts.get(id=forum.host_id).name == "ideas.example.org"
+    assert "General" in Visitor("ideas.example.org").get("/")
+
+    page = acme.page(acme.alice)
+    shown = page.get(path_of(forum))
+    assert texts(shown, "dd code") == ["CNAME", "ideas.example.org", "acme.example.test"]
+    form = shown.forms["forum"]
+    assert form["host"].value == "ideas.example.org"
+    form["name"], form["host"], form["access"], form["approval"] = "Plans", "plans", "private", False
+    assert "Plans is saved." in form.submit("do").follow()
+    forum.refresh_from_db()
+    assert (forum.name, forum.access, forum.approval) == ("Plans", "private", False)
+    assert set(acme.account.hosts.values_list("name", flat=True)) == {"acme", "plans"}
+
+    response = button_of(page.get(path_of(forum)), "delete").submit().follow()
+    assert "Plans is deleted." in response
+    assert list(acme.account.hosts.values_list("name", flat=True)) == ["acme"]
+    assert acme.account.categories.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "fault"),
+    [
+        ("", "Can't be blank"),
+        ("a b", "Is not an address that a forum can have"),
+        ("x", "Is not an address that a forum can have"),
+        ("-ideas", "Is not an address that a forum can have"),
+        ("a.b.example.test", "Is not an address that a forum can have"),
+        ("a" * 64, "Is not an address that a forum can have"),
+        ("ideas.example.org/x y", None),
+        ("www", "Is reserved"),
+        ("API.example.test", "Is reserved"),
+        ("localhost", "Is reserved"),
+        ("example.test", "Is not available"),
+        ("127.0.0.1", "Is not available"),
+        ("other", "Is not available"),
+        ("Forum.Other.Example", "Is not available"),
+        ("acme", "Is the account's own, where its first forum answers"),
+        ("acme.example.test", "Is the account's own, where its first forum answers"),
+        ("taken", "Is where another of your forums is"),
+        ("żółw.example.org", None),
+    ],
+)
+def test_it_rejects_an_address(acme, other, host, fault):
+    Host.objects.create(account=other.account, name="forum.other.example")
+    make_forum(acme, "taken", name="Taken")
+    before = list(Host.objects.order_by("id").values())
+    response = open_forum(acme, host, status=422 if fault else 303)
+    if fault:
+        assert faults(response) == [fault]
+        assert response.forms["forum"]["host"].value == host
+        assert list(Host.objects.order_by("id").values()) == before
+
+
+def test_it_rejects_names_and_kinds_of_access(acme):
+    page = acme.page(acme.alice)
+    response = send(page, NEW, status=422, do="save", name=" ", host="ideas", access="secret", description="a" * 1001)
+    assert faults(response) == [
+        "Can't be blank",
+        "Ensure this value has at most 1000 characters (it has 1001).",
+        "Select a valid choice. secret is not one of the available choices.",
+    ]
+
+
+def test_it_rejects_too_many(acme, monkeypatch):
+    monkeypatch.setattr(Forum, "MOST", 1)
+    assert faults(open_forum(acme, status=422)) == ["Is of one too many: an account can't have more forums"]
+    assert "An account can't have more forums than these." in texts(acme.page(acme.alice).get(FORUMS), "p.soft")[0]
+
+
+def test_it_rejects_all_but_admins(acme, other):
+    forum, category = make_forum(acme), acme.category
+    for path in (FORUMS, NEW, path_of(forum), CATEGORIES, path_of(category)):
+        if path != FORUMS:
+            assert_for_admins_alone(acme, other, path, do="save", name="Mine", host="mine")
+    forum.refresh_from_db()
+    assert forum.name == "Ideas"
+
+
+def test_it_rejects_those_of_another_account(acme, other):
+    host = other.account.hosts.create(name="theirs")
+    forum = other.account.forums.create(id=10**6, name="Theirs", host_id=host.id)
+    category = other.account.categories.create(id=10**6, name="Theirs", forum_id=forum.id)
+    page = acme.page(acme.alice)
+    for row in (forum, category):
+        page.get(path_of(row), status=404)
+        send(page, path_of(row), status=404, do="delete")
+    page.get(f"{CATEGORIES}?forum={forum.id}", status=404)
+    page.get(f"{CATEGORIES}?forum=x", status=404)
+    send(page, f"{CATEGORIES}?forum={forum.id}", status=404, do="add", name="Mine")
+    # Nor are posts moved there.
+    make_category(acme.account, "More")
+    make_post(acme.alice)
+    response = send(page, path_of(acme.category), do="delete", into=category.id).follow()
+    assert texts(response, ".notice.error") == ["Category: has suggestions: say where they are to go"]
+
+
+def test_it_rejects_deleting_the_first_one(acme):
+    page = acme.page(acme.alice)
+    assert 'value="delete"' not in page.get(path_of(acme.forum))
+    response = send(page, path_of(acme.forum), do="delete").follow()
+    assert texts(response, ".notice.error") == ["Forum: is the account's first one, which has to stay"]
+
+
+def test_it_rejects_deleting_one_that_has_posts(acme):
+    forum = make_forum(acme)
+    category = acme.account.categories.of_forum(forum.id).get()
+    post = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
+    post.trash(by=acme.alice)
+    page = acme.page(acme.alice)
+    response = button_of(page.get(path_of(forum)), "delete").submit().follow()
+    assert texts(response, ".notice.error") == ["Forum: has suggestions, perhaps in the trash"]
+    assert acme.account.hosts.filter(name="ideas").exists()
+
+
+def test_the_first_forum_may_live_elsewhere_and_come_back(acme):
+    page = acme.page(acme.alice)
+    for address, names in (("ideas.example.org", {"acme", "ideas.example.org"}), ("acme", {"acme"})):
+        form = page.get(path_of(acme.forum)).forms["forum"]
+        form["host"] = address
+        assert form.submit("do").status_code == 303
+        assert set(acme.account.hosts.values_list("name", flat=True)) == names
+        # The account's own address is answered all the time.
+        assert page.get(FORUMS).status_code == 200
+
+
+def test_nobody_moves_the_forum_from_under_his_feet(acme):
+    forum = make_forum(acme, "ideas.example.org")
+    page = Visitor("ideas.example.org").sign_in("alice")
+    form = page.get(path_of(forum)).forms["forum"]
+    form["host"] = "ideas.example.net"
+    sentence = "You are at this address now. Open the settings at acme.example.test to change it."
+    assert faults(form.submit("do", status=422)) == [sentence]
+    response = send(page, path_of(forum), do="delete").follow()
+    assert texts(response, ".notice.error") == [sentence]
+    # Its name can be changed from there.
+    form["host"], form["name"] = "ideas.example.org", "Better ideas"
+    assert form.submit("do").status_code == 303
+
+
+# Categories
+
+
+def names(response) -> list[str]:
+    return texts(response, ".ordered strong")
+
+
+def test_categories(acme):
+    page = acme.page(acme.alice)
+    form = page.get(CATEGORIES).forms["add"]
+    form["name"] = " Bugs "
+    response = form.submit("do").follow()
+    assert names(response) == ["General", "Bugs"]
+    bugs = acme.account.categories.get(name="Bugs")
+
+    form = page.get(path_of(bugs)).forms["category"]
+    form["name"] = "BUGS & more?"
+    response = form.submit("do").follow()
+    assert names(response) == ["General", "BUGS & more?"]
+    assert acme.page().get("/bugs%20&%20more%3F").status_code == 200
+
+    response = button_of(response, "move", id=bugs.id).submit("step", value="up").follow()
+    assert names(response) == ["BUGS & more?", "General"]
+    assert make_post(acme.alice).category_id == bugs.id
+
+    # Its post goes elsewhere with it.
+    response = page.get(path_of(bugs))
+    form = response.forms["delete"]
+    form["into"] = str(acme.account.categories.get(name="General").id)
+    assert names(form.submit().follow()) == ["General"]
+    [post] = acme.account.posts.all()
+    assert post.category_id == acme.category.id
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        (" ", "Can't be blank"),
+        ("a/b", "Can't have a slash"),
+        ("Feed.XML", "Can't end in .xml or .json, which is how programs ask"),
+        ("App", "Is a word that the service needs for itself"),
+        ("..", "Is a word that the service needs for itself"),
+        ("GENERAL", "Is already taken"),
+        ("a" * 256, "Ensure this value has at most 255 characters (it has 256)."),
+        ("a\ufffe", "Has characters that can't be stored"),
+    ],
+)
+def test_it_rejects_a_name(acme, name, fault):
+    page = acme.page(acme.alice)
+    row = make_category(acme.account, "Bugs")
+    assert faults(send(page, CATEGORIES, status=422, do="add", name=name)) == [fault]
+    assert faults(send(page, path_of(row), status=422, do="save", name=name)) == [fault]
+    row.refresh_from_db()
+    assert row.name == "Bugs"
+    assert acme.account.categories.count() == 2
+
+
+def test_the_same_name_in_another_forum(acme):
+    forum = make_forum(acme)
+    page = acme.page(acme.alice)
+    send(page, f"{CATEGORIES}?forum={forum.id}", do="add", name="Bugs")
+    send(page, CATEGORIES, do="add", name="bugs")
+    assert names(page.get(f"{CATEGORIES}?forum={forum.id}")) == ["General", "Bugs"]
+    assert names(page.get(CATEGORIES)) == ["General", "bugs"]
+
+
+def test_it_rejects_too_many_categories(acme, monkeypatch):
+    monkeypatch.setattr(Category, "MOST", 1)
+    response = send(acme.page(acme.alice), CATEGORIES, status=422, do="add", name="Bugs")
+    assert faults(response) == ["Is of one too many: a forum can't have more categories"]
+
+
+def test_it_rejects_deleting_the_last_one(acme):
+    page = acme.page(acme.alice)
+    assert "Add another one first." in page.get(path_of(acme.category))
+    response = send(page, path_of(acme.category), do="delete").follow()
+    assert texts(response, ".notice.error") == ["Category: is the only one, and every suggestion is in one"]
+
+
+def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
+    monkeypatch.setattr(Category, "MOST_MOVED", 1)
+    other = make_category(acme.account, "Bugs")
+    make_post(acme.alice)
+    make_post(acme.alice).trash(by=acme.alice)
+    page = acme.page(acme.alice)
+    assert "More than 1 suggestions are in it" in page.get(path_of(acme.category))
+    response = send(page, path_of(acme.category), do="delete", into=other.id).follow()
+    assert texts(response, ".notice.error") == ["Category: has more suggestions than can be moved at once"]
+
+
+def test_it_is_deleted_in_another_tab(acme):
+    row = make_category(acme.account, "Bugs")
+    page = acme.page(acme.alice)
+    shown = page.get(path_of(row))
+    row.erase()
+    shown.forms["delete"].submit(status=404)
+    shown.forms["category"].submit("do", status=404)
+    response = send(page, CATEGORIES, do="move", id=row.id, step="up").follow()
+    assert texts(response, ".notice.error") == ["The list has changed meanwhile. Here it is as it is now."]
+
+
+def test_it_asks_little(acme):
+    forum = make_forum(acme)
+    make_post(acme.alice)
+    page = acme.page(acme.alice)
+    for path in (FORUMS, NEW, path_of(forum), CATEGORIES, f"{CATEGORIES}?forum={forum.id}", path_of(acme.category)):
+        assert_few_statements(page, path)
