@@ -201,7 +201,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 # Of one host alone, never of a domain that tenants share; browsers take the prefix by https alone.
-CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
 CSRF_FAILURE_VIEW = "accounts.pages.base.csrf_failure"
 MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
 # For how many seconds a link to set another password is good.
