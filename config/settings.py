@@ -181,11 +181,12 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
-# An image holds the static files collected, compressed and under names with their hash. Where that was not done they are
-# served from where they are, so that `make run` and the tests need no such step.
+# An image holds the static files collected, compressed and under names with their hash; `make run` collects them beside its
+# data. Where that was not done, as in the tests, they are served from where they are.
 STATIC_URL = "/static/"
-STATIC_COLLECTED = (BASE_DIR / "static" / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
-STATIC_ROOT = BASE_DIR / "static" if STATIC_COLLECTED else None
+_static = Path(ENVIRONMENT.values.get("STATIC_ROOT") or BASE_DIR / "static")
+STATIC_COLLECTED = (_static / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
+STATIC_ROOT = _static if STATIC_COLLECTED else None
 WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
 _storage = (
     "whitenoise.storage.CompressedManifestStaticFilesStorage"
