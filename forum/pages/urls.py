@@ -20,4 +20,5 @@ def or_page(view):
     def choose(request, *args, **kwargs):
         return (page if is_for_people(request) else view)(request, *args, **kwargs)
 
+    choose.page = page
     return choose

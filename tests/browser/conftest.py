@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
+from django.db import connections
 from django.test import override_settings
 from playwright.sync_api import Browser, Page
 
 from accounts.models import Session, User
 from config.wsgi import Application
 from tests.browser.chromium import ORIGIN, PROGRAM, Faults, running
+from tests.browser.pages import World
+from tests.factories import make_account, make_token, make_user
+from tests.fixtures import Cast
 from tests.live import Threaded, serving
 
 COLLECTED = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
@@ -39,16 +43,32 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
             application = Application(WSGIHandler())
             with serving(application, server_class=Threaded) as port, running(port) as browser:
                 yield browser
+                # While the loop runs this thread has connections of its own to the database.
+                connections.close_all()
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup, django_db_blocker, chromium) -> Iterator[World]:
+    """What the pages show, committed, for the tests of a module that only read it (and are marked with `django_db`)."""
+    with django_db_blocker.unblock():
+        try:
+            account, alice, token = make_account("acme", login="alice", name="Acme")
+            bob = make_user(account, "bob", role=User.Role.AGENT, name="Bob Nowak")
+            carol = make_user(account, "carol", name="Carol Member")
+            yield World(Cast(account, alice, token, bob, make_token(bob), carol, "acme.example.test"))
+        finally:
+            call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
 
 
 @pytest.fixture
 def browse(chromium) -> Iterator[Callable[..., Page]]:
-    """A page at acme's forum, as a user if one is named. The test fails with what goes wrong in it."""
+    """A page at acme's forum, as a user if one is named, or the secret of a session. The test fails with what goes wrong in it."""
     faults, contexts = Faults(), []
 
     def open_page(
         user: User | None = None,
         *,
+        secret: str = "",
         javascript: bool = True,
         theme: str = "light",
         width: int = 1200,
@@ -68,6 +88,7 @@ def browse(chromium) -> Iterator[Callable[..., Page]]:
         faults.watch(context)
         if user is not None:
             _row, secret = Session.objects.open(user)
+        if secret:
             context.add_cookies([{"name": "session", "value": secret, "url": ORIGIN}])
         return context.new_page()
 
