@@ -1,4 +1,3 @@
-from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.utils.mediatypes import _MediaType
@@ -20,9 +19,6 @@ class SuffixDecides(BaseContentNegotiation):
 
 def is_for_people(request: HttpRequest) -> bool:
     """Whether a page is asked for, and not the interface: where the path says nothing, `Accept` names text/html, or htmx asks."""
-    path = request.path_info
-    if path.endswith((".xml", ".json")) or path.startswith(settings.STATIC_URL):
+    if request.path_info.endswith((".xml", ".json")):
         return False
-    if path.startswith("/app/") or "HTTP_HX_REQUEST" in request.META:
-        return True
-    return "text/html" in request.META.get("HTTP_ACCEPT", "")
+    return "text/html" in request.META.get("HTTP_ACCEPT", "") or "HTTP_HX_REQUEST" in request.META

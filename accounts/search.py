@@ -24,6 +24,8 @@ LENGTH = 255
 MOST = 1000
 # What so many are thought to have that they are met among so many rows of the list is not looked up.
 FRONT = 12_000
+# Of what is typed for a title, so many words are looked at; and so close is a title that is shown, where 1 is all of it.
+TERMS, CLOSE = 8, 0.4
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,13 @@ class Query:
 
         return " & ".join(f"({others(term)})" if self.is_loose(term) else f"'{term}'" for term in self.terms)
 
+    def like_or_beginning(self) -> tuple[str, list[str]]:
+        """The condition that a row has the words, or others in their place, or what begins so, in its short text."""
+        words = f"{self.words} | {self.like_words}"
+        # Of weight A.
+        short = re.sub(r"('\S+?')(:\*)?", lambda match: f"{match[1]}{match[2] or ':'}A", words)
+        return "search_words @@ to_tsquery('simple', %s)", [short]
+
     @staticmethod
     def is_loose(term: str) -> bool:
         """Whether a term may be mistyped: a number is another number then, and a short word is another word."""
@@ -104,6 +113,54 @@ def front(listed: QuerySet, most: int) -> tuple[str, list]:
     sql, parameters = listed.values("id")[:most].query.sql_with_params()
     # All columns, also those that the model does not know. The statement reads but those that it names.
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
+
+
+def like(rows: QuerySet, text: str, *, listed: QuerySet, most: int) -> list[int]:
+    """The ids of at most so many of `rows` whose short text is like `text`, which is still being typed; best first.
+
+    A search wants all of the words. Here it is enough to share the rarer ones, ended otherwise or with two letters swapped, and
+    rows are ranked by their whole text; where that finds too few, it is searched.
+    """
+    query = Query.read(text)
+    if rows.query.is_empty() or not query.terms:
+        return []
+    # What is short says little, and of many words the longest are the rarer ones.
+    terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:TERMS] or query.terms[:1]
+    conditions = [Query(term).like_or_beginning() for term in terms]
+    sides = [rows.filter(RawSQL(*condition, output_field=BooleanField())) for condition in conditions]  # noqa: S611
+    every, *numbers = guessed(listed, *sides)
+    wanted, room = [], MOST
+    for number, (condition, parameters) in sorted(zip(numbers, conditions, strict=True), key=lambda pair: pair[0]):
+        if wanted and number > room:
+            break
+        wanted.append((condition, parameters))
+        room -= number
+    condition = " OR ".join(f"({condition})" for condition, _ in wanted)
+    sharing = rows.filter(
+        RawSQL(condition, [value for _, values in wanted for value in values], output_field=BooleanField())  # noqa: S611
+    )
+    is_common = MOST - room > max(MOST, every * MOST / FRONT)
+    found = _closest(sharing, query, most, listed=listed.order_by("id") if is_common else None)
+    if len(found) < most:
+        found = list(dict.fromkeys([*found, *search(rows, text, listed=listed, enough=most)]))
+    return found[:most]
+
+
+def _closest(rows: QuerySet, query: Query, most: int, *, listed: QuerySet | None) -> list[int]:
+    """The ids of `rows` that are closest to what is looked for: where one text is all in the other, in either direction."""
+    sql, parameters = rows.order_by().values("id", text=RawSQL("search_text", [])).query.sql_with_params()
+    beginning, before = ("", []) if listed is None else front(listed, FRONT)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            WITH {beginning + "," if beginning else ""} found AS MATERIALIZED ({sql}), candidates AS (SELECT * FROM found LIMIT %s)
+            SELECT id FROM candidates WHERE greatest(word_similarity(%s, text), word_similarity(text, %s)) > {CLOSE}
+            ORDER BY greatest(word_similarity(%s, text), word_similarity(text, %s)) + similarity(%s, text) DESC, id
+            LIMIT %s
+            """,  # noqa: S608
+            [*before, *parameters, MOST, *[query.text] * 5, most],
+        )
+        return [row[0] for row in cursor.fetchall()]
 
 
 @contextmanager

@@ -81,9 +81,8 @@ class Session(TenantModel):
         default_related_name = "sessions"
         constraints = [models.UniqueConstraint(fields=["account", "digest"], name="session_digest_unique")]
         indexes = [
+            # Housekeeping may well scan the rows for those that have ended.
             models.Index(fields=["account", "user_id"], name="session_of_user"),
-            # For housekeeping.
-            models.Index(fields=["expires_at"], name="session_ended"),
         ]
 
     def __str__(self) -> str:

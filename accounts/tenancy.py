@@ -120,10 +120,25 @@ def account_ids(*tables: str) -> list[migrations.RunSQL]:
 
 def composite_foreign_key(table: str, column: str, target: str, *, on_delete: str = "NO ACTION") -> migrations.RunSQL:
     """`table (account_id, column)` points at `target (account_id, id)`; `on_delete` is SQL, and SET NULL spares account_id."""
+    return _foreign_key(table, column, target, on_delete, "")
+
+
+def added_foreign_key(table: str, column: str, target: str, *, on_delete: str = "NO ACTION") -> list[migrations.RunSQL]:
+    """As `composite_foreign_key`, for a large table: the rows that it has are looked at while others write.
+
+    That is so where a migration is not one transaction (`atomic = False`).
+    """
+    return [
+        _foreign_key(table, column, target, on_delete, " NOT VALID"),
+        migrations.RunSQL(f"ALTER TABLE {table} VALIDATE CONSTRAINT {table}_{column}_fk;", migrations.RunSQL.noop),
+    ]
+
+
+def _foreign_key(table: str, column: str, target: str, on_delete: str, valid: str) -> migrations.RunSQL:
     name = f"{table}_{column}_fk"
     action = f"SET NULL ({column})" if on_delete == "SET NULL" else on_delete
     return migrations.RunSQL(
         f"ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY (account_id, {column})"
-        f" REFERENCES {target} (account_id, id) ON DELETE {action};",
+        f" REFERENCES {target} (account_id, id) ON DELETE {action}{valid};",
         f"ALTER TABLE {table} DROP CONSTRAINT {name};",
     )

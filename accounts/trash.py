@@ -26,7 +26,11 @@ class TrashableQuerySet(models.QuerySet):
         due = self.filter(trashed_at__lt=before)
         rows = due.order_by("trashed_at").values_list("account_id", "id")[:most]
         # One that is restored before its turn is no longer due.
-        return sum(due.filter(account_id=account, id=id).delete()[0] for account, id in rows)
+        return sum(due.filter(account_id=account, id=id).erase_one() for account, id in rows)
+
+    def erase_one(self) -> int:
+        """Erase the row that is left, if any; returns how many it was."""
+        return self.delete()[0]
 
 
 def trash_index(name: str) -> models.Index:

@@ -265,7 +265,7 @@ class ContactQuerySet(TrashableQuerySet):
 class Contact(OfClient, Tagged, Resource):
     """A person, mostly at a client."""
 
-    POINTING = ("clients",)
+    POINTING = ("clients", "posts")
 
     name = models.CharField(max_length=255)
     email = optional_text()

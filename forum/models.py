@@ -1,242 +1,31 @@
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models import Case, F, Q, Subquery, Value, When
-from django.db.models.expressions import RawSQL
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
+from rest_framework.exceptions import ValidationError
 
-from accounts.models import Account, Status, Tagged, User
+from accounts.models import Status, Tagged, User
 from accounts.prepared import insert, prepared, update
-from accounts.tenancy import FoldedField, TenantModel, fold
-from accounts.text import is_carriable
-from accounts.trash import TrashableQuerySet, link_indexes, trash_index
-
-# What a forum answers itself in the place of a category's name.
-RESERVED_SEGMENTS = frozenset(
-    ["app", "static", "media", "healthz", "readyz", "favicon.ico", "robots.txt", "sitemap.xml", ".well-known"]
-)
-
-
-class ForumQuerySet(models.QuerySet):
-    def living_at(self, host_id: int) -> Self:
-        """The forum of that host; for the account's own address, failing that, the default forum."""
-        return self.filter(Q(host_id=host_id) | Q(is_default=True)).order_by(
-            Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
-        )
+from accounts.tenancy import TenantModel
+from accounts.trash import link_indexes, trash_index
+from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
+from forum.forums import Category as Category
+from forum.forums import Forum as Forum
+from forum.lists import PostQuerySet, Shelf
+from forum.markdown import MOST_HTML, render
+from forum.merging import Mergeable
+from forum.votes import ProxyVote as ProxyVote
+from forum.votes import Vote as Vote
+from forum.votes import from_post_index
 
 
-class Forum(TenantModel):
-    """A forum, at exactly one host; the account's default forum answers at the account's own address too."""
-
-    host_id = models.BigIntegerField()
-    name = models.CharField(max_length=255)
-    is_default = models.BooleanField(default=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    objects = ForumQuerySet.as_manager()
-
-    class Meta:
-        default_related_name = "forums"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "host_id"], name="forum_host_unique"),
-            models.UniqueConstraint(fields=["account"], condition=Q(is_default=True), name="forum_one_default"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-    approval = False
-    takes_sign_ups = True
-
-    def may_be_read_by(self, user):
-        return True
+def rendered() -> models.CharField:
+    """The HTML of another column, written with it; null in a row that was written before there was any, and of a null."""
+    return models.CharField(max_length=MOST_HTML, null=True, editable=False)
 
 
-class CategoryQuerySet(models.QuerySet):
-    def of_forum(self, forum_id: int) -> Self:
-        """A forum's categories; the first of them is the one that posts go to when none is named."""
-        return self.filter(forum_id=forum_id).order_by("position", "id")
-
-    def named(self, account_id: int, forum_id: int, name: str) -> "Category | None":
-        """The forum's category of that name, in any case."""
-        return (
-            _category_named.first(account_id=account_id, forum_id=forum_id, key=fold(name))
-            if is_carriable(name)
-            else None
-        )
-
-    def first_of(self, account_id: int, forum_id: int) -> "Category | None":
-        """The one that posts go to when none is named. Its `first_status` is the one that they get."""
-        category = _first_category.first(account_id=account_id, forum_id=forum_id)
-        if category is not None:
-            status = {name: getattr(category, f"first_{name}") for name in ("id", "code", "closed")}
-            category.first_status = Status(account_id=account_id, kind=Status.Kind.POST, **status)
-        return category
-
-
-@prepared(account_id=int, forum_id=int, key=str)
-def _category_named(account_id, forum_id, key):
-    return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
-
-
-@prepared(account_id=int, forum_id=int)
-def _first_category(account_id, forum_id):
-    statuses = Account(id=account_id).first_statuses(Status.Kind.POST)
-    first = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
-    return Category.objects.filter(account_id=account_id).of_forum(forum_id).annotate(**first)[:1]
-
-
-class Category(TenantModel):
-    forum_id = models.BigIntegerField()
-    name = models.CharField(max_length=255)
-    name_key = FoldedField(source="name")
-    position = models.IntegerField(default=0)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    objects = CategoryQuerySet.as_manager()
-
-    class Meta:
-        default_related_name = "categories"
-        verbose_name_plural = "categories"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "forum_id", "name_key"], name="category_name_unique"),
-            # The name is a path segment, beside those that the service answers itself.
-            models.CheckConstraint(
-                condition=~Q(name_key__in=sorted(RESERVED_SEGMENTS)) & ~Q(name_key__regex=r"^$|/|\.(xml|json)$"),
-                name="category_name_form",
-            ),
-        ]
-        indexes = [models.Index(fields=["account", "forum_id", "position", "id"], name="category_order")]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Shelf(models.IntegerChoices):
-    """Where a post stands in the lists of its category: a function of its row, kept by the database."""
-
-    NONE = 0  # a task, a duplicate, or in the trash
-    OPEN = 1
-    CLOSED = 2  # for its author and the team: private, or not approved yet
-
-
-class PostQuerySet(TrashableQuerySet):
-    ORDERS = {
-        "new": ("-created_at", "-id"),
-        "old": ("created_at", "id"),
-        "top": ("-votes_cache", "-id"),
-        "commented": ("-comments_cache", "-id"),
-        "active": ("-updated_at", "-id"),
-    }
-
-    def with_names(self) -> Self:
-        """With what a post is shown with besides its own row: the code of its status, and its author's name."""
-        return self.annotate(
-            status_code=F("status__code"), nick=F("user__name"), post_id=Value(None, models.BigIntegerField(null=True))
-        )
-
-    def of_forum(self, forum_id: int) -> Self:
-        return self.filter(forum_id=forum_id)
-
-    def tasks(self) -> Self:
-        """The account's tasks, open ones first, newest first."""
-        return self.filter(category_id=None, trashed_at=None).order_by("closed", "-created_at", "-id")
-
-    def visible_to(self, user: User) -> Self:
-        """The posts and tasks that are not in the trash and that the user may see."""
-        posts = self.live()
-        if user.is_team:
-            return posts
-        merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind=Post.Kind.PRIVATE)
-        return posts.exclude(category_id=None).filter(Q(shelf=Shelf.OPEN) | Q(user_id=user.id) | merged)
-
-    def shown_to(self, user: User, columns: tuple[str, ...], *, forum_id: int, id: int) -> tuple | None:
-        """The columns of a post of the forum, if the user may see it; `status` is the status's code."""
-        given = {} if user.is_team else {"author_id": user.id}
-        return _post_shown.first(account_id=user.account_id, forum_id=forum_id, id=id, columns=columns, **given)
-
-    def page(
-        self,
-        user: User,
-        columns: tuple[str, ...],
-        *,
-        forum_id: int | None = None,
-        category_id: int | None = None,
-        order: str = "new",
-        status_id: int | None = None,
-        start: int,
-        size: int,
-    ) -> list[tuple]:
-        """The columns of `size` posts from `start` on, as the user sees them, in order; of a category, or of a forum's first.
-
-        They are found in one index for each order: the open shelf of the category merged with what the user may see of its
-        closed one. No other row of the table is read, nor any counted.
-        """
-        given = {
-            "forum_id": forum_id if category_id is None else None,
-            "category_id": category_id,
-            "status_id": status_id,
-            "author_id": 0 if user is None else None if user.is_team else user.id,
-        }
-        account_id = user.account_id if user else self.model._meta.apps.get_model("accounts.Account").objects.first().id
-        # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
-        limits = {"start": start, "size": size, "stop": start + size} if start else {"first": size}
-        return _page_of_posts(
-            account_id=account_id,
-            columns=columns,
-            order=order,
-            **limits,
-            **{name: value for name, value in given.items() if value is not None},
-        )
-
-
-@prepared(account_id=int, forum_id=int, id=int, author_id=int)
-def _post_shown(account_id, forum_id, id, columns, author_id=None):
-    user = User(id=author_id, role=User.Role.OWNER if author_id is None else User.Role.MEMBER)
-    posts = Post.objects.filter(account_id=account_id, id=id).visible_to(user).of_forum(forum_id)
-    return posts.values_list(*("status__code" if name == "status" else name for name in columns))
-
-
-@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
-def _page_of_posts(
-    account_id,
-    columns,
-    order,
-    first=None,
-    start=0,
-    size=None,
-    stop=None,
-    forum_id=None,
-    category_id=None,
-    status_id=None,
-    author_id=None,
-):
-    size, stop = first or size, first or stop
-    posts, order_by = Post.objects.filter(account_id=account_id), PostQuerySet.ORDERS[order]
-    if category_id is None:
-        first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
-        shelf = posts.filter(category_id=Subquery(first))
-    else:
-        shelf = posts.filter(category_id=category_id)
-    if status_id is not None:
-        shelf = shelf.filter(status_id=status_id)
-    closed = shelf.filter(shelf=Shelf.CLOSED)
-    if author_id is not None:
-        closed = closed.filter(user_id=author_id)
-    # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
-    sides = [
-        side.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
-        for side in (shelf.filter(shelf=Shelf.OPEN), closed)
-    ]
-    page = sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
-    text, values = page.query.sql_with_params()
-    found = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
-    return found.order_by(*order_by).values_list(*columns)
-
-
-class Post(TenantModel, Tagged):
+class Post(TenantModel, Tagged, Mergeable):
     """A suggestion of a forum, or a task of the account: they share the table and the ids."""
 
     class Kind(models.TextChoices):
@@ -265,6 +54,7 @@ class Post(TenantModel, Tagged):
     kind = models.CharField(max_length=255, choices=Kind.choices, default=Kind.SUGGESTION)
     title = models.CharField(max_length=255)
     content = models.CharField(max_length=65536, blank=True, default="")
+    content_html = rendered()
     agent = models.CharField(max_length=255, blank=True, default="")
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
@@ -282,13 +72,16 @@ class Post(TenantModel, Tagged):
     client_id = models.BigIntegerField(null=True)
     # The client of it that is in the trash, to be linked again when that is restored.
     trashed_client_id = models.BigIntegerField(null=True, editable=False)
-    duplicate_from_id = models.BigIntegerField(null=True)
+    # Whose wish it is, where the team writes it down. In the trash: as with the client.
+    contact_id = models.BigIntegerField(null=True)
+    trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     private = models.BooleanField(default=False)
     approved = models.BooleanField(default=True)
     closed = models.BooleanField(default=False)
     priority = models.IntegerField(default=0)
     scheduled_at = models.DateTimeField(null=True)
     response = models.CharField(max_length=65536, null=True)
+    response_html = rendered()
     response_user_id = models.BigIntegerField(null=True)
     votes_cache = models.IntegerField(default=0)
     comments_cache = models.IntegerField(default=0)
@@ -309,6 +102,8 @@ class Post(TenantModel, Tagged):
 
     # Only what is said to be a comment has one.
     post_id = None
+    # Whether its forum holds members' posts back, where whoever makes it has read that already.
+    held_back: bool | None = None
 
     objects = PostQuerySet.as_manager()
 
@@ -361,14 +156,37 @@ class Post(TenantModel, Tagged):
             ),
             # What a client, a trashed client and the trash itself hold.
             *link_indexes("post", "client", "id"),
-            # The posts merged into one, and those that a user has answered; also for when these are erased.
+            *link_indexes("post", "contact", "id"),
+            # What a user wrote, the last first.
+            models.Index(
+                fields=["account", "user_id", "created_at", "id"],
+                name="post_by_author",
+                condition=Q(trashed_at=None, category_id__isnull=False),
+            ),
+            # What the team has not approved yet.
+            models.Index(
+                fields=["account", "forum_id", "created_at", "id"],
+                name="post_waiting",
+                condition=Q(approved=False, trashed_at=None, category_id__isnull=False),
+            ),
+            # The roadmap: what is in a status, by votes.
+            models.Index(
+                fields=["account", "forum_id", "status_id", "votes_cache", "id"],
+                name="post_of_roadmap",
+                condition=Q(shelf=1),
+            ),
+            # The posts merged into one, those that a user has answered, those that had a status; also for when these are erased.
             *(
                 models.Index(
                     fields=["account", column, "id"],
                     name=f"post_by_{name}",
                     condition=Q(**{f"{column}__isnull": False}),
                 )
-                for name, column in (("original", "duplicate_from_id"), ("response", "response_user_id"))
+                for name, column in (
+                    ("original", "duplicate_from_id"),
+                    ("response", "response_user_id"),
+                    ("status_before_merge", "status_before_merge_id"),
+                )
             ),
             trash_index("post"),
         ]
@@ -396,43 +214,74 @@ class Post(TenantModel, Tagged):
         """Insert it, or update what `values` names; the caller holds the row (`locked`).
 
         A new one gets, where nothing else is said, the first category of its forum and the account's first status for
-        posts. Closing goes with the status: one that closes closes the post, unless `closed` is said too.
+        posts; a member's may have to wait for the team. Closing goes with the status: one that closes closes the post,
+        unless `closed` is said too. Later changes of the status, and responses, are noted (`StatusChange`).
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
-        if status is None and self._state.adding:
+        is_new = self._state.adding
+        if status is None and is_new:
             status = self.account.default_status(Status.Kind.POST)
+        before = self.status_id
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
-        if values.get("client_id"):
-            values["trashed_client_id"] = None
-        if values.get("response", self.response) != self.response:
+            if self.duplicate_from_id is not None and status.id != before:
+                # What the team decides now is what it stays, even if it is merged no more.
+                values.setdefault("status_before_merge_id", None)
+        for link in ("client_id", "contact_id"):
+            if values.get(link):
+                values[f"trashed_{link}"] = None
+        if "content" in values or is_new:
+            values["content_html"] = render(values.get("content", self.content))
+        is_answered = values.get("response", self.response) != self.response
+        if is_answered:
             values["response_user_id"] = by.id if values["response"] else None
+            values["response_html"] = None if values["response"] is None else render(values["response"])
         for name, value in values.items():
             setattr(self, name, value)
         self.updated_at = timezone.now()
         if tags is not None:
             self.tag_all(self.account, [(self, tags)])
-        if self._state.adding:
+        if is_new:
             self.user_id, self.created_at = by.id, self.updated_at
+            if self._waits_for_approval(by):
+                self.approved = False
             insert(self)
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+            if self.status_id != before or (is_answered and self.response):
+                StatusChange.objects.note(self, by=by, before=before, is_answered=is_answered)
         if status is not None:
             self.status_code = status.code
 
+    def _waits_for_approval(self, by: User) -> bool:
+        if by.is_team or self.forum_id is None:
+            return False
+        return Forum.objects.holding_back(self.account_id, self.forum_id) if self.held_back is None else self.held_back
+
+    @transaction.atomic(savepoint=False)
+    def approve(self, *, by: User) -> None:
+        """Let everyone see it. The caller holds the row (`locked`)."""
+        self.write({"approved": True}, by=by)
+
     @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
-        comment = self.account.comments.create(post_id=self.id, user_id=by.id, comment=text, agent=agent)
+        """Raises ValidationError where the post was merged into another, as do all votes for it."""
+        self.hold()
+        self.refuse_if_merged()
+        comment = self.account.comments.create(
+            post_id=self.id, user_id=by.id, comment=text, comment_html=render(text), agent=agent
+        )
         self._count("comments_cache", updated_at=comment.created_at)
         return comment
 
     @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
         """Cast the user's vote; False where it was cast before."""
-        Post.objects.locked().get(pk=self.pk)
+        self.hold()
+        self.refuse_if_merged()
         _, cast = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
         if cast:
             self._count("votes_cache")
@@ -441,20 +290,57 @@ class Post(TenantModel, Tagged):
     @transaction.atomic(savepoint=False)
     def withdraw_vote(self, *, by: User) -> bool:
         """Take the user's vote back; False where there was none."""
+        self.hold()
+        self.refuse_if_merged()
         withdrawn, _ = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         if withdrawn:
             self._count("votes_cache", -1)
         return bool(withdrawn)
 
+    @transaction.atomic(savepoint=False)
+    def vote_for(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
+        """Cast the vote of a client or of a contact; False where it was cast before. Raises ValidationError for one not there."""
+        self.hold()
+        self.refuse_if_merged()
+        voter = self._voter(client_id, contact_id)
+        for link, things in (("client_id", self.account.clients), ("contact_id", self.account.contacts)):
+            if link in voter and not things.live().filter(id=voter[link]).exists():
+                raise ValidationError({link: ["can't be found"]})
+        _, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
+        # In the row the database counts.
+        self.votes_cache += cast
+        return cast
+
+    @transaction.atomic(savepoint=False)
+    def withdraw_vote_for(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
+        """Take the vote of a client or of a contact back; False where there was none."""
+        self.hold()
+        self.refuse_if_merged()
+        voter = self._voter(client_id, contact_id)
+        withdrawn, _ = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
+        self.votes_cache -= withdrawn
+        return bool(withdrawn)
+
+    @staticmethod
+    def _voter(client_id: int | None, contact_id: int | None) -> dict[str, int]:
+        voter = {"client_id": client_id, "contact_id": contact_id}
+        given = {link: id for link, id in voter.items() if id is not None}
+        if len(given) != 1:
+            raise ValidationError({"client_id": ["must be given, or else a contact_id"]})
+        return given
+
     def _count(self, counter: str, by: int = 1, **values) -> None:
-        Post.objects.filter(pk=self.pk).update(**{counter: F(counter) + by}, **values)
-        self.refresh_from_db(fields=[counter, *values])
+        """Of a row that is held."""
+        values[counter] = getattr(self, counter) + by
+        Post.objects.filter(pk=self.pk).update(**values)
+        for name, value in values.items():
+            setattr(self, name, value)
 
 
 class CommentQuerySet(models.QuerySet):
     def with_names(self) -> Self:
         """With its author's name."""
-        return self.annotate(nick=F("user__name"))
+        return self.annotate(nick=F("user__name")).defer("comment_html")
 
     def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple]:
         """The columns of a post's comments, oldest first."""
@@ -469,12 +355,15 @@ def _comments_of_post(account_id, post_id, columns):
 
 class Comment(TenantModel):
     post_id = models.BigIntegerField()
+    # Where it was written, if that was merged into the post.
+    from_post_id = models.BigIntegerField(null=True, editable=False)
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
         User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
     )
     agent = models.CharField(max_length=255, blank=True, default="")
     comment = models.CharField(max_length=65536)
+    comment_html = rendered()
     kind = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -483,16 +372,61 @@ class Comment(TenantModel):
 
     class Meta:
         default_related_name = "comments"
-        # The comments of a post, oldest first.
-        indexes = [models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post")]
+        indexes = [
+            # The comments of a post, oldest first.
+            models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post"),
+            from_post_index("comment_from_post"),
+        ]
 
     def __str__(self) -> str:
         return self.comment
 
 
-class Vote(models.Model):
-    pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
-    account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="votes", db_index=False)
+class StatusChangeQuerySet(models.QuerySet):
+    def of_post(self, post_id: int) -> Self:
+        """A post's history, oldest first, with the names of who made it."""
+        return self.filter(post_id=post_id).annotate(nick=F("user__name")).order_by("created_at", "id")
+
+    def note(self, post: Post, *, by: User, before: int, is_answered: bool) -> "StatusChange":
+        """Note what has just been written: the status is another than the one of the id `before`, or the response is new."""
+        statuses = {status.id: status for status in post.account.statuses.filter(id__in={before, post.status_id})}
+        now = statuses[post.status_id]
+        return self.create(
+            account=post.account,
+            post_id=post.id,
+            from_name=statuses[before].name if before != now.id else None,
+            name=now.name,
+            color=now.color,
+            response=post.response if is_answered else None,
+            response_html=post.response_html if is_answered else None,
+            user_id=by.id,
+            created_at=post.updated_at,
+        )
+
+
+class StatusChange(TenantModel):
+    """That a post got another status, or a response. It tells the names that the statuses had, so they may be erased."""
+
     post_id = models.BigIntegerField()
+    # Null where the status stayed.
+    from_name = models.CharField(max_length=255, null=True)
+    name = models.CharField(max_length=255)
+    color = models.CharField(max_length=255, null=True)
+    # What was said with it.
+    response = models.CharField(max_length=65536, null=True)
+    response_html = rendered()
     user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = StatusChangeQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "status_changes"
+        # A post's, oldest first.
+        indexes = [models.Index(fields=["account", "post_id", "created_at", "id"], name="statuschange_of_post")]
+
+    def __str__(self) -> str:
+        return f"{self.from_name} → {self.name}" if self.from_name else self.name

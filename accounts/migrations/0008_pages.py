@@ -103,7 +103,6 @@ class Migration(migrations.Migration):
                 "default_related_name": "sessions",
                 "indexes": [
                     models.Index(fields=["account", "user_id"], name="session_of_user"),
-                    models.Index(fields=["expires_at"], name="session_ended"),
                 ],
                 "constraints": [models.UniqueConstraint(fields=("account", "digest"), name="session_digest_unique")],
             },

@@ -31,7 +31,7 @@ class PagesMiddleware:
             self.page = import_string(name)(self.page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not is_for_people(request):
+        if not (is_for_people(request) or is_of_pages(request.path_info)):
             return self.get_response(request)
         request.user = request.session = request.account = request.forum = None
         try:
@@ -60,6 +60,11 @@ class PagesMiddleware:
             request.forum = _forum.first(account_id=address.account_id, forum_id=address.forum_id)
         if request.forum is not None:
             request.account = request.forum.account
+
+
+def is_of_pages(path: str) -> bool:
+    """Whether nothing but a page may be there, whatever is accepted."""
+    return path.startswith("/app/") and not path.endswith((".xml", ".json"))
 
 
 def zone_of(request: HttpRequest) -> str:

@@ -61,6 +61,7 @@ class PostListPage(ForumPage):
         rows = Post.objects.page(
             request.user,
             COLUMNS,
+            account_id=account.id,
             category_id=category.id,
             order=order,
             start=page.start,
@@ -82,7 +83,7 @@ class PostListPage(ForumPage):
             categories=categories,
             statuses=statuses.values(),
             order=order,
-            status=status,
+            only=status,
             page=page,
             more=len(rows) > page.size,
             canonical=base_url(request) + escape_uri_path(request.path),

@@ -13,7 +13,8 @@ from accounts.models import Status, User
 from accounts.paging import Page
 from accounts.views import AccountViewSet, in_transaction
 from forum.api.views import agent_of
-from forum.models import Category, Comment, Post, PostQuerySet
+from forum.lists import PostQuerySet
+from forum.models import Category, Comment, Post
 from forum.openapi.schema import XMLOperationSchema
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
@@ -154,12 +155,13 @@ class PostViewSet(XMLViewSet):
     def create(self, request) -> HttpResponse:
         def act() -> Post:
             values = self.read(self.serializer())
+            post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
             if "category_id" not in values:
                 category = Category.objects.first_of(self.account.id, self.forum_id)
                 if category is None:
                     raise ValidationError({"category_id": [MISSING]})
                 values |= {"category_id": category.id, "status": category.first_status}
-            post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
+                post.held_back = category.holds_back
             post.write(values, by=request.user)
             return post
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.urls import get_resolver
 from psycopg.errors import ForeignKeyViolation
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, Invitation, Session, Status, User
 from tests.assertions import assert_refused, read
 from tests.client import JSONClient, XMLClient
 from tests.factories import (
@@ -303,6 +303,8 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
     post.vote(by=user)
     make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{mark} task", client_id=client.id)
+    Session.objects.open(user, agent=mark)
+    Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=user)
 
     # And of what is in the trash, with what was linked to it.
     gone = make_contact(user, f"{mark} gone contact")
@@ -411,11 +413,11 @@ def assert_turned_away(row: Row, response, status: int) -> None:
 
 
 def routes() -> set[tuple[str, str]]:
-    """Every method and route of the resolver; HEAD goes with GET."""
+    """Every method and route of the interface; HEAD goes with GET. What has no actions is a page."""
     return {
         (method.upper(), str(pattern.pattern))
         for pattern in get_resolver().url_patterns
-        for method in pattern.callback.actions
+        for method in getattr(pattern.callback, "actions", ())
         if method != "head"
     }
 

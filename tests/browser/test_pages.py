@@ -41,8 +41,12 @@ def test_axe_finds_nothing(opened):
         for theme in ("light", "dark"):
             opened.emulate_media(color_scheme=theme)
             # In the other theme nothing but the colours is another.
-            only = {"type": "tag", "values": RULES} if theme == "light" else {"type": "rule", "values": ["color-contrast"]}
-            report = opened.evaluate(f"axe.run(document, {json.dumps({'runOnly': only, 'resultTypes': ['violations']})})")
+            only = (
+                {"type": "tag", "values": RULES} if theme == "light" else {"type": "rule", "values": ["color-contrast"]}
+            )
+            report = opened.evaluate(
+                f"axe.run(document, {json.dumps({'runOnly': only, 'resultTypes': ['violations']})})"
+            )
             found += [
                 f"{width} px, {theme}: {fault['id']}: {node['failureSummary']}\n{node['html']}"
                 for fault in report["violations"]

@@ -7,7 +7,8 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import Status
-from forum.models import Category, Forum, Post, Shelf
+from forum.lists import Shelf
+from forum.models import Category, Forum, Post
 from tests.factories import make_category, make_post, make_task, make_user
 
 

@@ -1,0 +1,270 @@
+"""The lists of posts: which posts whoever asks may see, in which order, and how the database finds them."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from django.db import models
+from django.db.models import F, OuterRef, Q, Subquery, Value
+from django.db.models.expressions import RawSQL
+
+from accounts.models import Account, Status, User
+from accounts.prepared import prepared
+from accounts.search import indexed, like, search
+from accounts.text import is_carriable
+from accounts.trash import TrashableQuerySet
+from forum.forums import Category
+
+# What the pages show of a post besides its row; the interfaces do not read it.
+RENDERED = ("content_html", "response_html")
+ROADMAP = ("planned", "started", "completed")
+# Whoever is not signed in: nothing is by a user of this id.
+NOBODY = 0
+
+
+def author_among(user: User | None) -> int | None:
+    """Whose posts on the closed shelf are seen by the user; None for all, as the team does. A visitor has none."""
+    if user is None:
+        return NOBODY
+    return None if user.is_team else user.id
+
+
+class Shelf(models.IntegerChoices):
+    """Where a post stands in the lists of its category: a function of its row, kept by the database."""
+
+    NONE = 0  # a task, a duplicate, or in the trash
+    OPEN = 1
+    CLOSED = 2  # for its author and the team: private, or not approved yet
+
+
+class PostQuerySet(TrashableQuerySet):
+    ORDERS = {
+        "new": ("-created_at", "-id"),
+        "old": ("created_at", "id"),
+        "top": ("-votes_cache", "-id"),
+        "commented": ("-comments_cache", "-id"),
+        "active": ("-updated_at", "-id"),
+    }
+
+    def with_names(self) -> Self:
+        """With what a post is shown with besides its own row: the code of its status, and its author's name."""
+        return self.annotate(
+            status_code=F("status__code"), nick=F("user__name"), post_id=Value(None, models.BigIntegerField(null=True))
+        ).defer(*RENDERED)
+
+    def of_forum(self, forum_id: int) -> Self:
+        return self.filter(forum_id=forum_id)
+
+    def tasks(self) -> Self:
+        """The account's tasks, open ones first, newest first."""
+        return self.filter(category_id=None, trashed_at=None).order_by("closed", "-created_at", "-id")
+
+    def erase_one(self) -> int:
+        """As of anything in the trash; what was merged into it comes back first."""
+        for post in self.filter(category_id__isnull=False):
+            post.let_duplicates_go()
+        return super().erase_one()
+
+    def of_forums(self) -> Self:
+        """Those that are no tasks."""
+        return self.filter(category_id__isnull=False)
+
+    def visible_to(self, user: User | None) -> Self:
+        """The posts and tasks that are not in the trash and that the user may see; None is a visitor, who sees what is open."""
+        posts = self.live()
+        if user is not None and user.is_team:
+            return posts
+        merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind="private")
+        own = Q() if user is None else Q(user_id=user.id)
+        return posts.exclude(category_id=None).filter(Q(shelf=Shelf.OPEN) | own | merged)
+
+    def listed_for(self, user: User | None) -> Self:
+        """What lists of forum posts show of these: as `visible_to`, but what was merged into another."""
+        posts, author_id = self.live().of_forums(), author_among(user)
+        closed = Q(shelf=Shelf.CLOSED) if author_id is None else Q(shelf=Shelf.CLOSED, user_id=author_id)
+        return posts.filter(Q(shelf=Shelf.OPEN) | closed)
+
+    def waiting(self) -> Self:
+        """Those that the team has not approved yet, oldest first."""
+        return self.live().of_forums().filter(approved=False).order_by("created_at", "id")
+
+    def written_by(self, user: User) -> Self:
+        """A user's forum posts, the last first."""
+        return self.live().of_forums().filter(user_id=user.id).order_by("-created_at", "-id")
+
+    def voted_by(self, user: User) -> Self:
+        """The forum posts that a user has voted for, the last vote first."""
+        return self.live().of_forums().filter(cast__user_id=user.id).order_by("-cast__created_at", "-id")
+
+    def shown_to(
+        self, user: User | None, columns: tuple[str, ...], *, forum_id: int, id: int, account_id: int | None = None
+    ) -> tuple | None:
+        """The columns of a post of the forum, if the user may see it; `status` is the status's code.
+
+        For a visitor (None), `account_id` says whose forum it is.
+        """
+        author_id = author_among(user)
+        given = {} if author_id is None else {"author_id": author_id}
+        account_id = account_id if user is None else user.account_id
+        return _post_shown.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **given)
+
+    def page(
+        self,
+        user: User | None,
+        columns: tuple[str, ...],
+        *,
+        account_id: int | None = None,
+        forum_id: int | None = None,
+        category_id: int | None = None,
+        order: str = "new",
+        status_id: int | None = None,
+        start: int,
+        size: int,
+    ) -> list[tuple]:
+        """The columns of `size` posts from `start` on, as the user sees them, in order; of a category, or of a forum's first.
+
+        They are found in one index for each order: the open shelf of the category merged with what the user may see of its
+        closed one. No other row of the table is read, nor any counted. For a visitor (None), `account_id` says whose they are.
+        """
+        given = {
+            "forum_id": forum_id if category_id is None else None,
+            "category_id": category_id,
+            "status_id": status_id,
+            "author_id": author_among(user),
+        }
+        # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
+        limits = {"start": start, "size": size, "stop": start + size} if start else {"first": size}
+        return _page_of_posts(
+            account_id=account_id if user is None else user.account_id,
+            columns=columns,
+            order=order,
+            **limits,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+
+    def search(
+        self,
+        text: str,
+        user: User | None,
+        columns: tuple[str, ...],
+        *,
+        account: Account,
+        forum_id: int,
+        category_id: int | None = None,
+        status_id: int | None = None,
+        start: int,
+        size: int,
+    ) -> list[tuple]:
+        """The columns of `size` posts from `start` on, as the user sees them, that a search for `text` finds, best first."""
+        rows = account.posts.listed_for(user).of_forum(forum_id)
+        given = {"category_id": category_id, "status_id": status_id}
+        rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
+        if not is_carriable(text):
+            return []
+        with indexed():
+            ids = search(rows, text, listed=account.posts.live().of_forums(), enough=start + size)
+            return rows_of(account, ids[start : start + size], columns)
+
+    def similar_to(
+        self, text: str, columns: tuple[str, ...], *, account: Account, forum_id: int, most: int = 5
+    ) -> list[tuple]:
+        """The columns of at most so many open posts of a forum whose title is like `text`, typed so far; best first."""
+        rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
+        if not is_carriable(text):
+            return []
+        with indexed():
+            ids = like(rows, text, listed=account.posts.live().of_forums(), most=most)
+            return rows_of(account, ids, columns)
+
+    def roadmap(
+        self, columns: tuple[str, ...], *, account: Account, forum_id: int, most: int = 50
+    ) -> list[tuple[Status, list[tuple]]]:
+        """What is planned, started and completed, as far as the account has such statuses, each with its open posts that have
+        most votes. It is the same for everyone."""
+        statuses = {status.code: status for status in account.statuses.filter(kind=Status.Kind.POST, code__in=ROADMAP)}
+        return [
+            (
+                status,
+                _most_wanted(account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, most=most),
+            )
+            for code in ROADMAP
+            if (status := statuses.get(code)) is not None
+        ]
+
+    def statuses_in_use(
+        self, account: Account, *, forum_id: int | None = None, category_id: int | None = None
+    ) -> list[Status]:
+        """The statuses that open posts of a category, or of a forum, have, in their order."""
+        place = {"forum_id": forum_id} if category_id is None else {"category_id": category_id}
+        return _statuses_in_use(account_id=account.id, **place)
+
+
+def rows_of(account: Account, ids: Iterable[int], columns: tuple[str, ...]) -> list[tuple]:
+    """The columns of the posts of these ids, in their order."""
+    rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
+    found: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
+    return [found[id] for id in ids if id in found]
+
+
+@prepared(account_id=int, forum_id=int, status_id=int)
+def _most_wanted(account_id, forum_id, status_id, columns, most):
+    posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Shelf.OPEN)
+    return posts.order_by("-votes_cache", "-id").values_list(*columns)[:most]
+
+
+@prepared(account_id=int, forum_id=int, category_id=int)
+def _statuses_in_use(account_id, forum_id=None, category_id=None):
+    # A subquery that is compared is looked up for each row; EXISTS the database might turn into a join with all the posts.
+    account = Account(id=account_id)
+    posts = account.posts.filter(shelf=Shelf.OPEN).order_by()
+    if category_id is not None:
+        one = posts.filter(category_id=category_id, status_id=OuterRef("id")).values("id")[:1]
+    else:
+        in_category = posts.filter(category_id=OuterRef("id"), status_id=OuterRef(OuterRef("id"))).values("id")[:1]
+        categories = account.categories.filter(forum_id=forum_id).order_by()
+        one = categories.annotate(one=Subquery(in_category)).filter(one__isnull=False).values("one")[:1]
+    statuses = account.first_statuses(Status.Kind.POST)
+    return statuses.annotate(one=Subquery(one)).filter(one__isnull=False)
+
+
+@prepared(account_id=int, forum_id=int, id=int, author_id=int)
+def _post_shown(account_id, forum_id, id, columns, author_id=None):
+    user = User(id=author_id, role=User.Role.OWNER if author_id is None else User.Role.MEMBER)
+    posts = Account(id=account_id).posts.filter(id=id).visible_to(user).of_forum(forum_id)
+    return posts.values_list(*("status__code" if name == "status" else name for name in columns))
+
+
+@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
+def _page_of_posts(
+    account_id,
+    columns,
+    order,
+    first=None,
+    start=0,
+    size=None,
+    stop=None,
+    forum_id=None,
+    category_id=None,
+    status_id=None,
+    author_id=None,
+):
+    size, stop = first or size, first or stop
+    posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.ORDERS[order]
+    if category_id is None:
+        first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
+        shelf = posts.filter(category_id=Subquery(first))
+    else:
+        shelf = posts.filter(category_id=category_id)
+    if status_id is not None:
+        shelf = shelf.filter(status_id=status_id)
+    closed = shelf.filter(shelf=Shelf.CLOSED)
+    if author_id is not None:
+        closed = closed.filter(user_id=author_id)
+    # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
+    sides = [
+        side.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
+        for side in (shelf.filter(shelf=Shelf.OPEN), closed)
+    ]
+    page = sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
+    text, values = page.query.sql_with_params()
+    found = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
+    return found.order_by(*order_by).values_list(*columns)

@@ -1,0 +1,176 @@
+"""Rendered text: what is allowed comes out, nothing else does, and nobody's text takes long."""
+
+import re
+from html.parser import HTMLParser
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forum import markdown
+from forum.markdown import ALLOWED, MOST, MOST_HTML, as_paragraphs, render
+
+REL = 'rel="nofollow ugc noopener"'
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("", ""),
+        (" \n", ""),
+        ("A dark theme", "<p>A dark theme</p>\n"),
+        ("One\nTwo\n\nThree", "<p>One<br>\nTwo</p>\n<p>Three</p>\n"),
+        ("**so** *that* ~~not~~ `x`", "<p><strong>so</strong> <em>that</em> <s>not</s> <code>x</code></p>\n"),
+        ("# One\n\n###### Six", "<h3>One</h3>\n<h6>Six</h6>\n"),
+        ("One\n===\n\nTwo\n---", "<h3>One</h3>\n<h4>Two</h4>\n"),
+        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"),
+        ("3. a", '<ol start="3">\n<li>a</li>\n</ol>\n'),
+        ("> a", "<blockquote>\n<p>a</p>\n</blockquote>\n"),
+        ("```python\n<b>\n```", '<pre><code class="language-python">&lt;b&gt;\n</code></pre>\n'),
+        ("[a](https://example.com)", f'<p><a href="https://example.com" {REL}>a</a></p>\n'),
+        ("<https://example.com>", f'<p><a href="https://example.com" {REL}>https://example.com</a></p>\n'),
+        ("see https://example.com", "<p>see https://example.com</p>\n"),
+        ('![a cat](https://example.com/cat.png "Tom")', None),
+        ("[![a](https://x.example/a.png)](https://y.example)", f'<p><a href="https://y.example" {REL}>a</a></p>\n'),
+        ("![](https://x.example/a.png)", None),
+        ("![a]()", "<p>a</p>\n"),
+        ("a | b\n-|:-:\n1 | 2", None),
+        ("[a]: https://example.com\n\n[a]", "<p>[a]: https://example.com</p>\n<p>[a]</p>\n"),
+        ("a & b < c", "<p>a &amp; b &lt; c</p>\n"),
+    ],
+)
+def test_it_works(text, html):
+    found = render(text)
+    if html is not None:
+        assert found == html
+    assert "<img" not in found
+
+
+def test_images_are_links():
+    address = "https://example.com/cat.png"
+    assert render(f"![a *cat*]({address})") == f'<p><a href="{address}" {REL}>a *cat*</a></p>\n'
+    assert render(f"![]({address})") == f'<p><a href="{address}" {REL}>{address}</a></p>\n'
+    assert render(f'![a]({address} "Tom")') == f'<p><a href="{address}" title="Tom" {REL}>a</a></p>\n'
+
+
+def test_a_table():
+    html = render("a | b\n-|:-:\n1 | 2")
+    assert re.sub(r"\n", "", html) == (
+        '<table><thead><tr><th>a</th><th style="text-align:center">b</th></tr></thead>'
+        '<tbody><tr><td>1</td><td style="text-align:center">2</td></tr></tbody></table>'
+    )
+
+
+class Reader(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.elements = []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+
+def assert_safe(html: str) -> None:
+    reader = Reader()
+    reader.feed(html)
+    for tag, attributes in reader.elements:
+        assert tag in ALLOWED, html
+        assert attributes.keys() <= ALLOWED[tag] | ({"rel"} if tag == "a" else set()), html
+        if tag == "a":
+            assert attributes["rel"] == "nofollow ugc noopener"
+            address = re.sub(r"[\x00-\x20]", "", attributes.get("href") or "").lower()
+            assert not re.match(r"(javascript|data|vbscript|file):", address), html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[a](javascript:alert(1))",
+        "[a](JaVaScRiPt:alert(1))",
+        "[a](java&#x09;script:alert(1))",
+        "[a](&#106;avascript:alert(1))",
+        "[a](data:text/html;base64,PHNjcmlwdD4=)",
+        "<javascript:alert(1)>",
+        '[a](https://x.example "\\" onclick=alert(1) x=\\"")',
+        '![" onerror="alert(1)](https://x.example)',
+        "![a](javascript:alert(1))",
+        '``` "><script>alert(1)</script>\na\n```',
+        "<a href='javascript:alert(1)'>a</a>",
+        "</p><style>*{display:none}</style>",
+        "<!-- a -->",
+        '[a](https://x.example" style="position:fixed)',
+        "a | b\n-|-\n<td onclick=alert(1)> | 2",
+    ],
+)
+def test_it_rejects_what_is_not_safe(text):
+    assert_safe(render(text))
+    # Either line of defence holds by itself.
+    assert_safe(markdown._parser.render(text).replace("<a ", f"<a {REL} "))
+    assert_safe(markdown._cleaner.clean(text))
+
+
+TEXT = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.;{}"), max_size=200)
+
+
+@given(TEXT | st.text(max_size=100))
+def test_whatever_is_written_is_safe(text):
+    html = render(text)
+    assert_safe(html)
+    assert_safe(as_paragraphs(text))
+    # What has been cleaned is clean.
+    assert markdown._cleaner.clean(html) == html
+
+
+HOSTILE = [
+    *("[", "](", "[a](", "![", "[]("),
+    *("`", "`a``b", "``` ", "~~~\n", "> ", ">", "- ", "- a\n", "* a\n", "1. a\n", "> - ", "> > > a\n", "- a\n\n"),
+    *("*a **b ", "**a*", "_a_ ", "~~a", "a**b", "*", "<", "<a@a", "&", "&amp;", "\\", "|", "a|b\n", "|\n"),
+    *("a\n", "a\n\n", "# a\n", "a\n=\n", "a\\\n", "\n", "    a\n\n", "\t", "***\n", "[a](b) ", "<http://a>", "a"),
+    *("[a]: b\n", "[a][a] ", "A plain line, and so on.\n", "A plain line, and so on. ", "Ala "),
+]
+SHAPED = {
+    "brackets in brackets": "[" * 30_000 + "]" * 30_000,
+    "links in links": "[" * 10_000 + "a" + "](b)" * 10_000,
+    "images in images": "![" * 10_000 + "a" + "](b)" * 10_000,
+    "emphasis in emphasis": "*" * 30_000 + "a" + "*" * 30_000,
+    "growing ticks": "".join("`" * n + "a" for n in range(1, 360)),
+    "lists in lists": "".join("  " * n + "- a\n" for n in range(250)),
+    "quotes in lists": ("> " * 15 + "- " * 15 + "a\n") * 1400,
+    "a wide table": "|" + "a|" * 300 + "\n|" + "-|" * 300 + "\n" + "|\n" * 9000,
+    "one wide table": "|" + "a|" * 2000 + "\n|" + "-|" * 2000 + "\n" + "|\n" * 100,
+    "an address named often": f"[a]: https://x.example/{'a' * 30_000}\n\n" + "[a] " * 2400,
+    "parentheses": "[a](" + "(" * 32_000 + ")" * 32_000,
+    "a title": '[a](b "' * 9000,
+    # As many marks as are looked at.
+    **{f"just enough {mark}": mark * 3300 for mark in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
+}
+
+
+@pytest.mark.parametrize(
+    "text", [*(mark * (MOST // len(mark)) for mark in HOSTILE), *SHAPED.values()], ids=lambda text: text[:20]
+)
+def test_no_text_takes_long(text):
+    text = text[:MOST]
+    began = process_time()
+    html = render(text)
+    assert process_time() - began < 0.8
+    assert len(html) <= MOST_HTML
+    assert_safe(html)
+
+
+def test_it_rejects_no_text(monkeypatch, caplog):
+    class Broken:
+        def render(self, text):
+            raise RecursionError
+
+    monkeypatch.setattr(markdown, "_parser", Broken())
+    assert render("*a* <b>\n\nc") == "<p>*a* &lt;b&gt;</p>\n<p>c</p>\n"
+    assert "RecursionError" in caplog.text
+
+
+def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
+    monkeypatch.setattr(markdown, "MOST_HTML", 20)
+    assert render("**a** and **b**") == "<p>**a** and **b**</p>\n"
