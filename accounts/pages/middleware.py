@@ -64,6 +64,8 @@ class PagesMiddleware:
 
 def is_of_pages(path: str) -> bool:
     """Whether nothing but a page may be there, whatever is accepted."""
+    if path in ("/robots.txt", "/favicon.ico"):
+        return True
     return path.startswith("/app/") and not path.endswith((".xml", ".json"))
 
 

@@ -2,12 +2,17 @@
 
 from functools import wraps
 
+from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
 from forum.pages.reading import PostListPage
+from forum.pages.robots import Favicon, Robots
 
-urlpatterns: list = []
+urlpatterns = [
+    path("robots.txt", Robots.as_view()),
+    path("favicon.ico", Favicon.as_view()),
+]
 
 
 def or_page(view):
