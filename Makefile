@@ -1,7 +1,7 @@
 # Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run test fuzz lint format messages lock bench layers clean
+.PHONY: help run test fuzz lint format messages screenshots lock bench layers clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -23,6 +23,7 @@ help:
 	@echo 'make lint     check style, imports, migrations and production settings'
 	@echo 'make format   put the code in the style that lint asks for'
 	@echo 'make messages bring the Polish catalogue up to date with code and templates, and compile it'
+	@echo 'make screenshots  take the pictures of docs/images again (needs Chromium)'
 	@echo 'make bench    measure beside a bare view of the same SQL (CASE=... for one; needs wrk)'
 	@echo 'make layers   show where the time of a request goes, layer by layer (CASE=... for one)'
 	@echo 'make lock     compile pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)'
@@ -53,6 +54,9 @@ format: $(VENV)/development
 
 messages: $(VENV)/development
 	@exec $(python) -m config.messages
+
+screenshots: $(VENV)/development
+	@exec $(python) -m tests.browser.screenshots $(ARGS)
 
 lock: $(VENV)/made
 	@$(python) -m pip install -qq --disable-pip-version-check uv

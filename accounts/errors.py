@@ -8,11 +8,11 @@ import orjson
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
 from accounts.negotiation import is_for_people
+from accounts.pages import refusal
 from accounts.text import cleaned, escape
 
 logger = logging.getLogger("rostrum.errors")
@@ -118,9 +118,7 @@ def respond(
     """A refusal in the format that the path asks for."""
     if is_for_people(request):
         sentences = [fault.sentence for fault in found] if found else [message] if message else []
-        context = {"status": status, "sentences": sentences, "retry_after": (headers or {}).get("Retry-After")}
-        content = render_to_string("accounts/error.html", context, request)
-        return HttpResponse(content, status=status, headers=headers)
+        return refusal.respond(request, status, sentences=sentences, headers=headers)
     content, content_type = written(request.path_info, status, message=message, found=found)
     return HttpResponse(content, status=status, content_type=content_type, headers=headers)
 

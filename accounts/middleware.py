@@ -12,6 +12,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
+from django.utils.translation import gettext_noop
 
 from accounts import errors
 from accounts.hosts import normalize
@@ -111,7 +112,7 @@ class AccountMiddleware:
         try:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
-            return errors.respond(request, 400, message="Content-Length is not a number")
+            return errors.respond(request, 400, message=gettext_noop("Content-Length is not a number"))
         if length > settings.MAX_BODY_BYTES:
             return errors.respond(request, 413)
 

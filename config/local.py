@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import hashlib
 import http.client
 import os
 import secrets
@@ -60,6 +61,7 @@ class Supervisor:
             "BASE_DOMAIN": os.environ.get("BASE_DOMAIN") or "localhost",
             "HTTPS": "off",
             "LOCAL_ACCOUNT": DEMO_ACCOUNT,
+            "STATIC_ROOT": str(self.data / "static"),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
             "PYTHONUNBUFFERED": "1",
         }
@@ -86,6 +88,7 @@ class Supervisor:
             ) from error
         self.guard = subprocess.Popen(["/bin/sh", "-c", GUARD], stdin=subprocess.PIPE, pass_fds=[lock], process_group=0)
         self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.secret_key()
+        collecting = self.collect_static()
         if not os.environ.get("DATABASE_URL"):
             self.cluster = Cluster(self.data / "postgres")
             first = not (self.data / "postgres" / "data").exists()
@@ -96,6 +99,9 @@ class Supervisor:
         self.manage("migrate", "--no-input")
         self.say("Looking for the demo account, or making it")
         explanation = self.manage("demo", "--port", str(self.port), "--env", str(self.data / "demo.env"))
+        if collecting:
+            self.finish(collecting)
+            (self.data / "static.made").write_text(static_mark())
         self.say("Starting the web server")
         self.web = self.spawn("serve")
         self.await_answer()
@@ -194,14 +200,29 @@ class Supervisor:
         self.children.append(child)
         return child
 
-    def manage(self, *arguments: str) -> str:
-        """Run a management command to its end and return what it prints."""
-        child = self.spawn(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    def begin(self, *arguments: str) -> subprocess.Popen:
+        return self.spawn(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def finish(self, child: subprocess.Popen) -> str:
+        """Wait for a management command and return what it prints."""
         output, _ = child.communicate()
         self.children.remove(child)
         if child.returncode:
-            raise RunError(f"{output.strip()}\nmanage.py {arguments[0]} failed ({outcome(child.returncode)}).")
+            raise RunError(f"{output.strip()}\nmanage.py {child.args[2]} failed ({outcome(child.returncode)}).")
         return output
+
+    def manage(self, *arguments: str) -> str:
+        return self.finish(self.begin(*arguments))
+
+    def collect_static(self) -> subprocess.Popen | None:
+        """Begin to collect the static files as an image has them, while the database starts; None if that was done."""
+        mark = self.data / "static.made"
+        if mark.exists() and mark.read_text() == static_mark():
+            return None
+        mark.unlink(missing_ok=True)
+        # What packages bring along and nothing here shows.
+        ignored = [part for name in ("redoc", "rest_framework") for part in ("--ignore", name)]
+        return self.begin("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored)
 
     def await_answer(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)  # noqa: S104
@@ -221,6 +242,16 @@ class Supervisor:
     def keep_house(self) -> None:
         self.housekeeping_since = time.monotonic()
         self.housekeeping = self.spawn("housekeeping", "--every", "3600")
+
+
+def static_mark() -> str:
+    """What the static files are made from: those of the rooms, and the packages that bring theirs."""
+    files = [path for path in sorted(BASE_DIR.glob("*/static/*/**/*")) if path.is_file()]
+    digest = hashlib.sha256()
+    for path in (*files, BASE_DIR / "requirements" / "local.txt"):
+        digest.update(f"{path.relative_to(BASE_DIR)} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def outcome(status: int) -> str:

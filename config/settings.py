@@ -181,11 +181,12 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
-# An image holds the static files collected, compressed and under names with their hash. Where that was not done they are
-# served from where they are, so that `make run` and the tests need no such step.
+# An image holds the static files collected, compressed and under names with their hash; `make run` collects them beside its
+# data. Where that was not done, as in the tests, they are served from where they are.
 STATIC_URL = "/static/"
-STATIC_COLLECTED = (BASE_DIR / "static" / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
-STATIC_ROOT = BASE_DIR / "static" if STATIC_COLLECTED else None
+_static = Path(ENVIRONMENT.values.get("STATIC_ROOT") or BASE_DIR / "static")
+STATIC_COLLECTED = (_static / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
+STATIC_ROOT = _static if STATIC_COLLECTED else None
 WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
 _storage = (
     "whitenoise.storage.CompressedManifestStaticFilesStorage"
@@ -210,7 +211,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 # Of one host alone, never of a domain that tenants share; browsers take the prefix by https alone.
-CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
 CSRF_FAILURE_VIEW = "accounts.pages.base.csrf_failure"
 MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
 # For how many seconds a link to set another password is good.

@@ -28,6 +28,8 @@ class Page(View):
     template_name = ""
     # Who may: "anyone", "user", "team" or "admin".
     may = "anyone"
+    # Whether search engines may show it.
+    indexed = False
 
     def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
@@ -59,6 +61,7 @@ class Page(View):
         return errors.respond(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
 
     def render(self, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
+        context = {"indexed": self.indexed} | context
         return render(self.request, template or self.template_name, context, status=status)
 
     def render_form(self, form, template: str | None = None, **context: Any) -> HttpResponse:

@@ -5,17 +5,15 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpResponse
 
 from accounts.models import Session
+from accounts.pages.language import LANGUAGE_COOKIE
 
-# Browsers take the prefix by https alone.
-PREFIX = "__Host-" if settings.HTTPS else ""
-SESSION_COOKIE = f"{PREFIX}session"
-LANGUAGE_COOKIE = f"{PREFIX}language"
+SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 
 
 class Messages(CookieStorage):
     """What is to be said on the next page, signed, in a cookie."""
 
-    cookie_name = f"{PREFIX}messages"
+    cookie_name = f"{settings.COOKIE_PREFIX}messages"
 
 
 def set_session(response: HttpResponse, secret: str) -> None:

@@ -8,12 +8,12 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
-from django.utils.translation import trans_real
 
 from accounts import errors
 from accounts.models import Account, Session
 from accounts.negotiation import is_for_people
-from accounts.pages.cookies import LANGUAGE_COOKIE, SESSION_COOKIE, set_session
+from accounts.pages.cookies import SESSION_COOKIE, set_session
+from accounts.pages.language import language_of
 from accounts.prepared import prepared
 
 
@@ -64,20 +64,9 @@ class PagesMiddleware:
 
 def is_of_pages(path: str) -> bool:
     """Whether nothing but a page may be there, whatever is accepted."""
+    if path in ("/robots.txt", "/favicon.ico"):
+        return True
     return path.startswith("/app/") and not path.endswith((".xml", ".json"))
-
-
-def language_of(request: HttpRequest) -> str:
-    """The user's language, else what was chosen on the page, else the browser's, if it is one of ours; else the account's."""
-    ours = dict(settings.LANGUAGES)
-    for chosen in (request.user and request.user.language, request.COOKIES.get(LANGUAGE_COOKIE)):
-        if chosen in ours:
-            return chosen
-    for code, _ in trans_real.parse_accept_lang_header(request.headers.get("Accept-Language", "")[:500].lower()):
-        if (code := code.partition("-")[0]) in ours:
-            return code
-    language = request.account.language if request.account else ""
-    return language if language in ours else settings.LANGUAGE_CODE
 
 
 def zone_of(request: HttpRequest) -> str:

@@ -85,7 +85,7 @@ class PostListPage(ForumPage):
             categories=categories,
             statuses=statuses.values(),
             order=order,
-            status=status,
+            only=status,
             page=page,
             more=len(rows) > page.size,
             canonical=base_url(request) + escape_uri_path(request.path),

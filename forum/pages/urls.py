@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.negotiation import is_for_people
 from forum.pages import settings
 from forum.pages.reading import PostListPage, PostPage
+from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
     path("app/posts/<id:id>", PostPage.as_view()),
@@ -16,6 +17,8 @@ urlpatterns = [
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),
     path("app/account/categories", settings.CategoriesPage.as_view()),
     path("app/account/categories/<id:id>", settings.CategoryPage.as_view()),
+    path("robots.txt", Robots.as_view()),
+    path("favicon.ico", Favicon.as_view()),
 ]
 
 
@@ -29,4 +32,5 @@ def or_page(view):
     def choose(request, *args, **kwargs):
         return (page if is_for_people(request) else view)(request, *args, **kwargs)
 
+    choose.page = page
     return choose

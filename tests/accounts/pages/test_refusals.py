@@ -1,0 +1,160 @@
+"""What people see where they are refused something, and where something fails."""
+
+import re
+
+import pytest
+from django.db import OperationalError
+from django.test import override_settings
+from django.utils.translation import override
+
+from accounts import errors
+from accounts.middleware import address_book
+from accounts.models import Session
+from accounts.pages import refusal
+from accounts.pages.middleware import PagesMiddleware
+from forum.pages.reading import PostListPage
+from tests.pages import Visitor
+
+HOST = "acme.example.test"
+POLISH = {"HTTP_ACCEPT_LANGUAGE": "pl,en;q=0.5"}
+
+
+def fail(error):
+    def do(*args, **kwargs):
+        raise error
+
+    return do
+
+
+def many_fields(visitor):
+    # A form without its cookie would be refused before it is read.
+    visitor.get("/app/sign-in")
+    return visitor.post("/app/language", [(f"field{n}", "") for n in range(1100)], status=400)
+
+
+def no_length(visitor):
+    visitor.lint = False
+    return visitor.get("/", extra_environ={"CONTENT_LENGTH": "much"}, status=400)
+
+
+def too_large(visitor):
+    return visitor.post("/app/sign-in", {"login": "a" * (1024 * 1024 + 1)}, status=413)
+
+
+REFUSALS = {
+    "400, many fields": many_fields,
+    "400, a length that is none": no_length,
+    "403": lambda visitor: visitor.post("/app/sign-in", {}, status=403),
+    "404": lambda visitor: visitor.get("/app/nothing", status=404),
+    "405": lambda visitor: visitor.get("/app/sign-out", status=405),
+    "413": too_large,
+}
+
+
+def assert_refused(response, status, language="en"):
+    """A whole page in that language, with the heading of that status, and without anything from elsewhere."""
+    with override(language):
+        heading = str(refusal.HEADINGS[status])
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert response.headers["Content-Language"] == language
+    assert response.html.html["lang"] == language
+    assert [element.text for element in response.html.select("title, h1")] == [heading, heading]
+    assert "Traceback" not in response
+    assert not re.search(r"<script|<link|<img| style=", response.text)
+    # The policy lets in the one style that there is.
+    assert response.html.style.string == refusal.STYLE
+    assert response.headers["Content-Security-Policy"] == refusal.POLICY
+
+
+@pytest.mark.parametrize("language", ["en", "pl"])
+@pytest.mark.parametrize("name", REFUSALS)
+def test_it_works(acme, name, language):
+    response = REFUSALS[name](Visitor(HOST, HTTP_ACCEPT_LANGUAGE=language))
+    assert_refused(response, int(name[:3]), language)
+
+
+def test_it_is_in_the_language_of_the_user(acme):
+    acme.carol.language = "pl"
+    acme.carol.save()
+    assert_refused(acme.page(acme.carol).get("/app/nothing", status=404), 404, "pl")
+
+
+def test_other_statuses_have_words_too(rf):
+    for status in errors.CODES:
+        assert refusal.respond(rf.get("/app/x"), status).content
+
+
+@pytest.mark.parametrize("path", ["/", "/app/sign-in", "/app/nothing"])
+def test_it_rejects_an_unknown_host(acme, path):
+    response = Visitor("nobody.example.test").get(path, status=404)
+    assert response.html.h1.text == "No forum lives at this address"
+    assert not response.html.find_all("a")
+    assert Visitor("nobody.example.test", **POLISH).get(path, status=404).html.html["lang"] == "pl"
+
+
+def test_it_rejects_too_many(acme):
+    bob = acme.page(acme.bob)
+    form = next(form for form in bob.get("/").forms.values() if form.action == "/app/language")
+    with override_settings(RATE_LIMIT=1):
+        form.submit()
+        response = form.submit(status=429)
+    assert_refused(response, 429)
+    assert re.search(r"Try again in \d+ seconds?\.", response.text)
+    assert response.headers["Retry-After"].isdigit()
+
+
+@pytest.mark.parametrize("headers", [{}, POLISH])
+def test_a_defect_tells_nothing(acme, monkeypatch, headers):
+    monkeypatch.setattr(PostListPage, "get", fail(RuntimeError("the secret of the service")))
+    response = Visitor(HOST, **headers).get("/", status=500)
+    assert_refused(response, 500, "pl" if headers else "en")
+    assert "secret of the service" not in response
+
+
+def test_a_defect_before_the_page_tells_nothing(acme, monkeypatch):
+    monkeypatch.setattr(PagesMiddleware, "recognize", staticmethod(fail(RuntimeError("the secret of the service"))))
+    assert_refused(Visitor(HOST, **POLISH).get("/", status=500), 500, "pl")
+
+
+def away_before_the_host_is_known(monkeypatch):
+    monkeypatch.setattr(address_book, "find", fail(OperationalError("secret-host")))
+
+
+def away_before_the_user_is_known(monkeypatch):
+    monkeypatch.setattr(type(Session.objects), "holding", fail(OperationalError("secret-host")))
+
+
+def away_within_the_page(monkeypatch):
+    monkeypatch.setattr(PostListPage, "get", fail(OperationalError("secret-host")))
+
+
+@pytest.mark.parametrize("away", [away_before_the_host_is_known, away_before_the_user_is_known, away_within_the_page])
+def test_the_database_is_away(acme, monkeypatch, away):
+    carol = acme.page(acme.carol)
+    away(monkeypatch)
+    response = carol.get("/?order=top", status=503)
+    assert_refused(response, 503)
+    assert "secret-host" not in response
+    assert response.headers["Retry-After"] == "5"
+    # The same again.
+    assert response.html.a["href"] == "/?order=top"
+
+
+def test_an_early_refusal_asks_no_database(acme, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        too_large(Visitor(HOST))
+
+
+def test_a_part_of_a_page_is_refused_with_a_notice(acme):
+    """htmx puts it where messages are, instead of a whole page in the place of a button."""
+    response = acme.page().get("/app/nothing", headers={"HX-Request": "true"}, status=404)
+    assert response.headers["HX-Retarget"] == "#messages"
+    assert response.headers["HX-Reswap"] == "innerHTML"
+    assert "<html" not in response
+    assert response.html.find(role="alert").strong.text == "There is nothing here"
+
+
+def test_a_boosted_link_is_refused_with_a_page(acme):
+    headers = {"HX-Request": "true", "HX-Boosted": "true"}
+    assert_refused(acme.page().get("/app/nothing", headers=headers, status=404), 404)

@@ -1,0 +1,92 @@
+"""Every page there is, once: what the checks of this folder look at, and where each page's state comes from.
+
+A page of a new route belongs in PAGES; `test_every_page_is_in_the_list` says so.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from django.urls import URLPattern, get_resolver
+
+from accounts.models import Session
+from accounts.pages.base import Page
+from forum.models import Post
+from tests.factories import make_category, make_post
+from tests.fixtures import Cast
+
+
+class World:
+    """What the pages show: acme's forum with something of each kind in it. Made once, and only read by the checks."""
+
+    def __init__(self, acme: Cast):
+        self.acme = acme
+        self.account, self.alice, self.bob, self.carol = acme.account, acme.alice, acme.bob, acme.carol
+        make_category(self.account, "Ideas for the mobile application")
+        self.post: Post = make_post(
+            self.carol,
+            "Show the price before the first click, and again in the summary",
+            content="Several shops asked for it.\n\n" + "averyveryverylongwordwithoutanyplacetobreakit" * 4,
+            tags=["prices", "user interface"],
+        )
+        self.post.vote(by=self.bob)
+        self.post.comment(by=self.bob, text="We will look into it.", agent="test")
+        for number in range(4):
+            make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
+        make_post(self.carol, "For the team alone", private=True)
+        # By the names of those who are signed in.
+        self.sessions = {user.login: Session.objects.open(user)[1] for user in (self.alice, self.bob, self.carol)}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page as somebody sees it."""
+
+    # As the URL resolver has it; None for what no route answers.
+    route: str | None
+    # The name of one of the cast; nobody for a visitor.
+    who: str = ""
+    # Where it is in that world, if not where the route says.
+    path: Callable[[World], str] | str = ""
+    status: int = 200
+    # What is done on the page before it is looked at.
+    prepare: Callable | None = field(default=None, compare=False)
+    what: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [f"/{self.route or ''}", self.what, self.who and f"as {self.who}"]))
+
+    def address(self, world: World) -> str:
+        return self.path(world) if callable(self.path) else self.path or f"/{self.route}"
+
+
+def send_nothing(page) -> None:
+    page.locator("main form button").first.click()
+    page.get_by_role("alert").wait_for()
+
+
+PAGES = [
+    Shown(""),
+    Shown("", who="carol"),
+    Shown("", who="bob"),
+    Shown("", path="/?status=completed", what="empty"),
+    Shown("<category_name:category_name>", path="/ideas for the mobile application"),
+    Shown("app/sign-in"),
+    Shown("app/sign-in", what="with faults", prepare=send_nothing),
+    Shown(None, path="/app/nothing", status=404, what="404"),
+]
+
+
+def page_routes() -> set[str]:
+    """The routes that show a page when they are asked for."""
+    patterns: list[URLPattern] = get_resolver().url_patterns
+    return {str(pattern.pattern) for pattern in patterns if hasattr(page_class(pattern), "get")}
+
+
+def page_class(pattern: URLPattern) -> type[Page] | None:
+    view = getattr(pattern.callback, "page", pattern.callback)
+    found = getattr(view, "view_class", None)
+    return found if isinstance(found, type) and issubclass(found, Page) else None
+
+
+def routes_listed() -> Iterator[str]:
+    return (page.route for page in PAGES if page.route is not None)

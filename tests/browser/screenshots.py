@@ -1,0 +1,92 @@
+"""`make screenshots`: takes the pictures of docs/images again, of the service as `make run` starts it, with the demo data."""
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from tests.browser.chromium import PROGRAM, running
+from tests.service import READY, Service
+
+IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+# Bytes; a picture of more is too much for a document.
+MOST = 150_000
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str
+    path: str
+    theme: str = "light"
+    # What is clicked first, to come from that path to what is shown.
+    click: str = ""
+
+
+PICTURES = [
+    Picture("forum", "/"),
+    Picture("post", "/", click="article h2 a"),
+    Picture("roadmap", "/app/roadmap", theme="dark"),
+    Picture("settings", "/app/account"),
+]
+
+
+def main() -> int:
+    if PROGRAM is None:
+        print("make screenshots needs Chromium, which is not installed", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="rostrum-screenshots-") as directory:
+        service = Service(Path(directory) / "data", WORKERS="1", LOG_LEVEL="ERROR")
+        try:
+            service.await_text(READY, 120)
+            service.await_text("Try it:", 10)
+            faults = take(service)
+        finally:
+            service.process.terminate()
+            service.process.wait(20)
+    print(*faults, sep="\n", file=sys.stderr)
+    return 1 if faults else 0
+
+
+def take(service: Service) -> list[str]:
+    """What could not be taken, and why."""
+    told = dict(line.split("=", 1) for line in (service.data / "demo.env").read_text().splitlines())
+    with running(service.port, domain="localhost") as browser:
+        context = browser.new_context(
+            base_url="http://demo.localhost",
+            viewport={"width": 1200, "height": 760},
+            locale="en",
+            reduced_motion="reduce",
+        )
+        page = context.new_page()
+        page.goto("/app/sign-in")
+        page.locator("#id_login").fill("demo")
+        page.locator("#id_password").fill(told["PASSWORD"])
+        page.locator("#sign-in button").click()
+        return [f"{picture.name}: {fault}" for picture in PICTURES if (fault := write(picture, page))]
+
+
+def write(picture: Picture, page: Page) -> str:
+    page.emulate_media(color_scheme=picture.theme)
+    response = page.goto(picture.path)
+    if picture.click:
+        with page.expect_response(lambda answer: answer.request.resource_type == "document") as expected:
+            page.locator(picture.click).first.click()
+        response = expected.value
+    if response.status != 200:
+        return f"{response.url} answers {response.status}"
+    content = page.screenshot(animations="disabled")
+    if len(content) > MOST:
+        return f"{len(content)} bytes are more than {MOST}"
+    (IMAGES / f"{picture.name}.png").write_bytes(content)
+    print(f"docs/images/{picture.name}.png: {len(content)} bytes")
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

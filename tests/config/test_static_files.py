@@ -1,0 +1,51 @@
+"""What `make run` serves to browsers: files compressed, and kept for good under names with their hash."""
+
+import gzip
+import http.client
+import re
+from contextlib import closing
+from pathlib import Path
+
+from config import local
+from tests.service import READY
+
+
+def get(service, path):
+    with closing(http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)) as connection:
+        connection.request("GET", path, headers={"Accept": "text/html", "Accept-Encoding": "gzip"})
+        response = connection.getresponse()
+        body = response.read()
+    assert response.status == 200, path
+    return response, gzip.decompress(body)
+
+
+def test_it_works(run):
+    service = run()
+    service.await_text(READY)
+    _, page = get(service, "/")
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
+    assert len(files) >= 4
+    for file in files:
+        assert re.search(r"\.[0-9a-f]{12}\.\w+$", file)
+        response, _ = get(service, file)
+        assert response.headers["Content-Encoding"] == "gzip"
+        assert response.headers["Cache-Control"] == "max-age=315360000, public, immutable"
+    # All that the interface's page names is among what was collected.
+    _, page = get(service, "/app/docs")
+    for file in re.findall(r'(?:src|href)="(/static/[^"]+\.(?:js|css))"', page.decode()):
+        get(service, file)
+
+
+def test_they_are_collected_again_when_they_have_changed(tmp_path, monkeypatch):
+    style = tmp_path / "accounts" / "static" / "accounts" / "rostrum.css"
+    lock = tmp_path / "requirements" / "local.txt"
+    for path in (style, lock):
+        path.parent.mkdir(parents=True)
+        path.write_text("before")
+    monkeypatch.setattr(local, "BASE_DIR", tmp_path)
+    marks = {local.static_mark()}
+    for path in (style, lock, Path(style.with_name("new.js"))):
+        path.write_text("after")
+        marks.add(local.static_mark())
+    assert len(marks) == 4
+    assert local.static_mark() in marks

@@ -1,0 +1,55 @@
+"""What programs ask every site for."""
+
+import pytest
+
+from forum.models import Forum
+from tests.client import Client
+from tests.pages import Visitor
+
+
+def test_it_works(acme):
+    response = Client(acme.host).get("/robots.txt")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/plain"
+    assert response.text == (
+        "User-agent: *\nAllow: /app/posts/\nAllow: /app/roadmap\nDisallow: /app/posts/new\nDisallow: /app/\n"
+    )
+
+
+def test_nothing_of_a_private_forum_is_searched(acme, monkeypatch):
+    monkeypatch.setattr(Forum, "may_be_read_by", lambda forum, user: user is not None)
+    for visitor in (acme.page(), acme.page(acme.alice)):
+        assert visitor.get("/robots.txt").text == "User-agent: *\nDisallow: /\n"
+
+
+@pytest.mark.parametrize("path", ["/robots.txt", "/favicon.ico"])
+def test_it_rejects_what_is_no_reading(acme, path):
+    assert Client(acme.host).post(path).status_code in (403, 405)
+    assert Client("nobody.example.test").get(path).status_code == 404
+    assert Client("example.test").get(path).status_code == 404
+
+
+def test_the_icon(acme):
+    response = Client(acme.host).get("/favicon.ico", headers={"Accept": "image/avif,image/webp,*/*"})
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "image/x-icon"
+    assert response.headers["Cache-Control"] == "public, max-age=86400"
+    # An icon of 32 pixels, and the PNG in it.
+    assert response.content[:8] == b"\0\0\1\0\1\0\x20\x20"
+    assert response.content[22:26] == b"\x89PNG"
+
+
+def test_what_search_engines_are_told_by_a_page(acme):
+    def told(path):
+        return {meta["name"]: meta["content"] for meta in Visitor(acme.host).get(path).html.select("meta[name]")}
+
+    assert "Acme" in told("/")["description"]
+    assert "robots" not in told("/")
+    assert told("/app/sign-in")["robots"] == "noindex"
+
+
+@pytest.mark.parametrize(("path", "most"), [("/robots.txt", 1), ("/favicon.ico", 1)])
+def test_it_asks_little(acme, django_assert_max_num_queries, path, most):
+    Client(acme.host).get(path)
+    with django_assert_max_num_queries(most):
+        Client(acme.host).get(path)
