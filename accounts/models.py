@@ -400,16 +400,15 @@ class APIToken(TenantModel):
     def digest_of(token: str) -> bytes:
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
-    def revoke(self) -> None:
-        """From now on it is good for nothing; when it was revoked first is kept."""
-        self.revoked_at = self.revoked_at or timezone.now()
-        self.save(update_fields=["revoked_at"])
-
     def touch(self) -> None:
         """Note that it was used, at most once a minute."""
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= self.USED_EVERY:
             APIToken.objects.filter(pk=self.pk).update(last_used_at=now)
+
+    def revoke(self) -> None:
+        """Whoever uses it is refused from now on. Doing it again changes nothing."""
+        APIToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
 class StatusQuerySet(models.QuerySet):
