@@ -6,10 +6,14 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
-from forum.pages.reading import PostListPage, PostPage
+from forum.pages.feeds import FeedPage, sitemap
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage
 
 urlpatterns = [
     path("app/posts/<id:id>", PostPage.as_view()),
+    path("app/roadmap", RoadmapPage.as_view()),
+    path("app/feed.atom", FeedPage.as_view()),
+    path("sitemap.xml", sitemap),
 ]
 
 
