@@ -169,7 +169,7 @@ class PostListPage(ListPage):
             first=first,
             statuses=statuses,
             order=order,
-            status=status,
+            chosen=status,
             q=q,
             page=page,
             more=len(rows) > page.size,
@@ -215,7 +215,7 @@ class RoadmapPage(ListPage):
         return self.render(
             "forum/roadmap_status.html",
             section="roadmap",
-            status=status,
+            chosen=status,
             page=page,
             more=len(rows) > page.size,
             canonical=f"{base_url(request)}/app/roadmap{query}",
@@ -259,7 +259,6 @@ class PostPage(ForumPage):
         return self.render(
             section="suggestions",
             post=post,
-            status=post.status,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
             path=path_of(post.category_name, is_first=post.category_id == post.first_category_id),
             comments=self.comments(post, page) if post.comments_cache else [],
