@@ -6,6 +6,7 @@ nothing was carried out, and the same key may be used for a request that is put 
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Self
@@ -122,3 +123,23 @@ def fingerprint_of(request: Request) -> bytes:
     except RecursionError:
         raise ParseError("The body is nested too deeply") from None
     return hashlib.sha256(asked.encode()).digest()
+
+
+def new_form_key() -> str:
+    return secrets.token_urlsafe(16)
+
+
+def once_from_form(user, form_key: str, said: dict[str, Any], act: Callable[[], str]) -> str:
+    """The address that `act` answers; that of the first time, if this very form was sent with the same words before. Within
+    the transaction of both. The second of two at once waits for the first: whoever clicked twice gets one answer."""
+    # Without a key it is a form of its own.
+    fingerprint = hashlib.sha256(json.dumps([form_key or new_form_key(), said], sort_keys=True).encode()).digest()
+    identity = {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": fingerprint.hex()}
+    locks.hold(tuple(identity.values()))
+    stored = IdempotentAnswer.objects.filter(**identity).first()
+    if stored is not None:
+        return stored.headers["Location"]
+    location = act()
+    answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=fingerprint, **identity)
+    answer.save(force_insert=True)
+    return location
