@@ -95,18 +95,6 @@ def envelope(status: int, *, message: str | None = None, found: list[Fault] | No
     return body
 
 
-def written(
-    path: str, status: int, *, message: str | None = None, found: list[Fault] | None = None
-) -> tuple[bytes, str]:
-    """A refusal in the format that the path asks for, and its type."""
-    if path.endswith(".json"):
-        return orjson.dumps(envelope(status, message=message, found=found)), "application/json"
-    sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
-    lines = "".join(f"  <error>{escape(sentence)}</error>\n" for sentence in sentences)
-    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
-    return content, "application/xml; charset=utf-8"
-
-
 def respond(
     request: HttpRequest,
     status: int,
@@ -119,7 +107,14 @@ def respond(
     if is_for_people(request):
         sentences = [fault.sentence for fault in found] if found else [message] if message else []
         return refusal.respond(request, status, sentences=sentences, headers=headers)
-    content, content_type = written(request.path_info, status, message=message, found=found)
+    if request.path_info.endswith(".json"):
+        content = orjson.dumps(envelope(status, message=message, found=found))
+        content_type = "application/json"
+    else:
+        sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
+        lines = "".join(f"  <error>{escape(sentence)}</error>\n" for sentence in sentences)
+        content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
+        content_type = "application/xml; charset=utf-8"
     return HttpResponse(content, status=status, content_type=content_type, headers=headers)
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.core.cache import close_caches
+from django.core.handlers.wsgi import WSGIRequest
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
@@ -75,12 +76,12 @@ class Application:
         if not admission.take_place():
             # A refusal at once only makes room for the next one, and giving them would take all the strength there is.
             sleep(settings.REFUSAL_SECONDS)
-            return self.turn_away(path, start)
+            return self.turn_away(environ, start)
         try:
             self.read_body(environ)  # before its turn: a client may be slow to send it
             turn = admission.take_turn()
             if turn is None:
-                return self.turn_away(path, start)
+                return self.turn_away(environ, start)
             try:
                 return self.answer(environ, start)
             finally:
@@ -98,18 +99,15 @@ class Application:
         response.close()
         return content
 
-    @staticmethod
-    def turn_away(path, start):
+    def turn_away(self, environ, start):
+        """By 503, before Django's middleware. None of it asks the database."""
         from accounts import errors  # once Django is set up
 
-        content, content_type = errors.written(path, 503)
-        headers = {
-            "Content-Type": content_type,
-            "Content-Length": str(len(content)),
-            "Cache-Control": "private, no-store",
-        }
-        start("503 Service Unavailable", [*headers.items(), ("Retry-After", str(errors.RETRY_AFTER))])
-        return [content]
+        self.tame_content_type(environ)
+        response = errors.unavailable(WSGIRequest(environ))
+        headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
+        start("503 Service Unavailable", [*response.items(), *headers.items()])
+        return [response.content]
 
     @staticmethod
     def tame_content_type(environ) -> None:

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
     """
 
     atomic = False
-    dependencies = [("accounts", "0008_pages")]
+    dependencies = [("accounts", "0009_compose_if_needed")]
 
     operations = [migrations.RunSQL(INDEX, "DROP INDEX CONCURRENTLY member_found;")]
