@@ -129,17 +129,27 @@ def new_form_key() -> str:
     return secrets.token_urlsafe(16)
 
 
+def location_of_form(user, form_key: str, said: dict[str, Any]) -> str | None:
+    """The address that was answered if this very form was sent with the same words before."""
+    stored = IdempotentAnswer.objects.filter(**_identity_of_form(user, form_key, said)).first()
+    return stored.headers["Location"] if stored is not None else None
+
+
 def once_from_form(user, form_key: str, said: dict[str, Any], act: Callable[[], str]) -> str:
-    """The address that `act` answers; that of the first time, if this very form was sent with the same words before. Within
-    the transaction of both. The second of two at once waits for the first: whoever clicked twice gets one answer."""
-    # Without a key it is a form of its own.
-    fingerprint = hashlib.sha256(json.dumps([form_key or new_form_key(), said], sort_keys=True).encode()).digest()
-    identity = {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": fingerprint.hex()}
+    """The address that `act` answers, or that of the first time, in one transaction. The second of two at once waits for the
+    first: whoever clicked twice gets one answer."""
+    identity = _identity_of_form(user, form_key, said)
     locks.hold(tuple(identity.values()))
-    stored = IdempotentAnswer.objects.filter(**identity).first()
-    if stored is not None:
-        return stored.headers["Location"]
+    if (location := location_of_form(user, form_key, said)) is not None:
+        return location
     location = act()
-    answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=fingerprint, **identity)
+    answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
     answer.save(force_insert=True)
     return location
+
+
+def _identity_of_form(user, form_key: str, said: dict[str, Any]) -> dict[str, Any]:
+    # Without a key it is a form of its own; with other words it is another one.
+    words = json.dumps([form_key or new_form_key(), said], sort_keys=True)
+    key = hashlib.sha256(words.encode()).hexdigest()
+    return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}

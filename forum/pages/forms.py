@@ -59,7 +59,8 @@ class PostForm(Form):
         field = self.fields["category_id"]
         field.choices = [(category.id, category.name) for category in categories]
         if len(categories) == 1:
-            field.widget, field.initial = forms.HiddenInput(), categories[0].id
+            field.widget = forms.HiddenInput()
+            self.initial["category_id"] = categories[0].id
 
     @property
     def values(self) -> dict:

@@ -1,5 +1,6 @@
 """What members do in a forum: vote, suggest, comment, and change or delete what is theirs."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -205,9 +206,9 @@ class NewPostPage(WritingPage):
     template_name = "forum/new_post.html"
 
     def get(self, request):
-        title = request.GET.get("title", "")[:255]
-        initial = {"title": title, "category_id": to_id(request.GET.get("category")), "kind": Post.Kind.SUGGESTION}
-        form = self.make_form(initial=initial | {"key": idempotency.new_form_key()})
+        title, category_id = request.GET.get("title", "")[:255], to_id(request.GET.get("category"))
+        initial = {"title": title, "kind": Post.Kind.SUGGESTION, "key": idempotency.new_form_key()}
+        form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(request, title))
 
     def make_form(self, *args, **kwargs) -> NewPostForm:
@@ -230,6 +231,9 @@ class NewPostPage(WritingPage):
         form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        key = form.cleaned_data["key"]
+        if (to := idempotency.location_of_form(request.user, key, form.values)) is not None:
+            return redirect(to)
         if not form.cleaned_data["seen"] and (similar := similar_to(request, form.cleaned_data["title"])):
             return self.show(form, similar=similar, asks=True)
         made: list[Post] = []
@@ -241,18 +245,16 @@ class NewPostPage(WritingPage):
             made.append(post)
             return f"/app/posts/{post.id}"
 
-        to: list[str] = []
-        key = form.cleaned_data["key"]
-        if not self.fill_form(
-            form, lambda: to.append(idempotency.once_from_form(request.user, key, form.values, make))
-        ):
+        answered: list[str] = []
+        once = partial(idempotency.once_from_form, request.user, key, form.values, make)
+        if not self.fill_form(form, lambda: answered.append(once())):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if made and not made[-1].approved:
             said = _("Thank you! It waits for approval: until then only you and the team see it.")
         else:
             said = _("Thank you! Your suggestion is posted.")
         messages.success(request, said)
-        return redirect(to[-1])
+        return redirect(answered[-1])
 
 
 def similar_to(request: HttpRequest, title: str) -> list[dict]:
@@ -275,7 +277,9 @@ class SimilarPart(Page):
     def get(self, request):
         if request.user is None:
             # The session has ended: the form says so when it is sent.
-            return HttpResponse(status=HTTPStatus.NO_CONTENT)
+            answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
+            del answer["Content-Type"]
+            return answer
         return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
 
 
