@@ -172,7 +172,9 @@ def test_preview(acme):
     assert "<html" not in part
     visitor = acme.page()
     visitor.get("/app/sign-in")
-    part = visitor.post("/app/posts/preview", {"content": "*a*"}, headers=headers | {"X-CSRFToken": visitor.cookies["csrf"]})
+    part = visitor.post(
+        "/app/posts/preview", {"content": "*a*"}, headers=headers | {"X-CSRFToken": visitor.cookies["csrf"]}
+    )
     assert "You are signed out" in part
 
 
@@ -268,5 +270,4 @@ def test_the_statements(acme):
     assert len(asked_by(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
     response, asked = asked_by(form.submit)
     assert response.status_code == 303
-    print("\n".join(asked))
     assert len(asked) <= 12, asked
