@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.negotiation import is_for_people
 from forum.pages import settings, writing
 from forum.pages.feeds import FeedPage, sitemap
+from forum.pages.own import OwnPostsPage
 from forum.pages.reading import PostListPage, PostPage, RoadmapPage
 from forum.pages.robots import Favicon, Robots
 
@@ -20,6 +21,7 @@ urlpatterns = [
     path("app/posts/<id:id>/comments", writing.CommentPage.as_view()),
     path("app/posts/<id:id>/edit", writing.EditPage.as_view()),
     path("app/posts/<id:id>/delete", writing.DeletePage.as_view()),
+    path("app/profile/posts", OwnPostsPage.as_view()),
     path("app/account/forums", settings.ForumsPage.as_view()),
     path("app/account/forums/new", settings.NewForumPage.as_view()),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),

@@ -24,10 +24,9 @@ from forum.markdown import render
 from forum.models import Post
 from forum.pages.base import ForumPage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
+from forum.pages.reading import COMMENTS
 
 LIKE = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
-# With more comments than the post's page shows at once, a new one is on the last of its pages.
-COMMENTS_SHOWN = 100
 
 
 class Gone(Http404):
@@ -317,7 +316,7 @@ class CommentPage(WritingPage):
         def comment() -> str:
             post = held(request, id)
             made[:] = [post, post.comment(by=request.user, text=text, agent=agent_of(request))]
-            return f"/app/posts/{id}{'?page=last' if post.comments_cache > COMMENTS_SHOWN else ''}#comment-{made[1].id}"
+            return f"/app/posts/{id}{'?page=last' if post.comments_cache > COMMENTS else ''}#comment-{made[1].id}"
 
         try:
             said = {"id": id, "text": text}
