@@ -307,7 +307,7 @@ class Post(TenantModel, Tagged, Mergeable):
         voter = self._voter(client_id, contact_id)
         for link, things in (("client_id", self.account.clients), ("contact_id", self.account.contacts)):
             if link in voter and not things.live().filter(id=voter[link]).exists():
-                raise ValidationError({link: ["can't be found"]})
+                raise ValidationError({link: ["can't be found"]}, "gone")
         _, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         # In the row the database counts.
         self.votes_cache += cast
