@@ -6,12 +6,17 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
-from forum.pages import settings
+from forum.pages import behalf, moderation, settings, team
 from forum.pages.reading import PostListPage, PostPage
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
     path("app/posts/<id:id>", PostPage.as_view()),
+    path("app/posts/<id:id>/team", team.ToolsPage.as_view()),
+    path("app/posts/<id:id>/merge", team.MergePage.as_view()),
+    path("app/posts/<id:id>/behalf", behalf.ProxyVotesPage.as_view()),
+    path("app/posts/behalf", behalf.NewOnBehalfPage.as_view()),
+    path("app/moderation", moderation.ModerationPage.as_view()),
     path("app/account/forums", settings.ForumsPage.as_view()),
     path("app/account/forums/new", settings.NewForumPage.as_view()),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),
