@@ -7,7 +7,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
 from forum.pages import behalf, moderation, settings, team
-from forum.pages.reading import PostListPage, PostPage
+from forum.pages.feeds import FeedPage, sitemap
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
@@ -24,6 +25,9 @@ urlpatterns = [
     path("app/account/categories/<id:id>", settings.CategoryPage.as_view()),
     path("robots.txt", Robots.as_view()),
     path("favicon.ico", Favicon.as_view()),
+    path("app/roadmap", RoadmapPage.as_view()),
+    path("app/feed.atom", FeedPage.as_view()),
+    path("sitemap.xml", sitemap),
 ]
 
 
