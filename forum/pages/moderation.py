@@ -49,15 +49,9 @@ class ModerationPage(TeamPage):
         return self.go_back("/")
 
     def reject(self, request) -> HttpResponse:
-        def act() -> None:
-            post = self.hold(id)
-            if post.approved:
-                raise ValidationError({"post": ["is approved"]}, "approved")
-            post.trash(by=request.user)
-
         id = to_id(request.POST.get("id")) or 0
         done = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
-        self.decide(act, done=done)
+        self.decide(lambda: self.hold(id).reject(by=request.user), done=done)
         return self.go_back("/")
 
     def decide(self, act, *, done: str) -> bool:

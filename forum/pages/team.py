@@ -118,10 +118,7 @@ class TeamPage(ForumPage):
         """The post, with what the tools show beside it."""
         account = self.request.account
         beside = {
-            "status_name": account.statuses.filter(id=OuterRef("status_id")).values("name"),
             "original_title": account.posts.filter(id=OuterRef("duplicate_from_id")).values("title"),
-            "client_name": account.clients.filter(id=OuterRef("client_id")).values("name"),
-            "contact_name": account.contacts.filter(id=OuterRef("contact_id")).values("name"),
         }
         posts = self.posts.annotate(**{name: Subquery(rows) for name, rows in beside.items()})
         return self.there(posts.filter(id=id).first())

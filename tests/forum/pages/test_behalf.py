@@ -41,6 +41,7 @@ def test_it_works(acme):
     # A second click, and another tab.
     assert cast(bob, post, f"client-{client.id}").status_code == 303
     assert fresh(post).votes_cache == 2
+    bob.get("/")
 
     form = button_of(page, "withdraw", customer=f"client-{client.id}")
     assert went_to(form.submit("do"), path_of(post)) == ["The vote is taken back."]
@@ -102,7 +103,7 @@ def test_a_new_suggestion(acme):
     category = make_category(acme.account, "Wishes")
     bob = acme.page(acme.bob)
     form = fill(acme, bob, content="One\r\ntwo", category_id=str(category.id), q="north")
-    found = form.submit("do", value="find", index=0)
+    found = form.submit("do", value="find")
     form = found.forms["behalf"]
     assert (form["title"].value, form["content"].value.strip()) == ("Bigger letters", "One\r\ntwo")
     assert (form["category_id"].value, form["counts"].checked) == (str(category.id), True)
@@ -144,7 +145,7 @@ def test_it_rejects_bad_values(acme, other):
     ]:
         values = {"title": "Kept", "category_id": acme.category.id, "customer": customer, "do": "create", name: value}
         response = send(bob, NEW, status=422, **values)
-        assert fault in response
+        assert fault in response.html.get_text()
         form = response.forms["behalf"]
         if name != "title":
             assert form["title"].value == "Kept"
@@ -168,7 +169,5 @@ def test_few_statements(acme):
     bob = acme.page(acme.bob)
     assert_few_statements(bob, path_of(post))
     assert_few_statements(bob, NEW)
-    # Two tables are searched, and where one has nothing, also for what is like it.
-    for q, most in (("north", 9), ("northwind", 10), ("northwint", 11)):
-        _response, asked = asked_by(lambda q=q: bob.get(path_of(post), {"q": q}, headers=HTMX))
-        assert len(asked) <= most, (q, asked)
+    _response, asked = asked_by(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
+    assert len(asked) <= 8, asked

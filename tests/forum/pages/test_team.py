@@ -3,7 +3,7 @@
 import pytest
 
 from forum.models import Category
-from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
+from tests.accounts.pages.settings import assert_few_statements, button_of, send
 from tests.factories import make_category, make_client, make_post, make_task, make_user
 from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 from tests.test_queries import asked_by
@@ -247,7 +247,12 @@ def test_few_statements(acme):
 def test_whose_wish_it_is(acme):
     client = make_client(acme.alice, "Northwind")
     post = make_post(acme.bob, client_id=client.id)
-    assert "On behalf of Northwind" in texts(acme.page(acme.bob).get(tools(post)), "p.small")
+    path = f"/app/posts/{post.id}"
+    assert "on behalf of Northwind" in acme.page(acme.bob).get(path).html.article.get_text()
+    for page in (acme.page(acme.carol), acme.page()):
+        words = page.get(path)
+        assert "on behalf of a customer" in words.html.article.get_text()
+        assert "Northwind" not in words
 
 
 def test_messages_are_told_once(acme):
