@@ -8,14 +8,14 @@ from django.db.models.functions import Left
 from django.http import Http404, HttpResponseRedirect
 from rest_framework.exceptions import ValidationError
 
-from accounts.models import Status
+from accounts.models import Status, User
 from accounts.pages.base import base_url
 from accounts.paging import Page as PageOfList
 from accounts.search import LENGTH
 from accounts.tenancy import fold
 from accounts.text import cleaned
 from forum.markdown import plain, render
-from forum.models import Category, Post
+from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
 
 # Of a text that is only begun, so much is read, and at most so much of it is shown.
@@ -40,6 +40,7 @@ COLUMNS = (
     "contact_id",
 )
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
+USER = ("name", "login", "role")
 ORDERS = ("new", "top", "active", "commented")
 ON_ROADMAP = 20
 COMMENTS, VOTERS, CHANGES, DUPLICATES = 100, 20, 50, 50
@@ -314,11 +315,15 @@ class PostPage(ForumPage):
             raise Http404
         return page, last
 
-    def comments(self, post: Post, page: PageOfList) -> list:
-        comments = self.request.account.comments.filter(post_id=post.id).select_related("user")
-        comments = comments.defer("user__password", "user__description").order_by("created_at", "id")
-        comments = list(comments[page.start : page.start + page.size])
+    def comments(self, post: Post, page: PageOfList) -> list[Comment]:
+        """Each with its user, of whom only what is shown is read."""
+        names = {name: F(f"user__{name}") for name in USER}
+        comments = self.request.account.comments.filter(post_id=post.id).order_by("created_at", "id")
+        comments = list(comments.annotate(**names)[page.start : page.start + page.size])
         for comment in comments:
+            comment.user = User(
+                account_id=post.account_id, id=comment.user_id, **{name: getattr(comment, name) for name in USER}
+            )
             if comment.comment_html is None:
                 comment.comment_html = render(comment.comment)
         return comments
