@@ -199,10 +199,13 @@ class Post(TenantModel, Tagged, Mergeable):
 
     def has_echo(self) -> bool:
         """Whether anybody but its author commented or voted."""
-        return (
-            self.account.comments.filter(post_id=self.id).exclude(user_id=self.user_id).exists()
-            or self.account.votes.filter(post_id=self.id).exclude(user_id=self.user_id).exists()
-        )
+        if not self.comments_cache and not self.votes_cache:
+            return False
+        sides = [
+            rows.filter(post_id=self.id).exclude(user_id=self.user_id).order_by().values("post_id")[:1]
+            for rows in (self.account.comments, self.account.votes)
+        ]
+        return bool(sides[0].union(sides[1], all=True)[:1])
 
     def may_be_changed_by(self, user: User) -> bool:
         """The team changes and deletes any post, its author while nobody else commented or voted."""

@@ -1,4 +1,4 @@
-"""The team's tools on a post's page: its status and the response, where it belongs, merging, the trash."""
+"""The team's tools on a post's page: its status and the response, where it belongs, merging."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -243,7 +243,7 @@ class ToolsPage(TeamPage):
     """All of the tools: beside the post, where htmx puts them, and else as a page of their own."""
 
     template_name = "forum/team_page.html"
-    acts = {"status": "change_status", "place": "change_place", "trash": "trash"}
+    acts = {"status": "change_status", "place": "change_place"}
 
     def get(self, request, id: int) -> HttpResponse:
         return self.show(self.find(id), tool=request.GET.get("tool", ""))
@@ -322,11 +322,6 @@ class ToolsPage(TeamPage):
         # A duplicate's page leads on to the original's, unless asked not to.
         is_merged = self.posts.filter(id=id, duplicate_from_id__isnull=False).exists()
         return redirect(f"/app/posts/{id}?original=0" if is_merged else f"/app/posts/{id}")
-
-    def trash(self, request, id: int) -> HttpResponse:
-        done = _("The suggestion is deleted. An admin can restore it from the trash for 30 days.")
-        self.act(lambda: self.hold(id).trash(by=request.user), done=done)
-        return redirect("/")
 
 
 class MergePage(TeamPage):

@@ -72,6 +72,11 @@ PAGES = [
     Shown("<category_name:category_name>", path="/ideas for the mobile application"),
     Shown("app/sign-in"),
     Shown("app/sign-in", what="with faults", prepare=send_nothing),
+    Shown("app/posts/<id:id>/team", who="bob", path=lambda world: f"/app/posts/{world.post.id}/team?tool=status"),
+    Shown("app/posts/<id:id>/merge", who="bob", path=lambda world: f"/app/posts/{world.post.id}/merge?q=suggestion"),
+    Shown("app/posts/<id:id>/behalf", who="bob", path=lambda world: f"/app/posts/{world.post.id}/behalf?q=north"),
+    Shown("app/posts/behalf", who="bob"),
+    Shown("app/moderation", who="bob"),
     Shown(None, path="/app/nothing", status=404, what="404"),
 ]
 

@@ -8,7 +8,7 @@ function focusMarked(root) {
 }
 
 document.addEventListener("DOMContentLoaded", () => focusMarked(document));
-document.addEventListener("htmx:afterSwap", (event) => focusMarked(event.detail.target));
+document.addEventListener("htmx:afterSwap", (event) => focusMarked(event.detail.target ?? document));
 
 // Open menus close when one clicks elsewhere or presses Escape, which gives the focus back.
 document.addEventListener("click", (event) => {

@@ -3,7 +3,7 @@
 import pytest
 
 from forum.models import Category
-from tests.accounts.pages.settings import assert_few_statements, button_of, send
+from tests.accounts.pages.settings import assert_few_statements, send
 from tests.factories import make_category, make_client, make_post, make_task, make_user
 from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 from tests.test_queries import asked_by
@@ -196,24 +196,22 @@ def test_it_rejects_a_place_that_is_none(acme, other):
     assert (fresh(post).category_id, fresh(post).responsible_id, fresh(post).tags) == (post.category_id, None, [])
 
 
-def test_delete(acme):
+def test_what_was_deleted_meanwhile(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
-    form = button_of(bob.get(tools(post)), "trash")
-    assert went_to(form.submit("do"), "/") == [
-        "The suggestion is deleted. An admin can restore it from the trash for 30 days."
-    ]
-    assert fresh(post).trashed_by_id == acme.bob.id
-    # Once more, from another tab.
+    form = form_of(bob, post, "place")
+    form["private"] = True
+    post.trash(by=acme.alice)
     assert went_to(form.submit("do"), "/") == DELETED
     assert went_to(bob.get(tools(post)), "/") == DELETED
+    assert bob.get(tools(post), headers=HTMX).headers["HX-Redirect"] == "/"
 
 
 @pytest.mark.parametrize("path", ["team", "merge", "behalf"])
 def test_it_is_for_the_team_alone(acme, other, path):
     post = make_post(acme.carol)
-    assert_for_the_team_alone(acme, other, f"/app/posts/{post.id}/{path}", do="trash")
-    assert fresh(post).trashed_at is None
+    assert_for_the_team_alone(acme, other, f"/app/posts/{post.id}/{path}", do="status", response="x")
+    assert fresh(post).response is None
 
 
 @pytest.mark.parametrize("path", ["team", "merge", "behalf"])
