@@ -180,6 +180,9 @@ class Story:
                 post, original = self.posts[entry["title"]], self.posts[entry["duplicate_of"]]
                 post.merge_into(original, by=self.users["theo"])
                 self.decided[post.id].append(self.ago(entry["merged"]))
+                for comment in self.comments:
+                    if comment.post_id == post.id:
+                        comment.post_id = original.id
 
     # The customers
 

@@ -79,7 +79,7 @@ class Command(BaseCommand):
         lines = [
             *addresses[:10],
             ("settings", f"{at}/app/account"),
-            ("the interface", f"{at}/app/account/api  and  {at}/app/docs"),
+            ("API", f"{at}/app/account/api  and  {at}/app/docs"),
             ("logins", ", ".join(logins)),
             ("password", password),
             ("api_token", token),
