@@ -54,7 +54,8 @@ class PostCount(models.Model):
     """So many more posts on a shelf and in a status: in the stretch that begins here, or, as a note, at this very place."""
 
     pk = models.CompositePrimaryKey("account_id", "category_id", "created_at", "id", "number")
-    # Not checked: it goes with the posts, and is written with each of them.
+    # None of the ids is a foreign key: they are those of a post, which are checked there, and a check would be paid for again by
+    # each post. A status may be gone before what was counted of it is gathered.
     account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False, db_constraint=False)
     category_id = models.BigIntegerField()
     created_at = models.DateTimeField()

@@ -111,6 +111,7 @@ class StatusesPage(SettingsPage):
             rows=rows[:LARGEST],
             page=page,
             more=len(rows) > LARGEST,
+            alone=len(rows) == 1,
             kind=self.kind,
             kinds=KINDS.items(),
         )

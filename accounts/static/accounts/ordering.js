@@ -28,8 +28,18 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
     if (answer?.status !== 204) location.reload();
   }
 
+  // What can't go further says so; where a list goes on on another page, its ends can.
+  const steps = (way) => [...list.querySelectorAll(`[name=step][value=${way}]`)];
+  const ends = { up: steps("up").at(0)?.disabled, down: steps("down").at(-1)?.disabled };
+  function mark() {
+    for (const button of [...steps("up"), ...steps("down")]) button.disabled = false;
+    steps("up").at(0).disabled = ends.up;
+    steps("down").at(-1).disabled = ends.down;
+  }
+
   let waiting = Promise.resolve();
   function send(item) {
+    mark();
     // One after another, in the order in which they were made.
     waiting = waiting.then(() => keep(item));
   }
@@ -37,14 +47,15 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
   for (const handle of list.querySelectorAll("[data-handle]")) {
     const item = handle.closest("li");
     handle.hidden = false;
+    // The others are moved around it: moved itself, it would lose the focus, and the pointer.
+    const step = { up: () => item.previousElementSibling && item.after(item.previousElementSibling),
+                   down: () => item.nextElementSibling && item.before(item.nextElementSibling) };
     handle.addEventListener("keydown", (event) => {
-      const up = event.key === "ArrowUp", other = up ? item.previousElementSibling : item.nextElementSibling;
-      if (!up && event.key !== "ArrowDown") return;
+      const way = { ArrowUp: "up", ArrowDown: "down" }[event.key], other = item.nextElementSibling;
+      if (!way) return;
       event.preventDefault();
-      if (!other) return;
-      other[up ? "before" : "after"](item);
-      handle.focus();
-      send(item);
+      step[way]();
+      if (item.nextElementSibling !== other) send(item);
     });
 
     let from = null;
@@ -54,19 +65,19 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
       handle.setPointerCapture(event.pointerId);
       item.classList.add("dragged");
     });
+    const middle = (other) => {
+      const { top, height } = other.getBoundingClientRect();
+      return top + height / 2;
+    };
     handle.addEventListener("pointermove", (event) => {
       if (!item.classList.contains("dragged")) return;
-      for (const other of list.children) {
-        const { top, height } = other.getBoundingClientRect();
-        if (other === item || event.clientY < top || event.clientY > top + height) continue;
-        const below = event.clientY > top + height / 2;
-        if (below ? other.nextElementSibling !== item : other.previousElementSibling !== item) other[below ? "after" : "before"](item);
-      }
+      while (item.previousElementSibling && event.clientY < middle(item.previousElementSibling)) step.up();
+      while (item.nextElementSibling && event.clientY > middle(item.nextElementSibling)) step.down();
     });
     const drop = (event) => {
       if (!item.classList.contains("dragged")) return;
       item.classList.remove("dragged");
-      if (event.type === "pointercancel") list.insertBefore(item, from);
+      if (event.type === "pointercancel") list.insertBefore(item, from); // a touch that turned into scrolling
       else if (item.nextElementSibling !== from) send(item);
     };
     handle.addEventListener("pointerup", drop);
