@@ -90,7 +90,7 @@ def test_it_rejects_deleting_what_is_in_use(acme):
     post = make_post(acme.alice)
     page = acme.page(acme.alice)
     response = button_of(page.get(f"{PATH}/{post.status_id}"), "delete").submit().follow()
-    assert "Status: is in use by a post, perhaps one in the trash" in response
+    assert "Status is in use by a post, perhaps one in the trash" in response
     assert acme.account.statuses.filter(id=post.status_id).exists()
 
 

@@ -53,7 +53,7 @@ def test_it_rejects_what_is_not_there(acme, other):
     theirs = make_client(other.mallory)
     theirs.trash(by=other.mallory)
     response = send(page, PATH, do="restore", kind="client", id=theirs.id).follow()
-    assert "It is not in the trash any more." in response
+    assert "It is no longer in the trash." in response
     assert not other.account.clients.live().exists()
     assert "The trash is empty." in response
 
@@ -63,7 +63,7 @@ def test_it_is_restored_in_another_tab(acme):
     client.trash(by=acme.alice)
     form = button_of(acme.page(acme.alice).get(PATH), "restore")
     client.restore()
-    assert "It is not in the trash any more." in form.submit("do").follow()
+    assert "It is no longer in the trash." in form.submit("do").follow()
 
 
 def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
