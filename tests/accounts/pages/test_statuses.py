@@ -63,7 +63,7 @@ def test_it_rejects_those_of_another_account(acme, other):
     page = acme.page(acme.alice)
     page.get(f"{PATH}/{row.id}", status=404)
     send(page, f"{PATH}/{row.id}", status=404, do="delete")
-    assert "The list has changed meanwhile" in send(page, PATH, do="move", id=row.id, step="down").follow()
+    assert "The list has changed in the meantime" in send(page, PATH, do="move", id=row.id, step="down").follow()
     page.get(f"{PATH}?kind=task", status=404)
 
 

@@ -32,7 +32,7 @@ def test_it_works(acme):
 
     deal = acme.account.deals.get()
     response = button_of(response, "restore", id=deal.id).submit("do").follow()
-    assert "My deal is back where it was." in response
+    assert "My deal is restored." in response
     assert "My deal" not in texts(response, ".list strong")
     assert acme.account.deals.live().exists()
 
@@ -71,7 +71,7 @@ def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
     make_contact_list(acme.alice, "News")
     response = button_of(acme.page(acme.alice).get(PATH), "restore").submit("do").follow()
     [said] = texts(response, ".notice.error")
-    assert said.startswith("It can't come back yet, as its name was given to another one meanwhile.")
+    assert said.startswith("It can't be restored yet, as another one has its name now.")
 
 
 def test_it_goes_back_to_the_page_that_it_was_sent_from(acme):

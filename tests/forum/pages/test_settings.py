@@ -274,7 +274,7 @@ def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
     make_post(acme.alice)
     make_post(acme.alice).trash(by=acme.alice)
     page = acme.page(acme.alice)
-    assert "More than 1 suggestions are in it" in page.get(path_of(acme.category))
+    assert "It has more than 1 suggestions" in page.get(path_of(acme.category))
     response = send(page, path_of(acme.category), do="delete", into=other.id).follow()
     assert texts(response, ".notice.error") == ["Category has more suggestions than can be moved at once"]
 
