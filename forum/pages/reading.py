@@ -108,7 +108,6 @@ class PostPage(ForumPage):
         return self.render(
             section="suggestions",
             post=post,
-            status=post.status,
             category=account.categories.get(id=post.category_id),
             comments=comments,
             history=account.status_changes.of_post(id),
