@@ -30,7 +30,7 @@ class Picture:
 PICTURES = [
     Picture("forum", "/"),
     Picture("post", "/", click="article h2 a"),
-    Picture("roadmap", "/app/roadmap", theme="dark"),
+    Picture("api", "/app/account/api/clients", theme="dark"),
     Picture("settings", "/app/account"),
 ]
 
