@@ -36,6 +36,10 @@ class World:
         for number in range(4):
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
         make_post(self.carol, "For the team alone", private=True)
+        make_post(self.carol, "Waiting for approval", content="As it is.", approved=False)
+        self.post.vote_for(
+            by=self.bob, client_id=make_client(self.alice, "Northwind", email="buy@northwind.example").id
+        )
         # In the trash, and a list of statuses that is not as it was at first.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
