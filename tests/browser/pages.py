@@ -88,6 +88,12 @@ def send_nothing(page) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def open_tools(page) -> None:
+    """Those of the team come after the page."""
+    page.wait_for_selector(".tool")
+    page.eval_on_selector_all(".tool", "tools => tools.forEach((tool) => { tool.open = true; })")
+
+
 PAGES = [
     Shown(""),
     Shown("", "carol"),
@@ -96,7 +102,7 @@ PAGES = [
     Shown("<category_name:category_name>", path="/ideas for the mobile application"),
     Shown("app/posts/<id:id>", path=lambda world: f"/app/posts/{world.post.id}"),
     Shown("app/posts/<id:id>", "carol", path=lambda world: f"/app/posts/{world.post.id}"),
-    Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}"),
+    Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}", prepare=open_tools),
     Shown("app/sign-in"),
     Shown("app/sign-in", what="with faults", prepare=send_nothing),
     Shown("app/sign-up"),
