@@ -67,10 +67,13 @@ class Fault:
     rule: str
 
     @property
-    def sentence(self) -> str:
+    def subject(self) -> str:
         words = self.field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ").split()
-        name = " ".join(words)
-        return f"{name[:1].upper()}{name[1:]} {self.rule}"
+        return " ".join(words)
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.subject[:1].upper()}{self.subject[1:]} {self.rule}"
 
 
 def faults(detail, field: str = "") -> Iterator[Fault]:

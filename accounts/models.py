@@ -507,10 +507,6 @@ class APIToken(TenantModel):
         if self.last_used_at is None or now - self.last_used_at >= self.USED_EVERY:
             APIToken.objects.filter(pk=self.pk).update(last_used_at=now)
 
-    def revoke(self) -> None:
-        """Whoever uses it is refused from now on. Doing it again changes nothing."""
-        APIToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
-
 
 class StatusQuerySet(models.QuerySet):
     def locked(self) -> Self:

@@ -29,7 +29,7 @@ class Managed:
         if role not in self.Role.values:
             raise ValidationError({"role": [gettext_noop("is not one of those that there are")]})
         if role not in self.roles_given_by(by):
-            raise PermissionDenied(gettext_noop("Only an owner makes and unmakes owners."))
+            raise PermissionDenied(gettext_noop("Only an owner can appoint or remove owners."))
         if role != self.Role.OWNER:
             self._refuse_last_owner("role")
         self.role = role
@@ -43,7 +43,7 @@ class Managed:
         """
         self._hold(by)
         if self.id == by.id:
-            raise ValidationError({"user": [gettext_noop("is you: somebody else has to do this")]})
+            raise ValidationError({"user": [gettext_noop("can't be yourself: somebody else has to do this")]})
         self._refuse_last_owner("user")
         self.is_active = False
         self.save(update_fields=["is_active", "updated_at"])
@@ -63,7 +63,7 @@ class Managed:
             user.role, user.is_active = held[user.id].role, held[user.id].is_active
         self._owners = [user.id for user in held.values() if user.role == self.Role.OWNER and user.is_active]
         if not self.may_be_managed_by(by):
-            raise PermissionDenied(gettext_noop("Only an owner makes and unmakes owners."))
+            raise PermissionDenied(gettext_noop("Only an owner can appoint or remove owners."))
 
     def _refuse_last_owner(self, field: str) -> None:
         if self._owners == [self.id]:

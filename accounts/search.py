@@ -129,9 +129,9 @@ def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int) -> list[i
         (wanted if number <= room else common).append((condition, values))
         room -= number if number <= room else 0
     is_common = not wanted and len(common) == 1 and by_number[0][0] > max(MOST, every * MOST / FRONT)
-    if pair := common[:2]:
-        both = " AND ".join(f"({condition})" for condition, _ in pair)
-        wanted.append((both, [value for _, values in pair for value in values]))
+    if len(common) > 1 or not wanted:
+        both = " AND ".join(f"({condition})" for condition, _ in common[:2])
+        wanted.append((both, [value for _, values in common[:2] for value in values]))
     condition = " OR ".join(f"({condition})" for condition, _ in wanted)
     sharing = rows.filter(
         RawSQL(condition, [value for _, values in wanted for value in values], output_field=BooleanField())  # noqa: S611

@@ -92,7 +92,8 @@ class Application:
     def answer(self, environ, start):
         self.tame_content_type(environ)
         response = self.django(environ, start)
-        if response.streaming:
+        # A file that the server's own wrapper sends says nothing about it.
+        if getattr(response, "streaming", True):
             return response
         # In one piece, for which the server need not come back.
         content = [response.content]

@@ -33,7 +33,7 @@ class ForumQuerySet(models.QuerySet):
         """Make a forum of the account that works: at that address, with a category. Raises ValidationError."""
         Account.objects.select_for_update(no_key=True).get(id=account.id)
         if account.forums.count() >= Forum.MOST:
-            raise ValidationError({"name": [gettext_noop("is of one too many: an account can't have more forums")]})
+            raise ValidationError({"name": [gettext_noop("can't be added: an account can't have more forums")]})
         forum = Forum(account=account, name=name, **fields)
         forum.settle(host)
         forum.save(force_insert=True)
@@ -229,7 +229,7 @@ class Category(Ordered, TenantModel):
             return
         Forum.objects.select_for_update(no_key=True).get(account_id=self.account_id, id=self.forum_id)
         if others.count() >= self.MOST:
-            raise ValidationError({"name": [gettext_noop("is of one too many: a forum can't have more categories")]})
+            raise ValidationError({"name": [gettext_noop("can't be added: a forum can't have more categories")]})
         last = others.aggregate(last=models.Max("position"))["last"] or 0
         self.position = min(last + 1, BIGGEST_POSITION)
         self.save(force_insert=True)

@@ -272,6 +272,13 @@ class Post(TenantModel, Tagged, Mergeable):
         self.write({"approved": True}, by=by)
 
     @transaction.atomic(savepoint=False)
+    def reject(self, *, by: User) -> None:
+        """Move what waits for approval to the trash. The caller holds the row. Raises ValidationError if it was approved."""
+        if self.approved:
+            raise ValidationError({"post": ["is approved"]}, "approved")
+        self.trash(by=by)
+
+    @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
         """Raises ValidationError where the post was merged into another, as do all votes for it."""
         self.hold()

@@ -4,10 +4,19 @@ import pytest
 from django.utils import translation
 from django.utils.translation import trans_real
 
+from accounts.errors import Fault
+from accounts.models import Status
+from accounts.pages.words import fault_in_words, pattern_of
 from config import messages
 from tests.assertions import headers_of
 from tests.examples import ROOT
-from tests.words import disagreements, literals_in_python, literals_in_template
+from tests.words import (
+    disagreements,
+    fields_in_python,
+    literals_in_python,
+    literals_in_template,
+    rules_in_python,
+)
 
 RUN = "run `make messages`"
 
@@ -69,6 +78,50 @@ def test_forms_and_messages_have_no_words_of_their_own(path):
     assert literals_in_python(path.read_text("utf-8")) == [], (
         "put these in gettext, or gettext_lazy where no request is"
     )
+
+
+# Rules of models, which pages show translated
+
+PROGRAMS_ONLY = {"accounts/idempotency.py", "accounts/trash.py", "crm/external_ids.py"}
+RULED = sorted(
+    path
+    for room in messages.ROOMS
+    for pattern in ("*.py", "api/serializers.py", "api/statuses.py")
+    for path in (ROOT / room).glob(pattern)
+    if path.relative_to(ROOT).as_posix() not in PROGRAMS_ONLY
+)
+
+
+@pytest.fixture(scope="module")
+def collected_words():
+    return {message.id for message in messages.collect()}
+
+
+@pytest.mark.parametrize("path", RULED, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_rules_of_models_are_translated(path, collected_words):
+    source = path.read_text("utf-8")
+    unknown = {rule for rule in rules_in_python(source) if rule not in collected_words and pattern_of(rule) is None}
+    assert unknown == set(), "mark these with gettext_noop, or add them to accounts/pages/words.py"
+    subjects = {Fault(field, "").subject for field in fields_in_python(source)}
+    assert subjects - collected_words == set(), "add these to SUBJECTS in accounts/pages/words.py"
+
+
+def test_names_of_the_first_statuses_are_translated(collected_words):
+    assert {name for _kind, _code, name, *_ in Status.DEFAULTS} - collected_words == set()
+
+
+@pytest.mark.parametrize(
+    ("field", "rule", "english", "polish"),
+    [
+        ("name", "is already taken", "Name is already taken", "Nazwa: ta wartość jest już zajęta"),
+        ("post", "was merged into post 7", "Post was merged into post 7", "Propozycja: została scalona z propozycją 7"),
+        ("client_id", "is 5 {of} %s", "Client is 5 {of} %s", "Klient: is 5 {of} %s"),
+    ],
+)
+def test_a_fault_is_a_sentence_in_the_readers_language(field, rule, english, polish):
+    assert fault_in_words(Fault(field, rule)) == english
+    with translation.override("pl"):
+        assert fault_in_words(Fault(field, rule)) == polish
 
 
 # How it is kept up to date

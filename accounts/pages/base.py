@@ -18,6 +18,7 @@ from rest_framework.exceptions import Throttled, ValidationError
 
 from accounts import errors, throttling
 from accounts.errors import Conflict, faults
+from accounts.pages.words import fault_beside_field, fault_in_words
 from accounts.views import in_transaction
 
 
@@ -88,13 +89,9 @@ class Page(View):
         except (ValidationError, Conflict) as error:
             for fault in faults(error.detail):
                 field = fault.field if fault.field in form.fields else None
-                form.add_error(field, _(fault.rule).capitalize() if field else fault_in_words(fault))
+                form.add_error(field, fault_beside_field(fault) if field else fault_in_words(fault))
             return False
         return True
-
-
-def fault_in_words(fault: errors.Fault) -> str:
-    return f"{_(fault.field.replace('_', ' ')).capitalize()}: {_(fault.rule)}"
 
 
 def redirect(to: str) -> HttpResponse:

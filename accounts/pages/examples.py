@@ -373,9 +373,9 @@ class Examples(Page):
             trial.body = request.POST.get("body", "").replace("\r\n", "\n")
         if any("/" in value for _parameter, value in trial.given("path")):
             # It would be another path, which may be a page.
-            trial.refusal = _("What stands in the path can't have a slash.")
+            trial.refusal = _("A value in the path can't have a slash.")
         elif trial.example.is_destructive and "sure" not in request.POST:
-            trial.refusal = _("Nothing was deleted: tick that you are sure, then run it.")
+            trial.refusal = _("Nothing was deleted: tick the box to confirm, then run it.")
         if trial.refusal:
             return self.show(shown, section, status=422)
         trial.answer = run(request, trial.example, trial.target, trial.headers, trial.body)

@@ -12,8 +12,8 @@ from django.forms.utils import flatatt
 from django.utils.functional import lazy
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from rest_framework.exceptions import Throttled
 
 from accounts import passwords, throttling
@@ -99,7 +99,13 @@ class GuardedForm(Form):
 
 
 def too_many_attempts(refused: Throttled) -> str:
-    return gettext("Too many attempts. Try again in %(minutes)d minutes.") % {"minutes": int(refused.wait // 60) + 1}
+    minutes = int(refused.wait // 60) + 1
+    words = ngettext(
+        "Too many attempts. Try again in %(minutes)d minute.",
+        "Too many attempts. Try again in %(minutes)d minutes.",
+        minutes,
+    )
+    return words % {"minutes": minutes}
 
 
 def check_login(form: forms.Form, *, email: str, before: str = "") -> None:

@@ -88,7 +88,7 @@ class JoinForm(Form):
     name = forms.CharField(
         label=gettext_lazy("Your name"),
         max_length=255,
-        help_text=gettext_lazy("Shown beside what you write."),
+        help_text=gettext_lazy("Shown next to what you write."),
         widget=forms.TextInput(attrs={"autocomplete": "name", "autofocus": True}),
     )
     login = Login()
@@ -154,7 +154,7 @@ class Joining(Page):
         if request.user is not None and request.user.email_key == key:
             return redirect(self.offer.next)
         if request.account.users.filter(email_key=key).exists():
-            messages.info(request, _("You already have an account here. Sign in, please."))
+            messages.info(request, _("You already have an account here. Please sign in."))
             return redirect(f"/app/sign-in?{urlencode({'next': self.offer.next})}")
         return None
 

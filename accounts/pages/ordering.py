@@ -19,7 +19,7 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
     post = page.request.POST
     before, after = to_id(post.get("before")), to_id(post.get("after"))
     if row is None:
-        messages.error(page.request, _("The list has changed meanwhile. Here it is as it is now."))
+        messages.error(page.request, _("The list has changed in the meantime. This is how it looks now."))
         done = False
     else:
         done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))

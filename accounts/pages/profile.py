@@ -80,8 +80,8 @@ class NotificationForm(Form):
         label=gettext_lazy("E-mail me about"),
         widget=forms.RadioSelect,
         choices=[
-            (User.Notification.ALL, gettext_lazy("Everything: each new suggestion and each comment")),
-            (User.Notification.OWN, gettext_lazy("What is mine: suggestions that I wrote, voted for or commented on")),
+            (User.Notification.ALL, gettext_lazy("Everything: every new suggestion and comment")),
+            (User.Notification.OWN, gettext_lazy("What is mine: suggestions I wrote, voted for or commented on")),
             (User.Notification.NONE, gettext_lazy("Nothing")),
         ],
     )
@@ -101,7 +101,7 @@ class RegionForm(Form):
         shown = {"language": user.language or self.UNSAID, "time_zone": user.time_zone or self.UNSAID}
         super().__init__(*args, initial=shown, auto_id="region-%s", **kwargs)
         zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
-        self.fields["language"].choices = [(self.UNSAID, _("The one that my browser asks for")), *languages()]
+        self.fields["language"].choices = [(self.UNSAID, _("The one my browser asks for")), *languages()]
         self.fields["time_zone"].choices = [(self.UNSAID, zone), *zones()]
 
     def clean(self):

@@ -24,9 +24,9 @@ HEADINGS = {
 }
 EXPLANATIONS = {
     400: gettext_lazy("Go back, reload the page, and try again."),
-    403: gettext_lazy("It may be for others to do, or the page may have expired."),
+    403: gettext_lazy("You may lack the permission, or the page may have expired."),
     404: gettext_lazy("The address may be mistyped, or what was here may be gone."),
-    413: gettext_lazy("At most 1 MiB can be sent at once."),
+    413: gettext_lazy("You can send at most 1 MiB at once."),
     500: gettext_lazy("It is our fault, and it has been noted. What you sent was not carried out."),
     503: gettext_lazy("Nothing is lost. Try again in a few seconds."),
 }
@@ -60,7 +60,7 @@ def respond(
 def words(request: HttpRequest, status: int, sentences: list[str] | None, headers: dict[str, str]) -> dict:
     # AccountMiddleware knows the addresses that there are.
     if status == 404 and not hasattr(request, "address"):
-        explanation = gettext("Look whether the address is spelled right, or ask whoever gave it to you.")
+        explanation = gettext("Check the spelling of the address, or ask whoever gave it to you.")
         return {"heading": gettext("No forum lives at this address"), "sentences": [explanation]}
     if sentences:
         sentences = [gettext(sentence) for sentence in sentences]

@@ -59,18 +59,18 @@ class AccountForm(Form):
     time_zone = forms.ChoiceField(
         label=gettext_lazy("Time zone"),
         help_text=gettext_lazy(
-            "Times are told in it, here and to programs. Everyone can choose another in the profile."
+            "Times are shown in it, here and to programs. Everyone can choose another one in their profile."
         ),
     )
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
         choices=languages,
-        help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language that there isn't."),
+        help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language we don't have."),
     )
     currency = forms.CharField(
         label=gettext_lazy("Currency"),
         max_length=3,
-        help_text=gettext_lazy("Of new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
+        help_text=gettext_lazy("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
         validators=[RegexValidator(rf"{CURRENCY}\Z", gettext_lazy("Three letters are needed, such as EUR"))],
     )
     currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})

@@ -41,7 +41,7 @@ class StatusForm(Form):
         label=gettext_lazy("Code"),
         required=False,
         max_length=255,
-        help_text=gettext_lazy("What programs call it. Made from the name if you leave it empty."),
+        help_text=gettext_lazy("What programs call it. Leave it empty to have it made from the name."),
     )
     color = forms.RegexField(
         r"#[0-9a-fA-F]{6}\Z",
@@ -51,9 +51,9 @@ class StatusForm(Form):
         widget=forms.TextInput(attrs={"type": "color"}),
     )
     closed = forms.BooleanField(
-        label=gettext_lazy("Closed: nothing more is to be done"),
+        label=gettext_lazy("Closed: nothing more to do"),
         required=False,
-        help_text=gettext_lazy("What gets this status is closed by it."),
+        help_text=gettext_lazy("Whatever gets this status is closed."),
     )
 
     def __init__(self, *args, row: Status | None = None, **kwargs):
@@ -61,7 +61,7 @@ class StatusForm(Form):
         if row is not None:
             self.initial = {name: getattr(row, name) for name in self.fields} | {"color": as_chosen(row.color)}
             self.fields["code"].required = True
-            self.fields["code"].help_text = _("Programs may go by it: change it only if you know that none does.")
+            self.fields["code"].help_text = _("Programs may rely on it: change it only if you know that none does.")
         else:
             self.initial = {"color": GREY}
 

@@ -11,9 +11,10 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.errors import Conflict, faults
 from accounts.models import APIToken
-from accounts.pages.base import Page, base_url, fault_in_words, redirect
+from accounts.pages.base import Page, base_url, redirect
 from accounts.pages.examples import TOKEN, examples, sections, try_out
 from accounts.pages.forms import Form
+from accounts.pages.words import fault_in_words
 from accounts.views import in_transaction
 
 LONGEST = timedelta(days=3650)
@@ -39,7 +40,7 @@ class TokenForm(Form):
     until = forms.DateField(
         label=gettext_lazy("Last day"),
         required=False,
-        help_text=gettext_lazy("When it is to expire after a date."),
+        help_text=gettext_lazy("Only if it expires after a date."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     # The newest token when the form was made: it makes one only once.
@@ -85,7 +86,10 @@ class API(Page):
             row, token = in_transaction(lambda: APIToken.objects.issue(request.user, after=after, **values))
         except Conflict:
             form.add_error(
-                None, _("A token was made since this form was opened: see the list. Send it again to make another.")
+                None,
+                _(
+                    "A token was created after this form was opened: see the list. Send the form again to create another one."
+                ),
             )
         except ValidationError as error:
             for fault in faults(error.detail):

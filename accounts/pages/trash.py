@@ -59,11 +59,11 @@ class TrashPage(SettingsPage):
             # The one that there is: a contact list whose name another has.
             messages.error(
                 request,
-                _("It can't come back yet, as its name was given to another one meanwhile. Rename that one first."),
+                _("It can't be restored yet, as another one has its name now. Rename that one first."),
             )
         else:
             if found is None:
-                messages.error(request, _("It is not in the trash any more."))
+                messages.error(request, _("It is no longer in the trash."))
             else:
-                messages.success(request, _("%(name)s is back where it was.") % {"name": found[1]})
+                messages.success(request, _("%(name)s is restored.") % {"name": found[1]})
         return redirect(safe_path(request, request.POST.get("next"), "/app/account/trash"))

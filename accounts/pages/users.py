@@ -25,8 +25,8 @@ ROLES = {
     Role.MEMBER: pgettext_lazy("role", "Member"),
 }
 DUTIES = {
-    Role.OWNER: gettext_lazy("does everything, and says who is an owner"),
-    Role.ADMIN: gettext_lazy("does everything but to say who is an owner"),
+    Role.OWNER: gettext_lazy("does everything, and chooses the owners"),
+    Role.ADMIN: gettext_lazy("does everything, except choose the owners"),
     Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
     Role.MEMBER: gettext_lazy("suggests, votes and comments in the forums"),
 }
@@ -143,7 +143,7 @@ class UsersPage(SettingsPage):
         id = to_id(self.request.POST.get("id"))
         row = self.request.account.invitations.filter(id=id).first() if id else None
         if row is None:
-            messages.error(self.request, _("That invitation is gone: it was accepted or revoked."))
+            messages.error(self.request, _("That invitation is gone: it was accepted or revoked in the meantime."))
         return row
 
     def back(self) -> HttpResponse:
@@ -212,7 +212,7 @@ class UserPage(SettingsPage):
         token = user.tokens.filter(id=token_id).first() if token_id else None
         if token is None:
             raise Http404
-        self.act(token.revoke, done=_("The token is revoked: it is good for nothing now."))
+        self.act(token.revoke, done=_("The token is revoked."))
         return self.back(user)
 
     def back(self, user: User) -> HttpResponse:

@@ -15,9 +15,9 @@ from accounts.pages.settings import SettingsPage, to_id
 from forum.models import Category, Forum
 
 ACCESS = {
-    Forum.Access.PUBLIC: gettext_lazy("Public: everyone reads, and whoever signs up takes part"),
-    Forum.Access.MEMBERS: gettext_lazy("Members: everyone reads, and whoever you invite takes part"),
-    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and whoever you invite see it at all"),
+    Forum.Access.PUBLIC: gettext_lazy("Public: everyone can read, whoever signs up can take part"),
+    Forum.Access.MEMBERS: gettext_lazy("Members: everyone can read, the people you invite can take part"),
+    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and the people you invite can see it"),
 }
 
 
@@ -36,13 +36,13 @@ class ForumForm(Form):
     approval = forms.BooleanField(
         label=gettext_lazy("New suggestions wait for approval"),
         required=False,
-        help_text=gettext_lazy("Those of members, until somebody of the team has let them through."),
+        help_text=gettext_lazy("Those of members stay hidden until your team approves them."),
     )
 
     def __init__(self, *args, forum: Forum | None = None, address: str = "", **kwargs):
         super().__init__(*args, **kwargs)
         self.fields["host"].help_text = _(
-            "One word is taken for an address under %(domain)s. It may be a domain of your own, too, such as ideas.example.com."
+            "A single word becomes an address under %(domain)s. It can also be a domain of your own, such as ideas.example.com."
         ) % {"domain": settings.BASE_DOMAIN}
         if forum is None:
             self.initial = {"access": Forum.Access.PUBLIC}
@@ -145,7 +145,7 @@ class CategoryForm(Form):
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=255,
-        help_text=gettext_lazy("It is a part of the category's address, which changes with it."),
+        help_text=gettext_lazy("It is part of the category's address, which changes with it."),
     )
 
 

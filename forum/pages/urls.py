@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
-from forum.pages import settings, writing
+from forum.pages import behalf, moderation, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own import OwnPostsPage
 from forum.pages.reading import PostListPage, PostPage, RoadmapPage
@@ -22,6 +22,11 @@ urlpatterns = [
     path("app/posts/<id:id>/edit", writing.EditPage.as_view()),
     path("app/posts/<id:id>/delete", writing.DeletePage.as_view()),
     path("app/profile/posts", OwnPostsPage.as_view()),
+    path("app/posts/<id:id>/team", team.ToolsPage.as_view()),
+    path("app/posts/<id:id>/merge", team.MergePage.as_view()),
+    path("app/posts/<id:id>/behalf", behalf.ProxyVotesPage.as_view()),
+    path("app/posts/behalf", behalf.NewOnBehalfPage.as_view()),
+    path("app/moderation", moderation.ModerationPage.as_view()),
     path("app/account/forums", settings.ForumsPage.as_view()),
     path("app/account/forums/new", settings.NewForumPage.as_view()),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),

@@ -24,7 +24,7 @@ def test_it_works(settings):
     assert sent.body == (
         "Alice <3 invites you to Ideas & Co. To accept, open this page and choose a password:\n\n"
         "https://a/?b&c\n\n"
-        "The link works for 7 days. If you did not expect this, you need not do anything.\n"
+        "The link works for 7 days. If you didn't expect this, you can ignore this e-mail.\n"
     )
     [page] = sent.alternatives
     assert '<a href="https://a/?b&amp;c"' in page.content

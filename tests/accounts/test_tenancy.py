@@ -293,6 +293,7 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
         f"{mark} post",
         content=mark,
         client_id=client.id,
+        contact_id=contact.id,
         responsible_id=user.id,
         tags=[mark],
         response=mark,
@@ -300,6 +301,9 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
         status=statuses[Status.Kind.POST],
     )
     post.comment(by=user, text=f"{mark} comment")
+    post.vote_for(client_id=client.id, by=user)
+    post.vote_for(contact_id=contact.id, by=user)
+    account.status_changes.create(post_id=post.id, name=mark, user_id=user.id)
     post.vote(by=user)
     make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{mark} task", client_id=client.id)

@@ -13,6 +13,7 @@ from accounts.models import Session, User
 from config.wsgi import Application
 from tests.browser.chromium import ORIGIN, PROGRAM, Faults, running
 from tests.browser.pages import World
+from tests.client import Everybody
 from tests.factories import make_account, make_token, make_user
 from tests.fixtures import Cast
 from tests.live import Threaded, serving
@@ -40,7 +41,7 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
         with override_settings(STORAGES=COLLECTED, STATIC_ROOT=static, WHITENOISE_USE_FINDERS=False):
             # The files of the interface's page are large, and no page here has them.
             call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=["drf_spectacular_sidecar"])
-            application = Application(WSGIHandler())
+            application = Application(WSGIHandler(), admission=Everybody(), probes=Everybody())
             with serving(application, server_class=Threaded) as port, running(port) as browser:
                 yield browser
                 # While the loop runs this thread has connections of its own to the database.

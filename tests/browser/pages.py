@@ -5,13 +5,16 @@ A page of a new route belongs in PAGES; `test_every_page_is_in_the_list` says so
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from django.urls import URLPattern, get_resolver
 
-from accounts.models import Session
+from accounts import links
+from accounts.models import Session, Status, User
+from accounts.pages import joining, password, profile
 from accounts.pages.base import Page
 from forum.models import Post
-from tests.factories import make_category, make_post
+from tests.factories import make_category, make_client, make_post
 from tests.fixtures import Cast
 
 
@@ -33,8 +36,25 @@ class World:
         for number in range(4):
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
         make_post(self.carol, "For the team alone", private=True)
+        # In the trash, and a list of statuses that is not as it was at first.
+        make_post(self.bob, "A duplicate of another").trash(by=self.bob)
+        make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
+        self.category = self.account.categories.of_forum(acme.forum.id).first()
+        self.status = self.account.first_statuses(Status.Kind.POST).first()
+        _invitation, self.invitation = self.account.invitations.invite(
+            self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
+        )
         # By the names of those who are signed in.
         self.sessions = {user.login: Session.objects.open(user)[1] for user in (self.alice, self.bob, self.carol)}
+
+    def link(self, path: str, purpose: str) -> str:
+        """Where a link in an e-mail to carol leads."""
+        token = links.sign({"email": "carol@new.example"}, *self.carol.subject_of(purpose))
+        return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
+
+    def finish(self) -> str:
+        token = links.sign({"email": "eve@acme.example", "next": "/"}, joining.SIGN_UP, self.account.id)
+        return f"/app/sign-up/finish?{urlencode({'token': token})}"
 
 
 @dataclass(frozen=True)
@@ -66,12 +86,53 @@ def send_nothing(page) -> None:
 
 PAGES = [
     Shown(""),
-    Shown("", who="carol"),
-    Shown("", who="bob"),
+    Shown("", "carol"),
+    Shown("", "bob"),
     Shown("", path="/?status=completed", what="empty"),
     Shown("<category_name:category_name>", path="/ideas for the mobile application"),
+    Shown("app/posts/<id:id>", path=lambda world: f"/app/posts/{world.post.id}"),
+    Shown("app/posts/<id:id>", "carol", path=lambda world: f"/app/posts/{world.post.id}"),
+    Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}"),
     Shown("app/sign-in"),
     Shown("app/sign-in", what="with faults", prepare=send_nothing),
+    Shown("app/sign-up"),
+    Shown("app/sign-up/sent"),
+    Shown("app/sign-up/finish", path=World.finish),
+    Shown("app/sign-up/finish", path=World.finish, what="with faults", prepare=send_nothing),
+    Shown("app/invitation", path=lambda world: f"/app/invitation?secret={world.invitation}"),
+    Shown("app/invitation", status=404, what="void"),
+    Shown("app/password"),
+    Shown("app/password/sent"),
+    Shown("app/password/new", path=lambda world: world.link("/app/password/new", password.PURPOSE)),
+    Shown("app/profile", "carol"),
+    Shown("app/profile/security", "carol"),
+    Shown("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),
+    Shown("app/account/api", "bob"),
+    Shown("app/account/api/<slug:section>", "bob", path="/app/account/api/clients"),
+    Shown("app/account", "alice"),
+    Shown("app/account/users", "alice"),
+    Shown("app/account/users", "alice", path="/app/account/users?tab=invitations", what="invitations"),
+    Shown(
+        "app/account/users",
+        "alice",
+        path="/app/account/users?tab=invitations",
+        what="invitations with faults",
+        prepare=send_nothing,
+    ),
+    Shown("app/account/users/<id:id>", "alice", path=lambda world: f"/app/account/users/{world.bob.id}"),
+    Shown("app/account/forums", "alice"),
+    Shown("app/account/forums/new", "alice"),
+    Shown("app/account/forums/<id:id>", "alice", path=lambda world: f"/app/account/forums/{world.acme.forum.id}"),
+    Shown("app/account/categories", "alice"),
+    Shown("app/account/categories/<id:id>", "alice", path=lambda world: f"/app/account/categories/{world.category.id}"),
+    Shown("app/account/statuses", "alice"),
+    Shown("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
+    Shown("app/account/trash", "alice"),
+    Shown("app/posts/<id:id>/team", who="bob", path=lambda world: f"/app/posts/{world.post.id}/team?tool=status"),
+    Shown("app/posts/<id:id>/merge", who="bob", path=lambda world: f"/app/posts/{world.post.id}/merge?q=suggestion"),
+    Shown("app/posts/<id:id>/behalf", who="bob", path=lambda world: f"/app/posts/{world.post.id}/behalf?q=north"),
+    Shown("app/posts/behalf", who="bob"),
+    Shown("app/moderation", who="bob"),
     Shown(None, path="/app/nothing", status=404, what="404"),
 ]
 

@@ -83,7 +83,7 @@ def test_revoking(acme):
     assert "Nobody is invited at the moment." in response
     assert not acme.account.invitations.exists()
     # In another tab.
-    assert "That invitation is gone: it was accepted or revoked." in form.submit().follow()
+    assert "That invitation is gone: it was accepted or revoked in the meantime." in form.submit().follow()
 
 
 def test_it_rejects_those_of_another_account(acme, other):

@@ -21,7 +21,7 @@ def ask(visitor: Visitor, login: str):
 def link_for(acme, login: str = "carol") -> str:
     mail.outbox.clear()
     ask(acme.page(), login)
-    return link_in(letter(f"{login}@acme.example", about="Set another password"), acme.host)
+    return link_in(letter(f"{login}@acme.example", about="Set a new password"), acme.host)
 
 
 def renew(visitor: Visitor, path: str, password: str = NEW):
@@ -35,7 +35,7 @@ def test_it_works(acme, login):
     elsewhere, visitor = acme.page(acme.carol), acme.page()
     page = ask(visitor, login).follow()
     assert "If somebody here has that login or e-mail" in page.html.get_text()
-    sent = letter("carol@acme.example", about="Set another password")
+    sent = letter("carol@acme.example", about="Set a new password")
     assert "Your login is carol." in sent.body
     path = link_in(sent, acme.host)
     mail.outbox.clear()

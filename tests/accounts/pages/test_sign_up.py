@@ -126,7 +126,7 @@ def test_it_rejects_sign_ups_where_none_are_taken(acme, monkeypatch):
     monkeypatch.setattr(Forum, "takes_sign_ups", False)
     visitor = acme.page()
     for page in ("/app/sign-up", path):
-        assert "Members come by invitation" in visitor.get(page)
+        assert "Members join by invitation" in visitor.get(page)
     form.submit(status=403)
     visitor.post(path, status=403)
     assert mail.outbox == []
@@ -191,7 +191,7 @@ def test_a_second_click(acme):
     assert visitor.get(path).headers["Location"] == "/app/roadmap"
     response = again.submit()
     assert response.headers["Location"] == "/app/sign-in?next=%2Fapp%2Froadmap"
-    assert "You already have an account here. Sign in, please." in response.follow()
+    assert "You already have an account here. Please sign in." in response.follow()
     assert acme.account.users.filter(email_key="dan@example.com").count() == 1
 
 

@@ -63,7 +63,7 @@ def test_it_rejects_those_of_another_account(acme, other):
     page = acme.page(acme.alice)
     page.get(f"{PATH}/{row.id}", status=404)
     send(page, f"{PATH}/{row.id}", status=404, do="delete")
-    assert "The list has changed meanwhile" in send(page, PATH, do="move", id=row.id, step="down").follow()
+    assert "The list has changed in the meantime" in send(page, PATH, do="move", id=row.id, step="down").follow()
     page.get(f"{PATH}?kind=task", status=404)
 
 
@@ -90,7 +90,7 @@ def test_it_rejects_deleting_what_is_in_use(acme):
     post = make_post(acme.alice)
     page = acme.page(acme.alice)
     response = button_of(page.get(f"{PATH}/{post.status_id}"), "delete").submit().follow()
-    assert "Status: is in use by a post, perhaps one in the trash" in response
+    assert "Status is in use by a post, perhaps one in the trash" in response
     assert acme.account.statuses.filter(id=post.status_id).exists()
 
 

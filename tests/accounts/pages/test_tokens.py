@@ -94,7 +94,7 @@ def test_a_form_makes_one(acme):
     form.submit()
     before = acme.account.tokens.count()
     response = form.submit(status=422)
-    assert "A token was made since this form was opened" in response
+    assert "A token was created after this form was opened" in response
     assert response.html.find(id="new-token") is None
     assert acme.account.tokens.count() == before
     # It is asked for again.

@@ -32,7 +32,7 @@ def test_it_works(acme):
 
     deal = acme.account.deals.get()
     response = button_of(response, "restore", id=deal.id).submit("do").follow()
-    assert "My deal is back where it was." in response
+    assert "My deal is restored." in response
     assert "My deal" not in texts(response, ".list strong")
     assert acme.account.deals.live().exists()
 
@@ -53,7 +53,7 @@ def test_it_rejects_what_is_not_there(acme, other):
     theirs = make_client(other.mallory)
     theirs.trash(by=other.mallory)
     response = send(page, PATH, do="restore", kind="client", id=theirs.id).follow()
-    assert "It is not in the trash any more." in response
+    assert "It is no longer in the trash." in response
     assert not other.account.clients.live().exists()
     assert "The trash is empty." in response
 
@@ -63,7 +63,7 @@ def test_it_is_restored_in_another_tab(acme):
     client.trash(by=acme.alice)
     form = button_of(acme.page(acme.alice).get(PATH), "restore")
     client.restore()
-    assert "It is not in the trash any more." in form.submit("do").follow()
+    assert "It is no longer in the trash." in form.submit("do").follow()
 
 
 def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
@@ -71,7 +71,7 @@ def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
     make_contact_list(acme.alice, "News")
     response = button_of(acme.page(acme.alice).get(PATH), "restore").submit("do").follow()
     [said] = texts(response, ".notice.error")
-    assert said.startswith("It can't come back yet, as its name was given to another one meanwhile.")
+    assert said.startswith("It can't be restored yet, as another one has its name now.")
 
 
 def test_it_goes_back_to_the_page_that_it_was_sent_from(acme):

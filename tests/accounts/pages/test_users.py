@@ -72,8 +72,8 @@ def test_search_and_pages(acme, tab):
     assert len(texts(first.click("Next"), ".list li")) == (5 if tab == "team" else 4)
     for q in ("zolw", "ZENON", "elsewhere"):
         assert texts(page.get(f"{PATH}?tab={tab}&q={q}"), ".list strong") == ["Żółw Zenon"]
-    assert "Nobody is found by that." in page.get(f"{PATH}?tab={tab}&q=nobodyatall")
-    assert "Nobody is found by that." in page.get(f"{PATH}?tab={tab}&q=%00")
+    assert "Nobody matches that search." in page.get(f"{PATH}?tab={tab}&q=nobodyatall")
+    assert "Nobody matches that search." in page.get(f"{PATH}?tab={tab}&q=%00")
     assert len(texts(page.get(f"{PATH}?tab={tab}&q=person&page=2"), ".list li")) == 2
     for query in ("", "&q=person", "&q=zenon", "&page=2"):
         assert_few_statements(page, f"{PATH}?tab={tab}{query}")
@@ -107,7 +107,7 @@ def test_nobody_deactivates_himself(acme):
     page = acme.page(acme.alice)
     assert "deactivate" not in page.get(path_of(acme.alice))
     response = send(page, path_of(acme.alice), do="deactivate").follow()
-    assert "User: is you: somebody else has to do this" in response
+    assert "be yourself: somebody else has to do this" in response
     acme.alice.refresh_from_db()
     assert acme.alice.is_active
 
@@ -116,11 +116,11 @@ def test_tokens_are_shown_and_revoked(acme):
     page = acme.page(acme.alice)
     response = page.get(path_of(acme.bob))
     [shown] = texts(response, ".list li")
-    assert shown.startswith(f"test {acme.bob_token[:3]}… Made just now")
+    assert shown.startswith(f"test {acme.bob_token[:3]}… Created just now")
     token = acme.bob.tokens.get()
     response = button_of(response, "revoke", token=token.id).submit().follow()
-    assert "The token is revoked: it is good for nothing now." in response
-    assert "This user has no token that could be used." in response
+    assert "The token is revoked." in response
+    assert "This user has no tokens." in response
     assert acme.json().get("/app/tasks.json").status_code == 401
     # Of somebody else.
     alices = acme.alice.tokens.get()
@@ -136,7 +136,7 @@ def test_a_role_that_there_is_not(acme, admin):
     page = acme.page(admin)
     assert "Everything" not in page.get(path_of(acme.bob))
     send(page, path_of(acme.bob), status=422, do="role", role="owner")
-    assert "Only an owner changes anything about an owner." in page.get(path_of(acme.alice))
+    assert "Only an owner can change an owner." in page.get(path_of(acme.alice))
     send(page, path_of(acme.alice), status=403, do="role", role="member")
     send(page, path_of(acme.alice), status=403, do="deactivate")
     acme.alice.refresh_from_db()

@@ -112,8 +112,11 @@ def test_it_rejects_names_and_kinds_of_access(acme):
 
 def test_it_rejects_too_many(acme, monkeypatch):
     monkeypatch.setattr(Forum, "MOST", 1)
-    assert faults(open_forum(acme, status=422)) == ["Is of one too many: an account can't have more forums"]
-    assert "An account can't have more forums than these." in texts(acme.page(acme.alice).get(FORUMS), "p.soft")[0]
+    assert faults(open_forum(acme, status=422)) == ["Can't be added: an account can't have more forums"]
+    assert (
+        "This account has as many forums as an account can have."
+        in texts(acme.page(acme.alice).get(FORUMS), "p.soft")[0]
+    )
 
 
 def test_it_rejects_all_but_admins(acme, other):
@@ -140,14 +143,14 @@ def test_it_rejects_those_of_another_account(acme, other):
     make_category(acme.account, "More")
     make_post(acme.alice)
     response = send(page, path_of(acme.category), do="delete", into=category.id).follow()
-    assert texts(response, ".notice.error") == ["Category: has suggestions: say where they are to go"]
+    assert texts(response, ".notice.error") == ["Category has suggestions: say where they are to go"]
 
 
 def test_it_rejects_deleting_the_first_one(acme):
     page = acme.page(acme.alice)
     assert 'value="delete"' not in page.get(path_of(acme.forum))
     response = send(page, path_of(acme.forum), do="delete").follow()
-    assert texts(response, ".notice.error") == ["Forum: is the account's first one, which has to stay"]
+    assert texts(response, ".notice.error") == ["Forum is the account's first one, which has to stay"]
 
 
 def test_it_rejects_deleting_one_that_has_posts(acme):
@@ -157,7 +160,7 @@ def test_it_rejects_deleting_one_that_has_posts(acme):
     post.trash(by=acme.alice)
     page = acme.page(acme.alice)
     response = button_of(page.get(path_of(forum)), "delete").submit().follow()
-    assert texts(response, ".notice.error") == ["Forum: has suggestions, perhaps in the trash"]
+    assert texts(response, ".notice.error") == ["Forum has suggestions, perhaps in the trash"]
     assert acme.account.hosts.filter(name="ideas").exists()
 
 
@@ -255,14 +258,14 @@ def test_the_same_name_in_another_forum(acme):
 def test_it_rejects_too_many_categories(acme, monkeypatch):
     monkeypatch.setattr(Category, "MOST", 1)
     response = send(acme.page(acme.alice), CATEGORIES, status=422, do="add", name="Bugs")
-    assert faults(response) == ["Is of one too many: a forum can't have more categories"]
+    assert faults(response) == ["Can't be added: a forum can't have more categories"]
 
 
 def test_it_rejects_deleting_the_last_one(acme):
     page = acme.page(acme.alice)
     assert "Add another one first." in page.get(path_of(acme.category))
     response = send(page, path_of(acme.category), do="delete").follow()
-    assert texts(response, ".notice.error") == ["Category: is the only one, and every suggestion is in one"]
+    assert texts(response, ".notice.error") == ["Category is the only one, and every suggestion is in one"]
 
 
 def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
@@ -271,9 +274,9 @@ def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
     make_post(acme.alice)
     make_post(acme.alice).trash(by=acme.alice)
     page = acme.page(acme.alice)
-    assert "More than 1 suggestions are in it" in page.get(path_of(acme.category))
+    assert "It has more than 1 suggestions" in page.get(path_of(acme.category))
     response = send(page, path_of(acme.category), do="delete", into=other.id).follow()
-    assert texts(response, ".notice.error") == ["Category: has more suggestions than can be moved at once"]
+    assert texts(response, ".notice.error") == ["Category has more suggestions than can be moved at once"]
 
 
 def test_it_is_deleted_in_another_tab(acme):
@@ -284,7 +287,7 @@ def test_it_is_deleted_in_another_tab(acme):
     shown.forms["delete"].submit(status=404)
     shown.forms["category"].submit("do", status=404)
     response = send(page, CATEGORIES, do="move", id=row.id, step="up").follow()
-    assert texts(response, ".notice.error") == ["The list has changed meanwhile. Here it is as it is now."]
+    assert texts(response, ".notice.error") == ["The list has changed in the meantime. This is how it looks now."]
 
 
 def test_it_asks_little(acme):
