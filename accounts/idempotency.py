@@ -6,6 +6,7 @@ nothing was carried out, and the same key may be used for a request that is put 
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Self
@@ -122,3 +123,33 @@ def fingerprint_of(request: Request) -> bytes:
     except RecursionError:
         raise ParseError("The body is nested too deeply") from None
     return hashlib.sha256(asked.encode()).digest()
+
+
+def new_form_key() -> str:
+    return secrets.token_urlsafe(16)
+
+
+def location_of_form(user, form_key: str, said: dict[str, Any]) -> str | None:
+    """The address that was answered if this very form was sent with the same words before."""
+    stored = IdempotentAnswer.objects.filter(**_identity_of_form(user, form_key, said)).first()
+    return stored.headers["Location"] if stored is not None else None
+
+
+def once_from_form(user, form_key: str, said: dict[str, Any], act: Callable[[], str]) -> str:
+    """The address that `act` answers, or that of the first time, in one transaction. The second of two at once waits for the
+    first: whoever clicked twice gets one answer."""
+    identity = _identity_of_form(user, form_key, said)
+    locks.hold(tuple(identity.values()))
+    if (location := location_of_form(user, form_key, said)) is not None:
+        return location
+    location = act()
+    answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
+    answer.save(force_insert=True)
+    return location
+
+
+def _identity_of_form(user, form_key: str, said: dict[str, Any]) -> dict[str, Any]:
+    # Without a key it is a form of its own; with other words it is another one.
+    words = json.dumps([form_key or new_form_key(), said], sort_keys=True)
+    key = hashlib.sha256(words.encode()).hexdigest()
+    return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}

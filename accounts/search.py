@@ -109,13 +109,12 @@ def front(listed: QuerySet, most: int) -> tuple[str, list]:
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
 
-def like(rows: QuerySet, text: str, *, listed: QuerySet, most: int) -> list[int]:
-    """The ids of at most so many of `rows` whose short text is like `text`, which is still being typed; best first.
+def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int) -> list[int]:
+    """The ids of at most so many of `rows` whose short text is like what is looked for, still being typed; best first.
 
     A search wants all of the words. Here it is enough to share the rarer ones, ended otherwise or with two letters swapped, and
     rows are ranked by their whole text; where that finds too few, it is searched.
     """
-    query = Query.read(text)
     if rows.query.is_empty() or not query.terms:
         return []
     # What is short says little, and of many words the longest are the rarer ones.
@@ -138,7 +137,7 @@ def like(rows: QuerySet, text: str, *, listed: QuerySet, most: int) -> list[int]
         RawSQL(condition, [value for _, values in wanted for value in values], output_field=BooleanField())  # noqa: S611
     )
     found = _closest(sharing, query, most, listed=listed.order_by("id") if is_common else None)
-    if len(found) < most and (searched := search(rows, text, listed=listed, enough=most)):
+    if len(found) < most and (searched := search(rows, query, listed=listed, enough=most)):
         # Of those, too, only what has it in its short text.
         found = list(dict.fromkeys([*found, *_closest(rows.filter(id__in=searched), query, most, listed=None)]))
     return found[:most]

@@ -98,7 +98,8 @@ class Supervisor:
         self.say("Migrating the database")
         self.manage("migrate", "--no-input")
         self.say("Looking for the demo account, or making it")
-        explanation = self.manage("demo", "--port", str(self.port), "--env", str(self.data / "demo.env"))
+        bare = ["--bare"] if os.environ.get("DEMO") == "bare" else []
+        explanation = self.manage("demo", "--port", str(self.port), "--env", str(self.data / "demo.env"), *bare)
         if collecting:
             self.finish(collecting)
             (self.data / "static.made").write_text(static_mark())

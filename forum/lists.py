@@ -10,12 +10,12 @@ from django.db.models.expressions import RawSQL
 from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
 from accounts.models import Account, Status, User
-from accounts.prepared import prepared
+from accounts.prepared import fetch, prepared
 from accounts.search import indexed, like, search
 from accounts.text import is_carriable
 from accounts.trash import TrashableQuerySet
 from forum import depth
-from forum.forums import Category
+from forum.forums import Category, Forum
 
 # What the pages show of a post besides its row; the interfaces do not read it.
 RENDERED = ("content_html", "response_html")
@@ -167,8 +167,8 @@ class PostQuerySet(TrashableQuerySet):
         rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
         if not is_carriable(text):
             return []
-        with indexed():
-            ids = search(rows, text, listed=account.posts.live().of_forums(), enough=start + size)
+        with indexed(text) as query:
+            ids = search(rows, query, listed=account.posts.live().of_forums(), enough=start + size)
             return rows_of(account, ids[start : start + size], columns)
 
     def similar_to(
@@ -178,8 +178,8 @@ class PostQuerySet(TrashableQuerySet):
         rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
         if not is_carriable(text):
             return []
-        with indexed():
-            ids = like(rows, text, listed=account.posts.live().of_forums(), most=most)
+        with indexed(text) as query:
+            ids = like(rows, query, listed=account.posts.live().of_forums(), most=most)
             return rows_of(account, ids, columns)
 
     def roadmap(
@@ -197,12 +197,43 @@ class PostQuerySet(TrashableQuerySet):
             if (status := statuses.get(code)) is not None
         ]
 
+    def in_status(
+        self, columns: tuple[str, ...], *, account: Account, forum_id: int, status_id: int, start: int, size: int
+    ) -> list[tuple]:
+        """The columns of a forum's open posts of a status from `start` on, those with most votes first; the roadmap goes on so."""
+        given = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
+        limits = {"start": start, "size": size} if start else {"most": size}
+        return _most_wanted(**given, **limits)
+
+    def addresses(self, account_id: int, forum_id: int, *, most: int) -> list[tuple]:
+        """For search engines: (None, name, None) of each category of a forum that everyone may read, in order; then of its
+        newest open posts (id, None, when it changed). Nothing of a private one."""
+        return fetch(ADDRESSES, [account_id, forum_id, Forum.Access.PRIVATE, Shelf.OPEN, most, most])
+
     def statuses_in_use(
         self, account: Account, *, forum_id: int | None = None, category_id: int | None = None
     ) -> list[Status]:
         """The statuses that open posts of a category, or of a forum, have, in their order."""
         place = {"forum_id": forum_id} if category_id is None else {"category_id": category_id}
         return _statuses_in_use(account_id=account.id, **place)
+
+
+# Each category's newest, from its index, and the newest of these.
+ADDRESSES = """
+WITH category AS (
+    SELECT category.account_id, category.id, category.name, category.position
+    FROM forum_category AS category JOIN forum_forum AS forum
+        ON forum.account_id = category.account_id AND forum.id = category.forum_id
+    WHERE forum.account_id = %s AND forum.id = %s AND forum.access <> %s
+)
+(SELECT NULL::bigint, name, NULL::timestamptz FROM category ORDER BY position, id)
+UNION ALL
+(SELECT newest.id, NULL, newest.updated_at FROM category CROSS JOIN LATERAL (
+    SELECT id, created_at, updated_at FROM forum_post
+    WHERE account_id = category.account_id AND category_id = category.id AND shelf = %s
+    ORDER BY created_at DESC, id DESC LIMIT %s
+) AS newest ORDER BY newest.created_at DESC, newest.id DESC LIMIT %s)
+"""
 
 
 def rows_of(account: Account, ids: Iterable[int], columns: tuple[str, ...]) -> list[tuple]:
@@ -212,10 +243,10 @@ def rows_of(account: Account, ids: Iterable[int], columns: tuple[str, ...]) -> l
     return [found[id] for id in ids if id in found]
 
 
-@prepared(account_id=int, forum_id=int, status_id=int)
-def _most_wanted(account_id, forum_id, status_id, columns, most):
+@prepared(account_id=int, forum_id=int, status_id=int, start=int, size=int)
+def _most_wanted(account_id, forum_id, status_id, columns, most=None, start=0, size=None):
     posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Shelf.OPEN)
-    return posts.order_by("-votes_cache", "-id").values_list(*columns)[:most]
+    return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (most or size)]
 
 
 @prepared(account_id=int, forum_id=int, category_id=int)

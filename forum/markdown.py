@@ -7,7 +7,7 @@ more marks than a text of that length can mean is shown as it was written.
 
 import logging
 import re
-from html import escape
+from html import escape, unescape
 from importlib import import_module
 
 import nh3
@@ -101,3 +101,32 @@ def as_paragraphs(text: str) -> str:
     """The text itself, with its lines and paragraphs."""
     parts = re.split(r"\n\s*\n", text.replace("\r\n", "\n").strip())
     return "".join(f"<p>{escape(part, quote=False).replace(chr(10), f'<br>{chr(10)}')}</p>\n" for part in parts if part)
+
+
+# What marks up, and what is left in its place.
+MARKUP = [
+    (re.compile(pattern), left)
+    for pattern, left in (
+        (r"(?m)^ {0,3}(?:```|~~~).*$", " "),  # the edges of code
+        (r"(?m)^[ \t|:=_*+-]+$", " "),  # rules, and the lines below headings
+        (r"(?m)^[ \t]*(?:(?:#{1,6}|[*+-]|\d{1,9}[.)])(?:[ \t]+|$)|>[ \t]?)+", ""),
+        (r"!?\[([^\[\]]*)\]\([^()\n]*(?:\)|$)", r"\1"),
+        (r"<((?:https?|mailto):[^<>\s]*)>", r"\1"),
+        # What stands alone, as in 2 * 3, or within a name, as in a_b, means itself.
+        (r"(?<!\\)(?:\*+|`+|~~)(?=\S)|(?<=[^\s\\])(?:\*+|`+|~~)", ""),
+        (r"(?<![\w\\])_+(?=\S)|(?<=[^\s\\])_+(?!\w)", ""),
+        (r"\\([!-/:-@\[-`{-~])", r"\1"),
+    )
+]
+
+
+def plain(text: str, *, most: int) -> str:
+    """How a text begins, in one line of at most so many characters: not quite all that Markdown is, but close. The caller
+    has cut off what is far longer."""
+    for pattern, left in MARKUP:
+        text = pattern.sub(left, text)
+    text = " ".join(unescape(text).split())
+    if len(text) <= most:
+        return text
+    beginning, _, cut = text[:most].rpartition(" ")
+    return (beginning if beginning and len(cut) < 30 else text[: most - 1]).rstrip() + "…"

@@ -49,7 +49,7 @@ class Mergeable(models.Model):
 
     def refuse_if_merged(self) -> None:
         if self.duplicate_from_id is not None:
-            raise ValidationError({"post": [f"was merged into post {self.duplicate_from_id}"]})
+            raise ValidationError({"post": [f"was merged into post {self.duplicate_from_id}"]}, "merged")
 
     @transaction.atomic(savepoint=False)
     def merge_into(self, original: "Mergeable", *, by: User) -> None:
@@ -58,20 +58,21 @@ class Mergeable(models.Model):
         Raises ValidationError where that can't be.
         """
         if original.id == self.id:
-            raise ValidationError({"duplicate_from_id": ["is the post itself"]})
+            raise ValidationError({"duplicate_from_id": ["is the post itself"]}, "itself")
         for post in sorted((self, original), key=lambda post: post.id):
             post.hold()
         self.refuse_if_merged()
         if rule := self._against_merging() or original._against_merging():
             field = "post" if self._against_merging() else "duplicate_from_id"
-            raise ValidationError({field: [rule]})
+            raise ValidationError({field: [rule]}, "gone")
         if original.duplicate_from_id is not None:
-            raise ValidationError({"duplicate_from_id": [f"was itself merged into post {original.duplicate_from_id}"]})
+            faults = [f"was itself merged into post {original.duplicate_from_id}"]
+            raise ValidationError({"duplicate_from_id": faults}, "merged")
         if original.forum_id != self.forum_id:
-            raise ValidationError({"duplicate_from_id": ["is in another forum"]})
+            raise ValidationError({"duplicate_from_id": ["is in another forum"]}, "elsewhere")
         if self.is_private and not original.is_private:
             # Its comments would be there for everyone to read.
-            raise ValidationError({"duplicate_from_id": ["is not private, as the post is"]})
+            raise ValidationError({"duplicate_from_id": ["is not private, as the post is"]}, "open")
 
         votes = self.account.votes.copy(self.account_id, of=self.id, to=original.id)
         # The database counts these.
@@ -101,10 +102,10 @@ class Mergeable(models.Model):
         for post in sorted(posts, key=lambda post: post.id):
             post.hold()
         if original is None or self.duplicate_from_id != original.id:
-            raise ValidationError({"post": ["is not merged into another"]})
+            raise ValidationError({"post": ["is not merged into another"]}, "not_merged")
         if original.duplicate_from_id is not None:
             further = f"which was merged into post {original.duplicate_from_id}: undo that first"
-            raise ValidationError({"post": [f"was merged into post {original.id}, {further}"]})
+            raise ValidationError({"post": [f"was merged into post {original.id}, {further}"]}, "merged_further")
 
         others = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
         votes = self.account.votes.take_back(self.account_id, of=self.id, to=original.id, others=others)

@@ -199,10 +199,13 @@ class Post(TenantModel, Tagged, Mergeable):
 
     def has_echo(self) -> bool:
         """Whether anybody but its author commented or voted."""
-        return (
-            self.account.comments.filter(post_id=self.id).exclude(user_id=self.user_id).exists()
-            or self.account.votes.filter(post_id=self.id).exclude(user_id=self.user_id).exists()
-        )
+        if not self.comments_cache and not self.votes_cache:
+            return False
+        sides = [
+            rows.filter(post_id=self.id).exclude(user_id=self.user_id).order_by().values("post_id")[:1]
+            for rows in (self.account.comments, self.account.votes)
+        ]
+        return bool(sides[0].union(sides[1], all=True)[:1])
 
     def may_be_changed_by(self, user: User) -> bool:
         """The team changes and deletes any post, its author while nobody else commented or voted."""
@@ -269,6 +272,13 @@ class Post(TenantModel, Tagged, Mergeable):
         self.write({"approved": True}, by=by)
 
     @transaction.atomic(savepoint=False)
+    def reject(self, *, by: User) -> None:
+        """Move what waits for approval to the trash. The caller holds the row. Raises ValidationError if it was approved."""
+        if self.approved:
+            raise ValidationError({"post": ["is approved"]}, "approved")
+        self.trash(by=by)
+
+    @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
         """Raises ValidationError where the post was merged into another, as do all votes for it."""
         self.hold()
@@ -307,7 +317,7 @@ class Post(TenantModel, Tagged, Mergeable):
         voter = self._voter(client_id, contact_id)
         for link, things in (("client_id", self.account.clients), ("contact_id", self.account.contacts)):
             if link in voter and not things.live().filter(id=voter[link]).exists():
-                raise ValidationError({link: ["can't be found"]})
+                raise ValidationError({link: ["can't be found"]}, "gone")
         _, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         # In the row the database counts.
         self.votes_cache += cast

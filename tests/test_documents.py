@@ -18,10 +18,14 @@ from tests.service import READY
 
 @pytest.fixture
 def demo(transactional_db, settings) -> dict[str, str]:
-    """What `make run` prints, as the variables of the examples. They are committed, as the feed of changes sees them."""
+    """What `make run DEMO=bare` prints, as the variables of the examples. They are committed, as the feed of changes sees them."""
+    return make_demo(settings, bare=True)
+
+
+def make_demo(settings, *, bare: bool) -> dict[str, str]:
     settings.BASE_DOMAIN = "localhost"
     settings.LOCAL_ACCOUNT = "demo"
-    call_command("demo", stdout=StringIO())
+    call_command("demo", stdout=StringIO(), bare=bare)
     return {"PASSWORD": derive("demo password", 16), "API_TOKEN": f"{derive('demo token', 32)}/demo"}
 
 
@@ -46,8 +50,8 @@ def test_interface_is_as_documented(demo):
     assert routes() - {route_of(example) for example in examples} == set()
 
 
-def test_readme_examples_answer_as_shown(demo):
-    assert len(run_document(ROOT / "README.md", demo)) == 2
+def test_readme_examples_answer_as_shown(transactional_db, settings):
+    assert len(run_document(ROOT / "README.md", make_demo(settings, bare=False))) == 2
 
 
 @pytest.mark.skipif(
@@ -56,7 +60,7 @@ def test_readme_examples_answer_as_shown(demo):
 def test_integrating_can_be_pasted_into_a_shell(run):
     """On a fresh service, as it stands; and once more, as whoever lost the answers would."""
     document = ROOT / "docs" / "integrating.md"
-    service = run()
+    service = run(DEMO="")
     service.await_text(READY)
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
     answers = paste(document, environment)
@@ -111,7 +115,7 @@ def test_readme_names_every_variable():
     from config.settings import ENVIRONMENT
 
     table = dict(re.findall(r"^\| `([A-Z_]+)` \| (?:`(.*?)`|.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE))
-    read_elsewhere = {"PORT", "HOST", "WORKERS", "DATABASE_WAIT", "DATA_DIR", "PGBIN"}
+    read_elsewhere = {"PORT", "HOST", "WORKERS", "DATABASE_WAIT", "DATA_DIR", "DEMO", "PGBIN"}
     assert set(table) == {variable.name for variable in ENVIRONMENT.variables} | read_elsewhere
     for variable in ENVIRONMENT.variables:
         assert table[variable.name] == variable.default

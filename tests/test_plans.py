@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -252,4 +253,32 @@ def test_what_the_pages_look_up(long_lists):
         found, asked = noted(act)
         assert found, what
         wrong += too_much(what, asked, most)
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+# Pages, and how many of the forum's 15,000 posts they may read or sort.
+PAGES = {
+    **{f"/?order={order}": 30 for order in ("new", "top", "active", "commented")},
+    "/?status=new": 30,
+    "/?page=100": 2600,
+    "/?q=c81e728d9d4c2f636f067f89cc14862c": 100,
+    "/app/roadmap": 70,
+    "/app/roadmap?status=new": 30,
+    "/app/posts/200002": 1,
+    "/app/feed.atom?order=top": 30,
+    "/sitemap.xml": 1000,
+}
+
+
+def test_pages_for_people(long_lists):
+    acme, _ = long_lists
+    acme.account.statuses.filter(kind="post", code="planned").update(code="later")
+    acme.account.statuses.filter(kind="post", code="new").update(code="planned")
+    wrong = []
+    for visitor in (acme.page(), acme.page(acme.carol), acme.page(acme.bob)):
+        for path, most in PAGES.items():
+            path = path.replace("status=new", "status=planned")
+            asked = noted(partial(visitor.get, path))[1]
+            assert len(asked) <= (12 if "q=" in path else 8), path
+            wrong += too_much(path, asked, most)
     assert not wrong, "\n".join(map(str, wrong))

@@ -18,6 +18,7 @@ register = template.Library()
 
 # The names that statuses are made with are translated; those that a team gave itself stay as they are.
 DEFAULT_NAMES = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+FORMER_NAMES = frozenset(DEFAULT_NAMES.values())
 
 
 @register.simple_tag
@@ -59,8 +60,11 @@ def ago(moment: datetime) -> SafeString:
 
 
 @register.filter
-def called(status: Status) -> str:
-    """A status's name, in the reader's language where it is one of those that an account begins with."""
+def called(status: Status | str) -> str:
+    """A status's name, in the reader's language where it is one of those that an account begins with. A name alone is one
+    that a status had."""
+    if isinstance(status, str):
+        return gettext(status) if status in FORMER_NAMES else status
     return gettext(status.name) if DEFAULT_NAMES.get((status.kind, status.code)) == status.name else status.name
 
 

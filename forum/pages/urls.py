@@ -6,12 +6,27 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
-from forum.pages import settings
-from forum.pages.reading import PostListPage, PostPage
+from forum.pages import behalf, moderation, settings, team, writing
+from forum.pages.feeds import FeedPage, sitemap
+from forum.pages.own import OwnPostsPage
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
     path("app/posts/<id:id>", PostPage.as_view()),
+    path("app/posts/new", writing.NewPostPage.as_view()),
+    path("app/posts/similar", writing.SimilarPart.as_view()),
+    path("app/posts/preview", writing.PreviewPart.as_view()),
+    path("app/posts/<id:id>/vote", writing.VotePage.as_view()),
+    path("app/posts/<id:id>/comments", writing.CommentPage.as_view()),
+    path("app/posts/<id:id>/edit", writing.EditPage.as_view()),
+    path("app/posts/<id:id>/delete", writing.DeletePage.as_view()),
+    path("app/profile/posts", OwnPostsPage.as_view()),
+    path("app/posts/<id:id>/team", team.ToolsPage.as_view()),
+    path("app/posts/<id:id>/merge", team.MergePage.as_view()),
+    path("app/posts/<id:id>/behalf", behalf.ProxyVotesPage.as_view()),
+    path("app/posts/behalf", behalf.NewOnBehalfPage.as_view()),
+    path("app/moderation", moderation.ModerationPage.as_view()),
     path("app/account/forums", settings.ForumsPage.as_view()),
     path("app/account/forums/new", settings.NewForumPage.as_view()),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view()),
@@ -19,6 +34,9 @@ urlpatterns = [
     path("app/account/categories/<id:id>", settings.CategoryPage.as_view()),
     path("robots.txt", Robots.as_view()),
     path("favicon.ico", Favicon.as_view()),
+    path("app/roadmap", RoadmapPage.as_view()),
+    path("app/feed.atom", FeedPage.as_view()),
+    path("sitemap.xml", sitemap),
 ]
 
 

@@ -8,13 +8,15 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import Account, APIToken
+from accounts.trash import KEPT_FOR
 from tests.assertions import read
 from tests.client import Client
 
 
-def demo(port=8000, **options) -> str:
+def demo(port=8000, *, bare=True, **options) -> str:
+    """What it prints; an account without the story unless one is asked for, as that takes its time."""
     out = io.StringIO()
-    call_command("demo", port=port, stdout=out, **options)
+    call_command("demo", port=port, stdout=out, bare=bare, **options)
     return out.getvalue()
 
 
@@ -46,16 +48,66 @@ def local(settings):
 
 
 def test_it_works(db, local):
-    text = demo()
+    text = demo(bare=False)
     forum, tasks, create = [curl(line.strip()) for line in text.splitlines() if line.startswith("  curl ")]
     assert forum.status_code == 200
-    assert "<title>A dark theme</title>" in forum.text
-    assert (tasks.status_code, read(tasks)) == (200, [])
+    assert "<title>Undo for bulk edits</title>" in forum.text
+    assert (tasks.status_code, len(read(tasks))) == (200, 8)
     assert create.status_code == 201
     assert read(create)["name"] == "Ann Kowalska"
-    assert said(text, r"forum \(XML\)") == "http://localhost:8000/  and  http://demo.example.test:8000/"
-    assert said(text, "login") == "demo"
+    assert said(text, "Ideas") == "http://localhost:8000/  and  http://demo.example.test:8000/"
+    assert said(text, "Partners") == "http://demo-partners.example.test:8000/"
+    assert said(text, "settings") == "http://localhost:8000/app/account"
+    assert said(text, "API") == "http://localhost:8000/app/account/api  and  http://localhost:8000/app/docs"
+    assert said(text, "logins") == "demo (owner), theo (agent), marta (member)"
     assert said(text, "api_token").endswith("/demo")
+
+
+def test_the_logins_that_are_printed(db, local):
+    text = demo(bare=False)
+    for login in ("demo", "theo", "marta"):
+        answer = Client("demo-partners.example.test", auth=(login, said(text, "password"))).get("/app/users/me.xml")
+        assert (answer.status_code, f"<login>{login}</login>" in answer.text) == (200, True)
+    account = Account.objects.get()
+    account.users.get(login="theo").change_password("another pass phrase")
+    account.users.filter(login="marta").update(is_active=False)
+    assert said(demo(bare=False), "logins") == "demo (owner)"
+
+
+def test_the_story_agrees_with_itself(db):
+    demo(bare=False)
+    account, now = Account.objects.get(), timezone.now()
+    posts = {post.id: post for post in account.posts.all()}
+    comments, changes = list(account.comments.all()), list(account.status_changes.all())
+    votes = [*account.votes.all(), *account.proxy_votes.all()]
+    assert (account.forums.count(), account.clients.live().count(), account.deals.live().count()) == (2, 25, 12)
+    assert account.posts.live().of_forums().count() == 44
+    assert [post.title for post in account.posts.waiting()] == [
+        "List our agency in the directory",
+        "Test accounts of the payment providers",
+    ]
+    for post in posts.values():
+        assert post.comments_cache == sum(comment.post_id == post.id for comment in comments), post
+        assert post.votes_cache == sum(vote.post_id == post.id for vote in votes), post
+        assert post.content_html or not post.content
+        last = [change for change in changes if change.post_id == post.id][-1:]
+        assert post.status.name == (last[0].name if last else "New"), post
+        assert (post.response is None) == all(
+            change.response is None for change in changes if change.post_id == post.id
+        )
+    # Nobody says or does anything before joining, or before there is something to say; and nothing is still to come.
+    joined = dict(account.users.values_list("id", "created_at"))
+    for row in (*posts.values(), *comments, *changes, *votes):
+        assert joined[row.user_id] <= row.created_at <= now, row
+    for row in (*comments, *changes, *votes):
+        assert posts[getattr(row, "from_post_id", None) or row.post_id].created_at <= row.created_at, row
+    for row in (*comments, *changes):
+        assert row.created_at <= posts[row.post_id].updated_at, row
+    for rows in (account.posts, account.clients, account.deals, account.contact_lists):
+        [*trashed] = rows.trashed()
+        assert trashed
+        assert all(row.created_at < row.trashed_at <= now for row in trashed)
+        assert all(now - row.trashed_at < KEPT_FOR for row in trashed)
 
 
 def test_it_rejects_nothing_when_it_is_there_already(db, local):

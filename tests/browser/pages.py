@@ -128,6 +128,11 @@ PAGES = [
     Shown("app/account/statuses", "alice"),
     Shown("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
     Shown("app/account/trash", "alice"),
+    Shown("app/posts/<id:id>/team", who="bob", path=lambda world: f"/app/posts/{world.post.id}/team?tool=status"),
+    Shown("app/posts/<id:id>/merge", who="bob", path=lambda world: f"/app/posts/{world.post.id}/merge?q=suggestion"),
+    Shown("app/posts/<id:id>/behalf", who="bob", path=lambda world: f"/app/posts/{world.post.id}/behalf?q=north"),
+    Shown("app/posts/behalf", who="bob"),
+    Shown("app/moderation", who="bob"),
     Shown(None, path="/app/nothing", status=404, what="404"),
 ]
 

@@ -41,7 +41,7 @@ def main() -> int:
         return 1
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="rostrum-screenshots-") as directory:
-        service = Service(Path(directory) / "data", WORKERS="1", LOG_LEVEL="ERROR")
+        service = Service(Path(directory) / "data", WORKERS="1", LOG_LEVEL="ERROR", DEMO="")
         try:
             service.await_text(READY, 120)
             service.await_text("Try it:", 10)

@@ -174,3 +174,40 @@ def test_it_rejects_no_text(monkeypatch, caplog):
 def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
     monkeypatch.setattr(markdown, "MOST_HTML", 20)
     assert render("**a** and **b**") == "<p>**a** and **b**</p>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ""),
+        ("# Why\n\nSo that *one* **can** _read_ ~~that~~ `this`.", "Why So that one can read that this."),
+        ("- one\n* two\n+ three\n1. four\n> > five", "one two three four five"),
+        ("2 * 3 = 6, snake_case_name, a ~ b", "2 * 3 = 6, snake_case_name, a ~ b"),
+        (
+            '[a link](https://e.example/ "title"), ![a picture](x.png) and [one cut off](https://e.exam',
+            "a link, a picture and one cut off",
+        ),
+        ("<https://e.example/> <b>", "https://e.example/ <b>"),
+        ("```python\nprint(1)\n```\n---\nTitle\n=====", "print(1) Title"),
+        (r"\*so\* \# &amp; &lt;b&gt;", "*so* # & <b>"),
+        ("a | b\n--|--\n1 | 2", "a | b 1 | 2"),
+    ],
+)
+def test_a_text_in_plain_words(text, words):
+    assert markdown.plain(text, most=200) == words
+
+
+def test_a_text_in_plain_words_is_cut_between_words():
+    assert markdown.plain("one two three four", most=10) == "one two…"
+    assert markdown.plain("one two three four", most=18) == "one two three four"
+    assert markdown.plain("W" * 300, most=200) == "W" * 199 + "…"
+
+
+@pytest.mark.parametrize(
+    "mark", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("]
+)
+def test_plain_words_of_anything_take_no_time(mark):
+    text = (mark * 600)[:600]
+    begun = process_time()
+    markdown.plain(text, most=200)
+    assert process_time() - begun < 0.1

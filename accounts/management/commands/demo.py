@@ -8,7 +8,9 @@ from django.contrib.auth.hashers import check_password
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from accounts.models import Account, APIToken
+from accounts.hosts import full_name
+from accounts.management.story import Story
+from accounts.models import Account, APIToken, User
 
 
 def derive(purpose: str, length: int) -> str:
@@ -25,11 +27,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--env", type=Path, help="a file for the address, the password and the token")
+        parser.add_argument(
+            "--bare", action="store_true", help="with a few suggestions alone, as in the examples of docs/interface.md"
+        )
 
-    def handle(self, *, port: int, env: Path | None = None, **options):
+    def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options):
         password = derive("demo password", 16)
         token = f"{derive('demo token', APIToken.SECRET_LENGTH)}/{self.PREFIX}"
-        account = Account.objects.filter(prefix=self.PREFIX).first() or self.make(password, token)
+        account = Account.objects.filter(prefix=self.PREFIX).first() or self.make(password, token, bare=bare)
         owner = account.users.get(login_key=self.LOGIN)
         variables = {"BASE_URL": f"http://localhost:{port}", "PASSWORD": password, "API_TOKEN": token}
         if not check_password(password, owner.password):
@@ -38,12 +43,12 @@ class Command(BaseCommand):
         if APIToken.objects.holding(token) is None:
             token = "(revoked since)"  # noqa: S105
             del variables["API_TOKEN"]
-        self.explain(port, password, token)
+        self.explain(account, owner, port, password, token)
         if env:
             self.keep(env, variables)
 
     @transaction.atomic
-    def make(self, password: str, token: str) -> Account:
+    def make(self, password: str, token: str, *, bare: bool) -> Account:
         account, owner, _ = Account.objects.create_with_owner(
             prefix=self.PREFIX,
             name="Demo",
@@ -54,34 +59,37 @@ class Command(BaseCommand):
         )
         account.tokens.all().delete()
         APIToken.objects.adopt(owner, token, label="Demo")
-        self.fill(account, owner)
+        story = Story(account, owner)
+        story.begin()
+        if not bare:
+            story.go_on()
         return account
 
-    def fill(self, account: Account, owner) -> None:
-        """A few suggestions to look at."""
-        forum = account.forums.get()
-        category = account.categories.of_forum(forum.id).first()
-        for title, content in (
-            ("A dark theme", "So that one can read at night."),
-            ("Export to a spreadsheet", "The list of orders, with the columns that one sees."),
-            ("Reply by e-mail", "Answering a notification should add a comment."),
-        ):
-            post = account.posts.model(account=account, forum_id=forum.id, category_id=category.id, agent="demo")
-            post.write({"title": title, "content": content}, by=owner)
-        post.comment(by=owner, text="Planned for spring.", agent="demo")
-        post.vote(by=owner)
-
-    def explain(self, port: int, password: str, token: str) -> None:
+    def explain(self, account: Account, owner: User, port: int, password: str, token: str) -> None:
         at = f"http://localhost:{port}"
+        own = f"http://{full_name(account.prefix)}:{port}/"
+        hosts = {host.id: full_name(host.name) for host in account.hosts.all()}
+        addresses = [
+            (forum.name, f"{at}/  and  {own}" if forum.is_default else f"http://{hosts[forum.host_id]}:{port}/")
+            for forum in account.forums.order_by("-is_default", "name", "id")
+        ]
+        # Those that were made with it have the same password.
+        others = account.users.filter(password=owner.password, is_active=True).exclude(id=owner.id).order_by("id")
+        logins = [f"{user.login} ({user.get_role_display().lower()})" for user in (owner, *others)]
+        lines = [
+            *addresses[:10],
+            ("settings", f"{at}/app/account"),
+            ("API", f"{at}/app/account/api  and  {at}/app/docs"),
+            ("logins", ", ".join(logins)),
+            ("password", password),
+            ("api_token", token),
+        ]
+        table = "\n".join(f"  {name:<16} {value}" for name, value in lines)
         self.stdout.write(
             f"""
 Rostrum is up.
 
-  forum (XML)      {at}/  and  http://{self.PREFIX}.{settings.BASE_DOMAIN}:{port}/
-  account (JSON)   {at}/app/…
-  login            {self.LOGIN}
-  password         {password}
-  api_token        {token}
+{table}
 
 Try it:
 

@@ -8,7 +8,11 @@ function focusMarked(root) {
 }
 
 document.addEventListener("DOMContentLoaded", () => focusMarked(document));
-document.addEventListener("htmx:afterSwap", (event) => focusMarked(event.detail.target));
+document.addEventListener("htmx:afterSwap", (event) => {
+  // What took the place of the target is where the event is.
+  const { target } = event.detail;
+  focusMarked(target && !target.isConnected ? event.target : target ?? document);
+});
 
 // Open menus close when one clicks elsewhere or presses Escape, which gives the focus back.
 document.addEventListener("click", (event) => {

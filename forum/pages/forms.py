@@ -1,0 +1,130 @@
+"""What members write in a forum."""
+
+import hashlib
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Account
+from accounts.pages.forms import Form
+from forum.models import Category, Post
+
+KINDS = [
+    (Post.Kind.SUGGESTION, _("Suggestion")),
+    (Post.Kind.ERROR, _("Error")),
+    (Post.Kind.QUESTION, _("Question")),
+    (Post.Kind.PRAISE, _("Praise")),
+]
+FORM = "post-form"
+TEXT_LENGTH = 65_536
+
+
+class LongText(forms.CharField):
+    """A text in Markdown, where spaces at the beginning may mean something. Browsers end its lines as a form does."""
+
+    def __init__(self, *, rows: int, **kwargs):
+        super().__init__(
+            **{"max_length": TEXT_LENGTH, "strip": False, "widget": forms.Textarea(attrs={"rows": rows})} | kwargs
+        )
+
+    def to_python(self, value) -> str:
+        return super().to_python(value).replace("\r\n", "\n")
+
+
+class FormKey(forms.CharField):
+    """What tells a form that is sent twice from two forms."""
+
+    def __init__(self):
+        super().__init__(max_length=64, required=False, widget=forms.HiddenInput)
+
+
+class PostForm(Form):
+    # It stands before the form, with suggestions like it and their buttons in between.
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=255,
+        widget=forms.TextInput(attrs={"form": FORM, "autocomplete": "off"}),
+    )
+    content = LongText(label=_("Details"), rows=8, required=False)
+    category_id = forms.TypedChoiceField(
+        label=_("Category"),
+        coerce=int,
+        error_messages={"invalid_choice": _("Is not there any more; choose another")},
+    )
+    kind = forms.ChoiceField(label=_("Kind"), choices=KINDS)
+    private = forms.BooleanField(label=_("Only the team sees it, and you"), required=False)
+
+    def __init__(self, *args, categories: list[Category], **kwargs):
+        super().__init__(*args, **kwargs)
+        field = self.fields["category_id"]
+        field.choices = [(category.id, category.name) for category in categories]
+        if len(categories) == 1:
+            field.widget = forms.HiddenInput()
+            self.initial["category_id"] = categories[0].id
+
+    @property
+    def values(self) -> dict:
+        return {name: self.cleaned_data[name] for name in ("title", "content", "category_id", "kind", "private")}
+
+
+class NewPostForm(PostForm):
+    key = FormKey()
+    # Whether suggestions like it have been shown.
+    seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["title"].widget.attrs |= {
+            "autofocus": True,
+            "hx-get": "/app/posts/similar",
+            "hx-trigger": "input changed delay:300ms",
+            "hx-target": "#similar",
+            "hx-sync": "this:replace",
+        }
+
+
+class EditForm(PostForm):
+    version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    @staticmethod
+    def shown(post: Post) -> dict:
+        """What it begins with."""
+        kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
+        return {
+            "title": post.title,
+            "content": post.content,
+            "category_id": post.category_id,
+            "kind": kind,
+            "private": post.is_private,
+        }
+
+    @classmethod
+    def version_of(cls, post: Post) -> str:
+        """Comments and votes leave it as it is: only what is edited here counts."""
+        return hashlib.sha256(repr(cls.shown(post)).encode()).hexdigest()
+
+    def changes(self, post: Post) -> dict:
+        """What is to be written; a kind that this form does not know stays, as long as it says the same."""
+        shown = self.shown(post)
+        values = {name: value for name, value in self.values.items() if value != shown[name]}
+        if post.kind == Post.Kind.PRIVATE and not values.keys().isdisjoint({"kind", "private"}):
+            values |= {name: self.cleaned_data[name] for name in ("kind", "private")}
+        return values
+
+
+class CommentForm(Form):
+    content = LongText(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
+    key = FormKey()
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, auto_id="comment-%s", **kwargs)
+
+    def clean_content(self) -> str:
+        content = self.cleaned_data["content"]
+        if not content.strip():
+            raise forms.ValidationError(_("Can't be blank"))
+        return content
+
+
+def categories_of(account: Account, forum_id: int) -> list[Category]:
+    return list(account.categories.of_forum(forum_id))

@@ -1,0 +1,67 @@
+"""What waits for the team to let it through."""
+
+from django.contrib import messages
+from django.db.models import F, OuterRef, Subquery
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ValidationError
+
+from accounts.pages.base import redirect
+from accounts.pages.settings import to_id
+from accounts.paging import Page as PageOfList
+from forum.markdown import render
+from forum.pages.team import Deleted, TeamPage
+
+
+class ModerationPage(TeamPage):
+    """The queue, the oldest first. A post's own page sends here too, and is gone back to (`back`)."""
+
+    template_name = "forum/moderation.html"
+    acts = {"approve": "approve", "reject": "reject"}
+
+    def get(self, request) -> HttpResponse:
+        try:
+            page = PageOfList.read(request.GET)
+        except ValidationError:
+            raise Http404 from None
+        categories = request.account.categories.filter(id=OuterRef("category_id"))
+        posts = request.account.posts.of_forum(request.forum.id).waiting()
+        posts = posts.annotate(nick=F("user__name"), category_name=Subquery(categories.values("name")))
+        posts = list(posts[page.start : page.stop])
+        if not posts and page.number > 1:
+            # What was on the last page has been gone through.
+            return redirect("/app/moderation")
+        more = len(posts) > page.size
+        for post in posts:
+            if post.content_html is None:
+                post.content_html = render(post.content)
+        return self.render(section="moderation", posts=posts[: page.size], page=page, more=more)
+
+    def approve(self, request) -> HttpResponse:
+        def act() -> None:
+            post = self.hold(id)
+            if not post.approved:
+                post.approve(by=request.user)
+
+        id = to_id(request.POST.get("id")) or 0
+        if self.decide(act, done=_("The suggestion is approved: everyone sees it now.")):
+            return self.go_back(f"/app/posts/{id}")
+        return self.go_back("/")
+
+    def reject(self, request) -> HttpResponse:
+        id = to_id(request.POST.get("id")) or 0
+        done = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
+        self.decide(lambda: self.hold(id).reject(by=request.user), done=done)
+        return self.go_back("/")
+
+    def decide(self, act, *, done: str) -> bool:
+        try:
+            return self.act(act, done=done)
+        except Deleted:
+            messages.error(self.request, _("This suggestion was rejected or deleted meanwhile."))
+            return False
+
+    def go_back(self, to: str) -> HttpResponse:
+        page = to_id(self.request.GET.get("page"))
+        queue = f"/app/moderation?page={page}" if page and page > 1 else "/app/moderation"
+        return redirect(to if self.request.POST.get("back") else queue)

@@ -1,0 +1,20 @@
+"""What the templates of a post's page use for what is written there."""
+
+from django import template
+
+from accounts.idempotency import new_form_key
+from accounts.models import User
+from forum.models import Post
+from forum.pages.forms import CommentForm
+
+register = template.Library()
+
+
+@register.simple_tag
+def blank_comment() -> CommentForm:
+    return CommentForm(initial={"key": new_form_key()})
+
+
+@register.filter
+def may_be_changed_by(post: Post, user: User | None) -> bool:
+    return user is not None and post.may_be_changed_by(user)

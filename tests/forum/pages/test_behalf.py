@@ -1,0 +1,173 @@
+"""Votes and suggestions on behalf of clients and contacts."""
+
+from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
+from tests.factories import make_category, make_client, make_contact, make_post
+from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, went_to
+from tests.test_queries import asked_by
+
+NEW = "/app/posts/behalf"
+CHOOSE = "Choose the client or contact whose vote it is."
+
+
+def path_of(post) -> str:
+    return f"/app/posts/{post.id}/behalf"
+
+
+def cast(page, post, customer: str):
+    return send(page, path_of(post), do="cast", customer=customer)
+
+
+def test_it_works(acme):
+    client = make_client(acme.alice, "Northwind Traders", email="buy@northwind.example")
+    contact = make_contact(acme.alice, "Nora North", email="nora@northwind.example")
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    form = button_of(bob.get(path_of(post)), "cast")
+    form["q"] = "north"
+    found = form.submit("do", value="find")
+    assert texts(found, "#vote-found label") == [
+        "Northwind Traders buy@northwind.example, client",
+        "Nora North nora@northwind.example, contact",
+    ]
+    for customer in (f"client-{client.id}", f"contact-{contact.id}"):
+        form = button_of(found, "cast")
+        form["customer"] = customer
+        response = form.submit("do", value="cast")
+        assert response.status_code == 303
+    page = response.follow()
+    assert texts(page, ".list strong") == ["Northwind Traders", "Nora North"]
+    assert all("by Bob Nowak" in words for words in texts(page, ".list .meta"))
+    assert fresh(post).votes_cache == 2
+    # A second click, and another tab.
+    assert cast(bob, post, f"client-{client.id}").status_code == 303
+    assert fresh(post).votes_cache == 2
+    bob.get("/")
+
+    form = button_of(page, "withdraw", customer=f"client-{client.id}")
+    assert went_to(form.submit("do"), path_of(post)) == ["The vote is taken back."]
+    form.submit("do")
+    assert fresh(post).votes_cache == 1
+
+
+def test_a_search_as_one_types(acme, other):
+    make_client(acme.alice, "Northwind Traders")
+    make_client(acme.alice, "Northern Gone").trash(by=acme.alice)
+    make_client(other.mallory, "North of others")
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    for path in (path_of(post), NEW):
+        response = bob.get(path, {"q": "north"}, headers=HTMX)
+        assert texts(response, "label") == ["Northwind Traders client"]
+        assert "Nobody is found." in bob.get(path, {"q": "qqqq"}, headers=HTMX)
+        for q in ("\u0001", "'", "%", " ", "9" * 300):
+            assert texts(bob.get(path, {"q": q}, headers=HTMX), "label") == []
+
+
+def test_it_rejects_who_is_not_there(acme, other):
+    gone = make_client(acme.alice)
+    gone.trash(by=acme.alice)
+    theirs = make_client(other.mallory)
+    while theirs.id <= gone.id:
+        theirs = make_client(other.mallory)
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    for customer in (f"client-{gone.id}", f"client-{theirs.id}", "user-1", "client-", "", f"contact-{10**17}"):
+        assert went_to(cast(bob, post, customer), path_of(post)) == [CHOOSE]
+        send(bob, path_of(post), do="withdraw", customer=customer)
+    assert fresh(post).votes_cache == 0
+
+
+def test_it_rejects_a_vote_for_what_was_merged(acme):
+    client, post, original = make_client(acme.alice), make_post(acme.carol), make_post(acme.carol)
+    post.merge_into(original, by=acme.bob)
+    [told] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
+    assert told == "This suggestion was merged into another one. Go on there, or undo that first."
+
+
+def test_it_rejects_a_vote_for_what_was_deleted(acme):
+    client, post = make_client(acme.alice), make_post(acme.carol)
+    post.trash(by=acme.alice)
+    [told] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
+    assert told == "This suggestion was deleted. An admin can restore it from the trash."
+
+
+def fill(acme, page, **values):
+    form = page.get(NEW).forms["behalf"]
+    for name, value in {"title": "Bigger letters", **values}.items():
+        form[name] = value
+    return form
+
+
+def test_a_new_suggestion(acme):
+    client = make_client(acme.alice, "Northwind Traders")
+    category = make_category(acme.account, "Wishes")
+    bob = acme.page(acme.bob)
+    form = fill(acme, bob, content="One\r\ntwo", category_id=str(category.id), q="north")
+    found = form.submit("do", value="find")
+    form = found.forms["behalf"]
+    assert (form["title"].value, form["content"].value.strip()) == ("Bigger letters", "One\r\ntwo")
+    assert (form["category_id"].value, form["counts"].checked) == (str(category.id), True)
+    form["customer"] = f"client-{client.id}"
+    response = form.submit("do", value="create")
+    [post] = acme.account.posts.filter(title="Bigger letters")
+    assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is there."]
+    assert (post.user_id, post.client_id, post.contact_id) == (acme.bob.id, client.id, None)
+    assert (post.content, post.category_id, post.votes_cache, post.approved) == ("One\ntwo", category.id, 1, True)
+    # A double click makes one.
+    assert went_to(form.submit("do", value="create"), f"/app/posts/{post.id}") != []
+    assert acme.account.posts.filter(title="Bigger letters").count() == 1
+
+
+def test_a_contact_whom_the_address_names(acme):
+    contact = make_contact(acme.alice, "Nora North")
+    bob = acme.page(acme.bob)
+    form = bob.get(f"{NEW}?contact={contact.id}").forms["behalf"]
+    assert form["customer"].value == f"contact-{contact.id}"
+    form["title"], form["counts"] = "Bigger letters", False
+    form.submit("do", value="create")
+    [post] = acme.account.posts.filter(title="Bigger letters")
+    assert (post.contact_id, post.client_id, post.votes_cache) == (contact.id, None, 0)
+
+
+def test_it_rejects_bad_values(acme, other):
+    client, gone = make_client(acme.alice), make_client(acme.alice)
+    gone.trash(by=acme.alice)
+    bob = acme.page(acme.bob)
+    chosen = f"client-{client.id}"
+    for customer, name, value, fault in [
+        (chosen, "title", " ", "Can't be blank"),
+        (chosen, "title", "x" * 256, "at most 255"),
+        (chosen, "title", "a\u0001b", "Has characters that can't be stored"),
+        (chosen, "content", "x" * 65537, "at most 65536"),
+        (chosen, "category_id", "999999", "Select a valid choice."),
+        ("", "title", "Fine", "Choose the client or contact whose suggestion it is."),
+        (f"client-{gone.id}", "title", "Fine", "Choose the client or contact whose suggestion it is."),
+    ]:
+        values = {"title": "Kept", "category_id": acme.category.id, "customer": customer, "do": "create", name: value}
+        response = send(bob, NEW, status=422, **values)
+        assert fault in response.html.get_text()
+        form = response.forms["behalf"]
+        if name != "title":
+            assert form["title"].value == "Kept"
+        if customer == chosen:
+            assert form["customer"].value == chosen
+    assert not acme.account.posts.exists()
+
+
+def test_it_is_for_the_team_alone(acme, other):
+    client = make_client(acme.alice)
+    values = {"title": "x", "category_id": acme.category.id, "customer": f"client-{client.id}"}
+    assert_for_the_team_alone(acme, other, NEW, do="create", **values)
+    assert not acme.account.posts.exists()
+
+
+def test_few_statements(acme):
+    post = make_post(acme.carol)
+    for number in range(3):
+        post.vote_for(by=acme.bob, client_id=make_client(acme.alice, f"Northwind {number}").id)
+        post.vote_for(by=acme.bob, contact_id=make_contact(acme.alice, f"North {number}").id)
+    bob = acme.page(acme.bob)
+    assert_few_statements(bob, path_of(post))
+    assert_few_statements(bob, NEW)
+    _response, asked = asked_by(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
+    assert len(asked) <= 8, asked

@@ -1,0 +1,190 @@
+"""Commenting on the pages."""
+
+import pytest
+
+from accounts.models import Session
+from tests.factories import PASSWORD, make_post
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+
+@pytest.fixture
+def post(acme):
+    return make_post(acme.bob, "Dark mode")
+
+
+def fill_in(visitor: Visitor, post, text: str = "**Yes** please"):
+    form = visitor.get(f"/app/posts/{post.id}").forms["comment-form"]
+    form["content"] = text
+    return form
+
+
+def comments(post) -> list[str]:
+    post.refresh_from_db(fields=["comments_cache"])
+    found = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", flat=True))
+    assert post.comments_cache == len(found)
+    return found
+
+
+def test_it_works(acme, post):
+    carol = acme.page(acme.carol)
+    response = fill_in(carol, post, "**Yes**\r\n  please").submit(headers={"User-Agent": "Browser/1"})
+    comment = acme.account.comments.get()
+    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}#comment-{comment.id}")
+    assert (comment.comment, comment.user_id, comment.agent) == ("**Yes**\n  please", acme.carol.id, "Browser/1")
+    assert comments(post) == [comment.comment]
+    page = response.follow()
+    assert "Your comment is posted." in page
+    assert "<strong>Yes</strong>" in str(page.html.find(id=f"comment-{comment.id}"))
+    assert page.forms["comment-form"]["content"].value.strip() == ""
+
+
+def test_by_htmx_it_is_added_to_the_list(acme, post):
+    carol = acme.page(acme.carol)
+    part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
+    comment = acme.account.comments.get()
+    assert part.status_code == 200
+    assert "<html" not in part
+    added = part.html.find(attrs={"hx-swap-oob": "beforeend:#comments"})
+    assert added.find(id=f"comment-{comment.id}").select_one(".who-said").get_text() == "Carol Member"
+    assert part.forms["comment-form"]["content"].value.strip() == ""
+    assert part.forms["comment-form"]["key"].value
+
+
+def test_on_a_long_list_it_is_on_the_last_page(acme, post, monkeypatch):
+    monkeypatch.setattr("forum.pages.writing.COMMENTS", 0)
+    carol = acme.page(acme.carol)
+    part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
+    comment = acme.account.comments.get()
+    assert part.headers["HX-Redirect"] == f"/app/posts/{post.id}?page=last#comment-{comment.id}"
+
+
+def test_sent_twice_it_is_posted_once(acme, post):
+    form = fill_in(acme.page(acme.carol), post)
+    assert form.submit().headers["Location"] == form.submit().headers["Location"]
+    assert comments(post) == ["**Yes** please"]
+    assert form.submit(headers={"HX-Request": "true"}).headers["HX-Redirect"].startswith(f"/app/posts/{post.id}#")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "Can't be blank"),
+        (" \r\n ", "Can't be blank"),
+        ("x" * 65537, "at most 65536"),
+        ("a\u0001b", "Has characters that can't be stored"),
+    ],
+)
+def test_it_rejects_bad_text(acme, post, text, fault):
+    form = fill_in(acme.page(acme.carol), post, text)
+    for headers in ({}, {"HX-Request": "true"}):
+        response = form.submit(headers=headers, status=422)
+        assert fault in response.html.get_text()
+        assert ("<html" in response) == (not headers)
+        assert response.forms["comment-form"]["content"].value.replace("\r\n", "\n").strip() == text.strip()
+    assert comments(post) == []
+
+
+def test_the_longest_text_has_lines(acme, post):
+    text = "\r\n".join(["x" * 1023] * 64)
+    assert fill_in(acme.page(acme.carol), post, text).submit().status_code == 303
+    assert len(comments(post)[0]) == 65535
+
+
+def test_preview(acme, post):
+    response = fill_in(acme.page(acme.carol), post).submit("act")
+    assert "<strong>Yes</strong> please" in response
+    assert response.forms["comment-form"].submit().status_code == 303
+    assert comments(post) == ["**Yes** please"]
+
+
+def test_what_was_deleted_meanwhile(acme, post):
+    form = fill_in(acme.page(acme.carol), post)
+    post.trash(by=acme.bob)
+    for headers in ({}, {"HX-Request": "true"}):
+        response = form.submit(headers=headers, status=404)
+        assert "This suggestion was deleted meanwhile" in response
+        assert "Dark mode" not in response
+        assert response.forms["comment-form"]["content"].value.strip() == "**Yes** please"
+
+
+def test_what_was_merged_meanwhile_is_commented_there(acme, post):
+    original = make_post(acme.bob, "Themes")
+    form = fill_in(acme.page(acme.carol), post)
+    post.merge_into(original, by=acme.bob)
+    response = form.submit(headers={"HX-Request": "true"}, status=409)
+    assert f"/app/posts/{original.id}" in response
+    form = response.forms["comment-form"]
+    assert "hx-post" not in response.html.form.attrs
+    response = form.submit()
+    assert response.headers["Location"].startswith(f"/app/posts/{original.id}#comment-")
+    assert comments(original) == ["**Yes** please"]
+
+
+def test_a_session_that_ended(acme, post):
+    form = fill_in(acme.page(acme.carol), post)
+    Session.objects.all().delete()
+    response = form.submit(headers={"HX-Request": "true"}, status=403)
+    assert "<html" not in response
+    # The rest of the page is out of date as well, so the next answer is a whole one.
+    assert "hx-post" not in response.html.form.attrs
+    form = response.forms["comment-form"]
+    form["login"], form["password"] = "carol", "wrong"
+    form = form.submit(status=422).forms["comment-form"]
+    form["login"], form["password"] = "carol", PASSWORD
+    response = form.submit()
+    assert response.status_code == 303
+    assert comments(post) == ["**Yes** please"]
+    assert "Carol Member" in response.follow()
+
+
+def test_signed_in_in_another_tab(acme, post):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, post)
+    Session.objects.all().delete()
+    carol.sign_in("carol")
+    form = form.submit(headers={"HX-Request": "true"}, status=403).forms["comment-form"]
+    assert form.submit().status_code == 303
+    assert comments(post) == ["**Yes** please"]
+
+
+def test_who_may(acme, other, post):
+    private = make_post(acme.bob, "Secret", private=True)
+    carol, bob = acme.page(acme.carol), acme.page(acme.bob)
+    assert "comment-form" not in acme.page().get(f"/app/posts/{post.id}").forms
+    assert fill_in(bob, private).submit().status_code == 303
+    form = fill_in(carol, post)
+    form.action = f"/app/posts/{private.id}/comments"
+    response = form.submit(status=404)
+    assert "Secret" not in response
+    theirs = make_post(other.mallory, "Theirs")
+    at_other = Visitor(other.host).sign_in("mallory")
+    form = fill_in(at_other, theirs)
+    form.action = "/app/posts/999999/comments"
+    form.submit(status=404)
+    assert acme.account.comments.count() == 1
+    assert carol.get(f"/app/posts/{post.id}/comments").headers["Location"] == f"/app/posts/{post.id}#comment-form"
+    carol.get(f"/app/posts/{private.id}/comments", status=404)
+
+
+def test_of_a_private_forum_a_visitor_is_told_nothing(acme, post):
+    forum = acme.forum
+    forum.access = "private"
+    forum.save()
+    form = fill_in(acme.page(acme.carol), post)
+    Session.objects.all().delete()
+    assert "Dark mode" not in form.submit(status=403)
+
+
+def test_it_rejects_a_form_of_another_site(acme, post):
+    acme.page(acme.carol).post(f"/app/posts/{post.id}/comments", {"content": "x"}, status=403)
+    assert comments(post) == []
+
+
+def test_the_statements(acme, post):
+    form = fill_in(acme.page(acme.carol), post)
+    response, asked = asked_by(form.submit)
+    assert response.status_code == 303
+    # The session, the forum; the lock of the form and what it was answered; the post, held, and again; the comment, its count,
+    # and the answer.
+    assert len(asked) == 9, asked

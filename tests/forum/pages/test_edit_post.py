@@ -1,0 +1,213 @@
+"""Changing and deleting what one wrote."""
+
+import pytest
+
+from accounts.models import Session
+from forum.models import Post
+from tests.factories import PASSWORD, make_category, make_post
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+
+@pytest.fixture
+def post(acme):
+    return make_post(acme.carol, "Dark mode", content="Please")
+
+
+def fresh(post: Post) -> Post:
+    return Post.objects.get(pk=post.pk)
+
+
+def fill_in(visitor: Visitor, post, **values):
+    form = visitor.get(f"/app/posts/{post.id}/edit").forms["post-form"]
+    for name, value in values.items():
+        form[name] = value
+    return form
+
+
+def test_it_works(acme, post):
+    ideas = make_category(acme.account, "Ideas")
+    carol = acme.page(acme.carol)
+    page = carol.get(f"/app/posts/{post.id}").click(href="/edit$")
+    form = page.forms["post-form"]
+    assert (form["title"].value, form["content"].value.strip(), form["kind"].value) == (
+        "Dark mode",
+        "Please",
+        "suggestion",
+    )
+    form["title"], form["content"], form["kind"], form["private"] = "Themes", "*Now*", "error", True
+    form["category_id"] = str(ideas.id)
+    response = form.submit()
+    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+    post = fresh(post)
+    assert (post.title, post.content, post.kind, post.private, post.category_id) == (
+        "Themes",
+        "*Now*",
+        "error",
+        True,
+        ideas.id,
+    )
+    assert "<em>Now</em>" in post.content_html
+    page = response.follow()
+    assert "Saved." in page
+    assert "Themes" in page
+
+
+def test_what_is_left_as_it_is_stays(acme):
+    post = make_post(acme.carol, "Secret", kind="private")
+    carol = acme.page(acme.carol)
+    fill_in(carol, post, title="Still secret").submit()
+    assert (fresh(post).kind, fresh(post).private) == ("private", False)
+    fill_in(carol, post, kind="error").submit()
+    assert (fresh(post).kind, fresh(post).private) == ("error", True)
+    post = make_post(acme.carol, "Secret", kind="private")
+    fill_in(carol, post, private=False).submit()
+    assert (fresh(post).kind, fresh(post).private) == ("suggestion", False)
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"title": " "}, "Can't be blank"),
+        ({"title": "x" * 256}, "at most 255"),
+        ({"content": "x" * 65537}, "at most 65536"),
+        ({"kind": "private"}, "Select a valid choice"),
+    ],
+)
+def test_it_rejects_bad_values(acme, post, values, fault):
+    form = fill_in(acme.page(acme.carol), post)
+    for name, value in values.items():
+        form[name].force_value(value)
+    assert fault in form.submit(status=422).html.get_text()
+    assert fresh(post).title == "Dark mode"
+
+
+def test_preview(acme, post):
+    response = fill_in(acme.page(acme.carol), post, content="*Now*").submit("act")
+    assert "<em>Now</em>" in response
+    assert response.forms["post-form"].submit().status_code == 303
+    assert fresh(post).content == "*Now*"
+
+
+def test_changed_in_another_tab(acme, post):
+    carol, bob = acme.page(acme.carol), acme.page(acme.bob)
+    form = fill_in(carol, post, title="Mine", content="My words")
+    fill_in(bob, post, title="Theirs", content="Their words").submit()
+    response = form.submit(status=409)
+    assert "Somebody changed it after you opened it" in response
+    assert "Their words" in response
+    form = response.forms["post-form"]
+    assert (form["title"].value, form["content"].value.strip()) == ("Mine", "My words")
+    assert fresh(post).title == "Theirs"
+    assert form.submit().status_code == 303
+    assert (fresh(post).title, fresh(post).content) == ("Mine", "My words")
+
+
+def test_a_second_click_does_no_harm(acme, post):
+    form = fill_in(acme.page(acme.carol), post, title="Mine")
+    assert form.submit().status_code == form.submit().status_code == 303
+
+
+def test_comments_and_votes_are_no_change(acme, post):
+    form = fill_in(acme.page(acme.bob), post, title="Ours")
+    post.comment(by=acme.alice, text="Yes")
+    post.vote(by=acme.alice)
+    assert form.submit().status_code == 303
+
+
+def test_it_rejects_authors_once_others_have_answered(acme, post):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, post, title="Mine")
+    delete = carol.get(f"/app/posts/{post.id}").forms["delete-post"]
+    post.vote(by=acme.bob)
+    response = form.submit(status=409)
+    assert "only the team can change it now" in response
+    assert response.forms["post-form"]["title"].value == "Mine"
+    assert "only the team can change it now" in delete.submit(status=403)
+    assert "only the team can change it now" in carol.get(f"/app/posts/{post.id}/edit", status=403)
+    page = carol.get(f"/app/posts/{post.id}")
+    assert "delete-post" not in page.forms
+    assert fresh(post).title == "Dark mode"
+    assert fresh(post).trashed_at is None
+
+
+def test_what_was_deleted_meanwhile(acme, post):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, post, content="My words")
+    delete = carol.get(f"/app/posts/{post.id}").forms["delete-post"]
+    post.trash(by=acme.bob)
+    response = form.submit(status=404)
+    assert "Your text is below, for you to copy." in response
+    assert response.forms["post-form"]["content"].value.strip() == "My words"
+    assert "was deleted meanwhile" in delete.submit(status=404)
+
+
+def test_delete(acme, post):
+    response = acme.page(acme.carol).get(f"/app/posts/{post.id}").forms["delete-post"].submit()
+    assert (response.status_code, response.headers["Location"]) == (303, "/")
+    assert "“Dark mode” is deleted." in response.follow()
+    assert fresh(post).trashed_by_id == acme.carol.id
+
+
+def test_a_session_that_ended(acme, post):
+    form = fill_in(acme.page(acme.carol), post, content="My words")
+    Session.objects.all().delete()
+    form = form.submit(status=403).forms["post-form"]
+    # Whoever it is that signs in.
+    other = acme.page()
+    form["login"], form["password"] = "carol", PASSWORD
+    assert form.submit().headers["Location"] == f"/app/posts/{post.id}"
+    assert fresh(post).content == "My words"
+    assert other.get(f"/app/posts/{post.id}/edit").headers["Location"].startswith("/app/sign-in?next=")
+
+
+def test_who_may(acme, other, post):
+    ours = make_post(acme.bob, "Ours")
+    carol, bob, alice = (acme.page(user) for user in (acme.carol, acme.bob, acme.alice))
+    for path in ("edit", "delete"):
+        method = carol.get if path == "edit" else sender(carol)
+        method(f"/app/posts/{ours.id}/{path}", status=403)
+        method(f"/app/posts/999999/{path}", status=404)
+    sender(carol)(
+        f"/app/posts/{ours.id}/edit", {"title": "x", "kind": "error", "category_id": ours.category_id}, status=403
+    )
+    assert acme.page().get(f"/app/posts/{post.id}/edit").status_code == 303
+    assert sender(acme.page())(f"/app/posts/{post.id}/delete").headers["Location"].startswith("/app/sign-in")
+    mallory = Visitor(other.host).sign_in("mallory")
+    if not other.account.posts.filter(id=post.id).exists():
+        mallory.get(f"/app/posts/{post.id}/edit", status=404)
+        sender(mallory)(f"/app/posts/{post.id}/delete", status=404)
+    assert fill_in(bob, post, title="By bob").submit().status_code == 303
+    assert fill_in(alice, post, title="By alice").submit().status_code == 303
+    assert fresh(post).title == "By alice"
+    assert sender(alice)(f"/app/posts/{ours.id}/delete").status_code == 303
+    assert acme.account.posts.live().count() == 1
+
+
+def sender(visitor: Visitor):
+    """Sends with the page's token."""
+    visitor.get("/app/sign-in")
+    if "csrf" not in visitor.cookies:
+        visitor.get("/")
+
+    def send(path, values=(), **kwargs):
+        return visitor.post(path, values, headers={"X-CSRFToken": visitor.cookies["csrf"]}, **kwargs)
+
+    return send
+
+
+def test_it_rejects_a_form_of_another_site(acme, post):
+    carol = acme.page(acme.carol)
+    carol.post(f"/app/posts/{post.id}/edit", {"title": "x"}, status=403)
+    carol.post(f"/app/posts/{post.id}/delete", status=403)
+    assert fresh(post).title == "Dark mode"
+
+
+def test_the_statements(acme, post):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, post, title="Mine")
+    # The session, the forum, the post, its categories.
+    assert len(asked_by(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 4
+    response, asked = asked_by(form.submit)
+    assert response.status_code == 303
+    assert len(asked) == 5, asked

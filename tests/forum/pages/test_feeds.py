@@ -1,0 +1,178 @@
+"""Atom feeds and the sitemap."""
+
+from xml.etree.ElementTree import Element
+
+import pytest
+from defusedxml.ElementTree import fromstring
+
+from forum.models import Forum, Post
+from forum.pages import feeds
+from tests.factories import make_category, make_post
+from tests.forum.pages.reading import make_private, make_unapproved, statements
+from tests.pages import Visitor
+
+ATOM, MAP = "{http://www.w3.org/2005/Atom}", "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+
+
+def read(visitor: Visitor, path: str) -> Element:
+    response = visitor.get(path)
+    assert response.status_code == 200
+    return fromstring(response.body)
+
+
+def titles(visitor: Visitor, path: str) -> list[str]:
+    return [entry.findtext(f"{ATOM}title") for entry in read(visitor, path).iter(f"{ATOM}entry")]
+
+
+def test_it_works(acme):
+    post = make_post(acme.carol, "A <dark> theme", content="So that *one* can read", tags=["vip"])
+    base = f"http://{acme.host}"
+    response = acme.page().get("/app/feed.atom")
+    assert response.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
+    assert response.headers["Cache-Control"] == "private, no-cache"
+    feed = fromstring(response.body)
+    assert feed.tag == f"{ATOM}feed"
+    assert feed.findtext(f"{ATOM}title") == "Acme"
+    assert feed.findtext(f"{ATOM}id") == f"{base}/app/feed.atom"
+    assert {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM}link")} == {
+        "alternate": f"{base}/",
+        "self": f"{base}/app/feed.atom",
+    }
+    [entry] = feed.findall(f"{ATOM}entry")
+    assert entry.findtext(f"{ATOM}title") == "A <dark> theme"
+    assert entry.findtext(f"{ATOM}id") == f"{base}/app/posts/{post.id}"
+    assert entry.find(f"{ATOM}link").get("href") == f"{base}/app/posts/{post.id}"
+    assert entry.findtext(f"{ATOM}author/{ATOM}name") == "Carol Member"
+    assert entry.find(f"{ATOM}summary").get("type") == "html"
+    assert entry.findtext(f"{ATOM}summary") == "<p>So that <em>one</em> can read</p>\n"
+    assert entry.find(f"{ATOM}category").get("term") == "vip"
+    updated = f"{post.updated_at:%Y-%m-%dT%H:%M:%S}"
+    assert entry.findtext(f"{ATOM}updated").startswith(updated)
+    assert feed.findtext(f"{ATOM}updated").startswith(updated)
+    # Each list names its own.
+    link = acme.page().get("/?order=top").html.find("link", rel="alternate")
+    assert (link["type"], link["href"]) == ("application/atom+xml", "/app/feed.atom?order=top")
+
+
+def test_an_empty_feed_stays_the_same(acme):
+    first, second = acme.page().get("/app/feed.atom"), acme.page().get("/app/feed.atom")
+    assert first.body == second.body
+    again = acme.page().get("/app/feed.atom", headers={"If-None-Match": first.headers["ETag"]}, status=304)
+    assert again.body == b""
+
+
+def test_the_parameters_of_the_list(acme):
+    ideas = make_category(acme.account, "Ideas & more")
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    make_post(acme.alice, "One").vote(by=acme.bob)
+    make_post(acme.alice, "Two", status=planned)
+    make_post(acme.alice, "Three", category_id=ideas.id)
+    page = acme.page()
+    assert titles(page, "/app/feed.atom") == ["Two", "One"]
+    assert titles(page, "/app/feed.atom?order=top") == ["One", "Two"]
+    assert titles(page, "/app/feed.atom?status=planned") == ["Two"]
+    assert titles(page, "/app/feed.atom?q=three") == ["Three"]
+    for path in ("/Ideas%20%26%20more", "/?status=planned", "/?q=two", "/?order=active"):
+        link = page.get(path).html.find("link", rel="alternate")["href"]
+        feed = read(page, link)
+        assert feed.findtext(f"{ATOM}id") == f"http://{acme.host}{link}"
+    assert titles(page, page.get("/Ideas%20%26%20more").html.find("link", rel="alternate")["href"]) == ["Three"]
+
+
+@pytest.mark.parametrize(
+    "query", ["category=0", "category=abc", f"category={10**30}", "category=²", "order=old", "status=none", "q=%00"]
+)
+def test_it_rejects_what_is_not_there(acme, query):
+    make_post(acme.alice)
+    if query.startswith("q="):
+        assert titles(acme.page(), f"/app/feed.atom?{query}") == []
+    else:
+        acme.page().get(f"/app/feed.atom?{query}", status=404)
+
+
+def test_a_category_of_another_account(acme, other):
+    # Accounts count for themselves: this one has no such id.
+    category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Theirs")
+    acme.page().get(f"/app/feed.atom?category={category.id}", status=404)
+    assert Visitor(other.host).get(f"/app/feed.atom?category={category.id}").status_code == 200
+
+
+def test_only_what_everyone_sees_is_in_it(acme):
+    make_post(acme.carol, "Open")
+    make_private(acme.carol)
+    make_unapproved(acme.carol)
+    for user in (None, acme.carol, acme.alice):
+        assert titles(acme.page(user), "/app/feed.atom") == ["Open"]
+        assert titles(acme.page(user), "/app/feed.atom?q=secret") == []
+
+
+def test_a_private_forum(acme):
+    Forum.objects.update(access=Forum.Access.PRIVATE)
+    make_post(acme.alice, "Open")
+    assert acme.page().get("/app/feed.atom").status_code == 303
+    assert titles(acme.page(acme.carol), "/app/feed.atom") == ["Open"]
+
+
+def test_what_is_long_is_only_begun(acme):
+    make_post(acme.alice, content="word " * 10_000)
+    make_post(acme.alice, content="&#12; *a*")
+    Post.objects.filter(content__startswith="&").update(content_html="<p>\x0c</p>")
+    short, long = (
+        entry.findtext(f"{ATOM}summary") for entry in read(acme.page(), "/app/feed.atom").iter(f"{ATOM}entry")
+    )
+    assert short == "<p>\ufffd</p>"
+    assert long == f"<p>{'word ' * 39}word…</p>"
+
+
+def test_statements_of_a_feed(acme):
+    make_post(acme.alice)
+    # The forum, and the posts; the category, the status.
+    assert len(statements(acme.page(), "/app/feed.atom")) == 2
+    assert len(statements(acme.page(), f"/app/feed.atom?category={acme.category.id}&status=new")) == 4
+
+
+# The sitemap
+
+
+def addresses(visitor: Visitor) -> list[str]:
+    return [location.text for location in read(visitor, "/sitemap.xml").iter(f"{MAP}loc")]
+
+
+def test_a_sitemap(acme):
+    make_category(acme.account, "Ideas & more", position=100)
+    first, second = make_post(acme.alice), make_post(acme.alice)
+    make_private(acme.alice)
+    make_unapproved(acme.alice)
+    base = f"http://{acme.host}"
+    response = acme.page().get("/sitemap.xml")
+    assert response.headers["Content-Type"] == "application/xml"
+    assert addresses(acme.page()) == [
+        f"{base}/",
+        f"{base}/Ideas%20%26%20more",
+        f"{base}/app/posts/{second.id}",
+        f"{base}/app/posts/{first.id}",
+    ]
+    changed = [element.text for element in fromstring(response.body).iter(f"{MAP}lastmod")]
+    assert changed[0].startswith(f"{second.updated_at:%Y-%m-%dT%H:%M:%S}")
+    assert len(statements(acme.page(), "/sitemap.xml")) == 1
+
+
+def test_a_sitemap_has_the_newest(acme, monkeypatch):
+    monkeypatch.setattr(feeds, "ADDRESSES", 2)
+    ideas = make_category(acme.account, "Ideas")
+    posts = [make_post(acme.alice, category_id=id) for id in (acme.category.id, ideas.id) * 2]
+    assert [int(address.rpartition("/")[2]) for address in addresses(acme.page())[2:]] == [posts[3].id, posts[2].id]
+
+
+def test_a_private_forum_has_no_sitemap(acme):
+    make_post(acme.alice)
+    Forum.objects.update(access=Forum.Access.PRIVATE)
+    for user in (None, acme.alice):
+        acme.page(user).get("/sitemap.xml", status=404)
+    Forum.objects.update(access=Forum.Access.MEMBERS)
+    assert len(addresses(acme.page())) == 2
+
+
+def test_it_rejects_other_methods(acme):
+    response = acme.xml().request("DELETE", "/sitemap.xml")
+    assert response.status_code in (403, 405)

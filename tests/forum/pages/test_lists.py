@@ -1,0 +1,244 @@
+"""The list of suggestions: of a category, by order and status, and what is found."""
+
+import pytest
+
+from forum.models import Forum
+from tests.factories import make_category, make_post
+from tests.forum.pages.reading import (
+    make_for_customers,
+    make_private,
+    make_unapproved,
+    statements,
+    titles,
+)
+from tests.pages import Visitor
+
+
+def test_it_works(acme):
+    post = make_post(
+        acme.carol, "A dark theme", content="# Why\nSo that *one* can [read](https://e.example/) at night."
+    )
+    post.comment(by=acme.bob, text="Good.")
+    post.vote(by=acme.bob)
+    page = acme.page().get("/")
+    assert page.html.title.text == "General · Acme"
+    [item] = page.html.select("article.post")
+    assert item.h2.a["href"] == f"/app/posts/{post.id}"
+    assert item.select_one(".excerpt").text == "Why So that one can read at night."
+    assert item.select_one(".badge").text.strip() == "New"
+    assert "Carol Member, just now" in item.text
+    assert "1 comment" in item.text
+    assert item.select_one(".vote button").span.text == "1"
+    assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/"
+    assert page.html.find("meta", {"name": "description"})["content"].startswith("Suggestions for Acme")
+
+
+def test_an_empty_forum(acme):
+    assert "There are no suggestions here yet" in acme.page().get("/")
+    acme.account.categories.all().delete()
+    page = acme.page().get("/")
+    assert "This forum has no categories yet" in page
+    assert "This forum has no categories yet" in acme.page(acme.alice).get("/")
+
+
+def test_pages(acme):
+    posts = [make_post(acme.alice, f"Number {number}") for number in range(26)]
+    first = acme.page().get("/")
+    assert len(titles(first)) == 25
+    assert first.html.find("link", rel="next")["href"] == "?page=2"
+    assert first.html.find("link", rel="prev") is None
+    second = first.click("Next")
+    assert titles(second) == [posts[0].title]
+    assert second.html.find("link", rel="prev")["href"] == "?page=1"
+    assert second.html.find("link", rel="next") is None
+    assert second.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/?page=2"
+    assert second.html.title.text == "General (2) · Acme"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/?page=0",
+        "/?page=abc",
+        "/?page=2",
+        "/?order=sideways",
+        "/?status=nothing",
+        "/?status=%00",
+        "/?q=a&page=50",
+        "/%00",
+        "/app/roadmap?status=nothing",
+        "/app/roadmap?status=planned&page=0",
+        "/app/roadmap?status=planned&page=2",
+    ],
+)
+def test_it_rejects_what_is_not_there(acme, path):
+    make_post(acme.alice)
+    assert "There is nothing here" in acme.page().get(path, status=404)
+
+
+def test_categories(acme):
+    ideas = make_category(acme.account, "Ideas & more?")
+    make_post(acme.alice, "General one")
+    make_post(acme.alice, "An idea", category_id=ideas.id)
+    page = acme.page().get("/")
+    assert titles(page) == ["General one"]
+    page = page.click("Ideas &amp; more")
+    assert titles(page) == ["An idea"]
+    assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/Ideas%20%26%20more%3F"
+    assert titles(acme.page().get("/iDEAS%20%26%20MORE%3F")) == ["An idea"]
+    # The first has the forum's own address.
+    page = acme.page().get("/general")
+    assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/"
+
+
+def test_orders(acme):
+    first, second, third = (make_post(acme.alice, f"Post {number}") for number in "123")
+    second.vote(by=acme.bob)
+    third.comment(by=acme.bob, text="Well")
+    first.write({"title": first.title}, by=acme.alice)
+    page = acme.page().get("/")
+    assert titles(page) == ["Post 3", "Post 2", "Post 1"]
+    assert titles(page.click("Top")) == ["Post 2", "Post 3", "Post 1"]
+    assert titles(page.click("Active")) == ["Post 1", "Post 3", "Post 2"]
+    top = page.click("Discussed")
+    assert titles(top) == ["Post 3", "Post 2", "Post 1"]
+    assert top.html.select_one(".tabs [aria-current]").text == "Discussed"
+
+
+def test_statuses_in_use(acme):
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    make_post(acme.alice, "New one")
+    make_post(acme.alice, "Planned one", status=planned)
+    page = acme.page().get("/?order=top")
+    links = page.html.select(".filters nav")[-1].find_all("a")
+    assert [link.text for link in links] == ["Any status", "New", "Planned"]
+    page = page.click("Planned</span>")
+    assert titles(page) == ["Planned one"]
+    assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/?status=planned"
+    # One that nothing has.
+    assert "No suggestion has this status" in acme.page().get("/?status=rejected")
+
+
+def test_search(acme):
+    ideas = make_category(acme.account, "Ideas")
+    make_post(acme.alice, "Export to a spreadsheet")
+    make_post(acme.alice, "Spreadsheets in colour", category_id=ideas.id)
+    make_post(acme.alice, "A dark theme")
+    form = acme.page().get("/").forms[0]
+    form["q"] = "spreadsheet"
+    page = form.submit()
+    assert sorted(titles(page)) == ["Export to a spreadsheet", "Spreadsheets in colour"]
+    assert page.html.find("meta", {"name": "robots"})["content"] == "noindex"
+    assert page.forms[0]["q"].value == "spreadsheet"
+    assert titles(acme.page().get("/Ideas?q=spreadshete")) == ["Spreadsheets in colour"]
+    assert titles(acme.page().get("/general?q=spreadsheet")) == ["Export to a spreadsheet"]
+    assert titles(acme.page().get("/?q=spreadsheet&status=rejected")) == []
+
+
+def test_a_search_that_finds_nothing(acme):
+    page = acme.page().get("/", {"q": 'Ponies & "more"'})
+    assert "Nothing like that has been suggested yet" in page
+    link = page.html.select_one(".empty a")
+    assert link["href"] == f"/app/posts/new?category={acme.category.id}&title=Ponies%20%26%20%22more%22"
+
+
+@pytest.mark.parametrize(
+    "q", ["\x00", "\ud800".encode("utf-8", "surrogatepass"), "%", "' OR 1=1", "a" * 5000, "!!!", "ł"]
+)
+def test_a_hostile_search(acme, q):
+    make_post(acme.alice, "A dark theme")
+    assert titles(acme.page().get("/", {"q": q})) == []
+
+
+def test_private_posts(acme, other):
+    make_post(acme.alice, "Open")
+    make_private(acme.carol)
+    make_unapproved(acme.carol)
+    assert titles(acme.page().get("/")) == ["Open"]
+    for user in (acme.carol, acme.bob, acme.alice):
+        page = acme.page(user).get("/")
+        assert titles(page) == ["Waiting", "Secret", "Open"]
+        assert "Waiting for approval" in page
+        assert page.html.select("article.post")[1].select(".badge")[1].text.strip() == "Private"
+        assert titles(acme.page(user).get("/?q=secret")) == ["Secret"]
+    assert titles(acme.page().get("/?q=secret")) == []
+    at_other = Visitor(other.host).sign_in("mallory")
+    assert titles(at_other.get("/")) == []
+    assert titles(at_other.get("/?q=open")) == []
+
+
+def test_customers(acme):
+    make_for_customers(acme.bob)
+    for user in (None, acme.carol):
+        page = acme.page(user).get("/")
+        assert page.text.count("on behalf of a customer") == 2
+        assert "Ann Client" not in page
+        assert "Con Tact" not in page
+    page = acme.page(acme.bob).get("/")
+    assert "Bob Nowak on behalf of Ann Client," in page.html.text
+    assert "on behalf of Con Tact" in page
+
+
+def test_a_private_forum(acme):
+    Forum.objects.update(access=Forum.Access.PRIVATE)
+    make_post(acme.alice, "Open")
+    for path in ("/", "/general", "/app/roadmap", "/app/feed.atom"):
+        response = acme.page().get(path)
+        assert response.status_code == 303
+        assert response.headers["Location"].startswith("/app/sign-in?next=")
+    assert titles(acme.page(acme.carol).get("/")) == ["Open"]
+
+
+def test_a_forum_of_members(acme):
+    Forum.objects.update(access=Forum.Access.MEMBERS)
+    make_post(acme.alice, "Open")
+    page = acme.page().get("/")
+    assert titles(page) == ["Open"]
+    assert "Sign up" not in page
+
+
+def test_who_only_reads_has_no_cookie_but_that_of_forms(acme):
+    post = make_post(acme.alice)
+    duplicate = make_post(acme.alice)
+    duplicate.merge_into(post, by=acme.alice)
+    for path in ("/", "/?q=a", "/app/roadmap", f"/app/posts/{post.id}", f"/app/posts/{duplicate.id}", "/app/feed.atom"):
+        visitor = acme.page()
+        visitor.get(path)
+        assert set(visitor.cookies) <= {"csrf"}, path
+
+
+@pytest.mark.parametrize(
+    "title", ["<script>alert(1)</script>", "\u202eright to left", "W" * 255, "🦄" * 255, "\"quoted\" & 'so'"]
+)
+def test_hostile_titles(acme, title):
+    post = make_post(acme.alice, title, content=title)
+    for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom"):
+        assert "<script>alert" not in acme.page().get(path)
+    assert titles(acme.page().get("/")) == [title]
+
+
+def test_statements(acme):
+    def fill():
+        post = make_post(acme.carol, tags=["a", "b"])
+        post.vote(by=acme.bob)
+        make_for_customers(acme.bob)
+
+    fill()
+    for user, path, number in (
+        # The forum, its categories, the statuses in use, the posts.
+        (None, "/", 4),
+        (None, "/general?order=top", 4),
+        # And the session, and what one has voted for.
+        (acme.carol, "/", 6),
+        # And whose wishes they are.
+        (acme.bob, "/", 7),
+        # The posts are found in six: how to look them up, the words, a guess, what has them, what is like it, and the rows.
+        (None, "/?q=post", 9),
+    ):
+        visitor = acme.page(user)
+        before = len(statements(visitor, path))
+        fill()
+        asked = statements(visitor, path)
+        assert len(asked) == before <= number, (path, asked)
+        assert not any("COUNT(" in sql for sql in asked)

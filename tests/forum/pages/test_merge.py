@@ -1,0 +1,169 @@
+"""Merging duplicates, and undoing it."""
+
+import pytest
+
+from forum.models import Forum
+from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
+from tests.factories import make_post
+from tests.forum.pages.team import HTMX, fresh, went_to
+from tests.test_queries import asked_by
+from tests.threads import at_once
+
+
+def path_of(post) -> str:
+    return f"/app/posts/{post.id}/merge"
+
+
+def merge(page, duplicate, original, *, status=303):
+    return send(page, path_of(duplicate), do="merge", into=original.id, status=status)
+
+
+def test_it_works(acme):
+    original = make_post(acme.carol, "A dark theme for the forum")
+    duplicate = make_post(acme.alice, "Dark colours please", content="My eyes.")
+    original.vote(by=acme.carol)
+    for user in (acme.bob, acme.carol):
+        duplicate.vote(by=user)
+    duplicate.comment(by=acme.carol, text="Yes!")
+    bob = acme.page(acme.bob)
+    search = bob.get(path_of(duplicate)).forms
+    [form] = [form for form in search.values() if "q" in form.fields]
+    form["q"] = "dark"
+    found = form.submit()
+    assert texts(found, "#merge-found label") == [f"A dark theme for the forum #{original.id}, 1 vote"]
+    [form] = [form for form in found.forms.values() if "into" in form.fields]
+    form["into"] = str(original.id)
+    asking = form.submit()
+    assert texts(asking, "main .card > p.meta") == ["2 votes 1 comment", "1 vote 0 comments"]
+    assert fresh(duplicate).duplicate_from_id is None
+    response = button_of(asking, "merge").submit("do")
+    assert went_to(response, f"/app/posts/{original.id}") == ["“Dark colours please” is merged into this suggestion."]
+    original, duplicate = fresh(original), fresh(duplicate)
+    assert duplicate.duplicate_from_id == original.id
+    assert (original.votes_cache, original.comments_cache) == (2, 1)
+
+
+@pytest.mark.parametrize("from_original", [True, False])
+def test_undo(acme, from_original):
+    original, duplicate = make_post(acme.carol), make_post(acme.alice, "Twice")
+    duplicate.comment(by=acme.carol, text="Yes!")
+    duplicate.merge_into(original, by=acme.bob)
+    bob = acme.page(acme.bob)
+    page = bob.get(f"/app/posts/{(original if from_original else duplicate).id}/team")
+    assert ("Twice" in page.html.find(id="tool-merge").get_text()) is from_original
+    form = button_of(page, "undo")
+    done = "This suggestion stands for itself again, with its own votes and comments."
+    assert went_to(form.submit("do"), f"/app/posts/{duplicate.id}") == [done]
+    assert (fresh(duplicate).duplicate_from_id, fresh(duplicate).comments_cache) == (None, 1)
+    # Once more, from another tab.
+    assert went_to(form.submit("do"), path_of(duplicate)) == ["This suggestion is not merged into another one."]
+
+
+def test_a_search_as_one_types(acme):
+    post, found = make_post(acme.carol, "One dark thing"), make_post(acme.carol, "Another dark thing")
+    bob = acme.page(acme.bob)
+    response = bob.get(path_of(post), {"q": "dark"}, headers=HTMX)
+    assert response.html.find("main") is None
+    assert texts(response, "label") == [f"Another dark thing #{found.id}, 0 votes"]
+    assert "Nothing is found." in bob.get(path_of(post), {"q": "qqqq"}, headers=HTMX)
+    for q in (f"#{found.id}", str(found.id)):
+        assert texts(bob.get(path_of(post), {"q": q}, headers=HTMX), "label") != []
+    for q in (f"#{post.id}", "\u0001", "'", "%", "#", "9" * 300, "  "):
+        assert texts(bob.get(path_of(post), {"q": q}, headers=HTMX), "label") == []
+
+
+def test_a_number_that_is_a_word_of_a_title(acme):
+    post = make_post(acme.carol)
+    found = make_post(acme.carol, "Take 987654 into account")
+    response = acme.page(acme.bob).get(path_of(post), {"q": "987654"})
+    assert texts(response, "#merge-found label") == [f"Take 987654 into account #{found.id}, 0 votes"]
+
+
+def test_what_is_not_there_to_merge_into(acme, other):
+    post, gone, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
+    merged.merge_into(make_post(acme.carol), by=acme.bob)
+    gone.trash(by=acme.alice)
+    bob = acme.page(acme.bob)
+    for into in (post.id, gone.id, merged.id, 10**17, "x", ""):
+        response = bob.get(path_of(post), {"into": into})
+        assert "There is no such suggestion that it could be merged into." in response
+
+
+def test_it_rejects_what_cannot_be_merged(acme):
+    post, gone, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
+    secret = make_post(acme.carol, private=True)
+    merged.merge_into(make_post(acme.carol), by=acme.bob)
+    gone.trash(by=acme.alice)
+    forum = Forum.objects.open(acme.account, name="Ideas", host="ideas")
+    category = acme.account.categories.of_forum(forum.id).first() or acme.account.categories.create(
+        forum_id=forum.id, name="There"
+    )
+    elsewhere = make_post(acme.carol)
+    type(elsewhere).objects.filter(pk=elsewhere.pk).update(forum_id=forum.id, category_id=category.id)
+    bob = acme.page(acme.bob)
+    for duplicate, into, words in [
+        (post, post, "A suggestion can't be merged into itself."),
+        (post, gone, "The suggestion that you chose was deleted. Choose another one."),
+        (post, merged, "The suggestion that you chose was itself merged into another one. Choose that one."),
+        (post, elsewhere, "Choose the suggestion that it is to be merged into."),
+        (secret, post, "A private suggestion can't be merged into one that everyone sees"),
+        (merged, post, "This suggestion was merged into another one. Go on there, or undo that first."),
+    ]:
+        [told] = went_to(merge(bob, duplicate, into), path_of(duplicate))
+        assert told.startswith(words)
+    assert fresh(post).duplicate_from_id is None
+    [told] = went_to(merge(bob, gone, post), "/")
+    assert told == "This suggestion was deleted. An admin can restore it from the trash."
+
+
+def test_it_rejects_to_undo_what_was_merged_further(acme):
+    first, second, third = (make_post(acme.carol) for _ in range(3))
+    first.merge_into(second, by=acme.bob)
+    second.merge_into(third, by=acme.bob)
+    response = send(acme.page(acme.bob), path_of(first), do="undo")
+    [told] = went_to(response, path_of(first))
+    assert told == "What it was merged into was itself merged into another one. Undo that first."
+
+
+def test_few_statements(acme):
+    post = make_post(acme.carol, "One dark thing")
+    for _ in range(3):
+        found = make_post(acme.carol, "A dark thing")
+    bob = acme.page(acme.bob)
+    assert_few_statements(bob, path_of(post))
+    assert_few_statements(bob, f"{path_of(post)}?into={found.id}")
+    assert_few_statements(bob, f"{path_of(post)}?q=dark")
+    _response, asked = asked_by(lambda: bob.get(path_of(post), {"q": "dark"}, headers=HTMX))
+    assert len(asked) <= 7
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_merge_at_once(acme):
+    """A double click; two that would swap; two into different originals: one wins, and the other is told."""
+    pages = [acme.page(acme.bob), acme.page(acme.alice)]
+    a, b, c = (make_post(acme.carol) for _ in range(3))
+    for post in (a, b):
+        post.vote(by=acme.carol)
+    responses = at_once(*(lambda page=page: merge(page, a, b) for page in pages))
+    assert [response.headers["Location"] for response in responses] == [f"/app/posts/{b.id}"] * 2
+    assert (fresh(a).duplicate_from_id, fresh(b).votes_cache) == (b.id, 1)
+    assert acme.account.status_changes.of_post(a.id).count() == 1
+
+    fresh(a).undo_merge(by=acme.bob)
+    responses = at_once(lambda: merge(pages[0], a, b), lambda: merge(pages[1], b, a))
+    assert sorted(fresh(post).duplicate_from_id is None for post in (a, b)) == [False, True]
+    merged, other = (a, b) if fresh(a).duplicate_from_id else (b, a)
+    assert sorted(response.headers["Location"] for response in responses) == sorted(
+        [f"/app/posts/{other.id}", path_of(other)]
+    )
+
+    fresh(merged).undo_merge(by=acme.bob)
+    responses = at_once(lambda: merge(pages[0], a, b), lambda: merge(pages[1], a, c))
+    [won] = {f"/app/posts/{b.id}", f"/app/posts/{c.id}"} & {response.headers["Location"] for response in responses}
+    assert won == f"/app/posts/{fresh(a).duplicate_from_id}"
+    assert path_of(a) in {response.headers["Location"] for response in responses}
+    # The one that voted had voted for `b` already.
+    assert (fresh(b).votes_cache, fresh(c).votes_cache) == (1, int(won.endswith(f"/{c.id}")))
+
+    responses = at_once(*(lambda page=page: send(page, path_of(a), do="undo") for page in pages))
+    assert sorted(response.headers["Location"] for response in responses) == [f"/app/posts/{a.id}", path_of(a)]

@@ -1,0 +1,92 @@
+"""What waits for the team to let it through."""
+
+import pytest
+
+from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
+from tests.factories import make_post
+from tests.forum.pages.team import assert_for_the_team_alone, fresh, went_to
+from tests.threads import at_once
+
+QUEUE = "/app/moderation"
+
+
+@pytest.fixture
+def waiting(acme):
+    acme.account.forums.update(approval=True)
+    return [make_post(acme.carol, f"Idea {n}", content="In **short**") for n in range(2)]
+
+
+def test_it_works(acme, waiting):
+    first, second = waiting
+    bob = acme.page(acme.bob)
+    assert bob.get("/").html.find("a", href=QUEUE) is not None
+    page = bob.get(QUEUE)
+    assert texts(page, ".list h2") == ["Idea 0", "Idea 1"]
+    assert page.html.find("strong").get_text() == "short"
+    response = button_of(page, "approve", id=first.id).submit("do", value="approve")
+    assert went_to(response, QUEUE) == ["The suggestion is approved: everyone sees it now."]
+    response = button_of(page, "approve", id=second.id).submit("do", value="reject")
+    assert went_to(response, QUEUE) == [
+        "The suggestion is rejected. An admin can restore it from the trash for 30 days."
+    ]
+    assert fresh(first).approved
+    assert fresh(second).trashed_by_id == acme.bob.id
+    assert "Nothing waits for approval." in bob.get(QUEUE)
+
+
+def test_on_the_page_of_the_post(acme, waiting):
+    first, second = waiting
+    bob = acme.page(acme.bob)
+    form = button_of(bob.get(f"/app/posts/{first.id}"), "approve", id=first.id)
+    assert went_to(form.submit("do", value="approve"), f"/app/posts/{first.id}") != []
+    form = button_of(bob.get(f"/app/posts/{second.id}"), "reject", id=second.id)
+    assert went_to(form.submit("do", value="reject"), "/") != []
+    assert (fresh(first).approved, fresh(second).trashed_at is None) == (True, False)
+
+
+def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
+    first, second = waiting
+    bob = acme.page(acme.bob)
+    first.approve(by=acme.alice)
+    [told] = went_to(send(bob, QUEUE, do="reject", id=first.id), QUEUE)
+    assert told == "This suggestion was approved meanwhile. Delete it on its page if it should go."
+    assert fresh(first).trashed_at is None
+    second.trash(by=acme.alice)
+    for do in ("approve", "reject"):
+        [told] = went_to(send(bob, QUEUE, do=do, id=second.id), QUEUE)
+        assert told == "This suggestion was rejected or deleted meanwhile."
+    assert not fresh(second).approved
+    # A second click.
+    assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303
+
+
+def test_it_rejects_what_is_not_there(acme, other, waiting):
+    theirs = make_post(other.mallory)
+    while theirs.id <= waiting[1].id:
+        theirs = make_post(other.mallory)
+    bob = acme.page(acme.bob)
+    for id in (theirs.id, "x", "", 10**17):
+        send(bob, QUEUE, do="approve", id=id, status=404)
+    send(bob, QUEUE, do="nonsense", status=400)
+    bob.get(f"{QUEUE}?page=x", status=404)
+    assert bob.get(f"{QUEUE}?page=7").headers["Location"] == QUEUE
+
+
+def test_it_is_for_the_team_alone(acme, other, waiting):
+    assert_for_the_team_alone(acme, other, QUEUE, do="approve", id=waiting[0].id)
+    assert not fresh(waiting[0]).approved
+
+
+def test_few_statements(acme, waiting):
+    assert_few_statements(acme.page(acme.bob), QUEUE)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_decide_at_once(acme, waiting):
+    post = waiting[0]
+    pages = [acme.page(acme.bob), acme.page(acme.alice)]
+    at_once(
+        lambda: send(pages[0], QUEUE, do="approve", id=post.id), lambda: send(pages[1], QUEUE, do="reject", id=post.id)
+    )
+    # Approved, or rejected; never one after the other.
+    assert fresh(post).approved is (fresh(post).trashed_at is None)

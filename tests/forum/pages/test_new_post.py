@@ -1,0 +1,275 @@
+"""A new suggestion."""
+
+import pytest
+
+from accounts.models import Session
+from tests.factories import PASSWORD, make_category, make_post
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+PATH = "/app/posts/new"
+
+
+def fill_in(visitor: Visitor, path: str = PATH, **values):
+    form = visitor.get(path).forms["post-form"]
+    for name, value in values.items():
+        form[name] = value
+    return form
+
+
+def test_it_works(acme):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, title="  Dark mode ", content="**Please**\r\n\r\n- a", kind="question", private=True)
+    response = form.submit(headers={"User-Agent": "Browser/1"})
+    [post] = acme.account.posts.all()
+    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+    assert (post.title, post.content, post.kind, post.private) == ("Dark mode", "**Please**\n\n- a", "question", True)
+    assert "<strong>Please</strong>" in post.content_html
+    assert (post.forum_id, post.category_id, post.user_id) == (acme.forum.id, acme.category.id, acme.carol.id)
+    assert (post.agent, post.approved, post.status_id) == ("Browser/1", True, acme.account.default_status("post").id)
+    page = response.follow()
+    assert "Thank you! Your suggestion is posted." in page
+    assert "Dark mode" in page
+
+
+def test_the_link_may_fill_it_in(acme):
+    category = make_category(acme.account, "Ideas")
+    form = fill_in(acme.page(acme.carol), f"{PATH}?category={category.id}&title=Dark+mode")
+    assert (form["title"].value, form["category_id"].value) == ("Dark mode", str(category.id))
+    form.submit()
+    assert acme.account.posts.get().category_id == category.id
+
+
+def test_whatever_the_link_says(acme, other):
+    for query in ("category=x", f"category={other.account.categories.get().id}", "category=999", f"title={'x' * 500}"):
+        form = fill_in(acme.page(acme.carol), f"{PATH}?{query}")
+        assert form["category_id"].value in (str(acme.category.id), "")
+        assert len(form["title"].value) <= 255
+
+
+def test_a_visitor_signs_in_first(acme):
+    response = acme.page().get(f"{PATH}?category=1")
+    assert (response.status_code, response.headers["Location"]) == (
+        303,
+        "/app/sign-in?next=%2Fapp%2Fposts%2Fnew%3Fcategory%3D1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"title": " "}, "Can't be blank"),
+        ({"title": "x" * 256}, "at most 255"),
+        ({"content": "x" * 65537}, "at most 65536"),
+        ({"content": "a\u0001b"}, "Has characters that can't be stored"),
+        ({"kind": "private"}, "Select a valid choice"),
+        ({"category_id": "999999"}, "Is not there any more"),
+        ({"key": "x" * 65}, "at most 64"),
+    ],
+)
+def test_it_rejects_bad_values(acme, values, fault):
+    make_category(acme.account, "Ideas")
+    form = acme.page(acme.carol).get(PATH).forms["post-form"]
+    for name, value in ({"title": "Dark mode", "content": "Please"} | values).items():
+        form[name].force_value(value)
+    response = form.submit(status=422)
+    assert fault in response.html.get_text()
+    kept = response.forms["post-form"]
+    assert kept["title"].value == values.get("title", "Dark mode")
+    assert kept["content"].value.lstrip("\n") == values.get("content", "Please")
+    assert not acme.account.posts.exists()
+
+
+def test_it_rejects_a_category_of_another_forum(acme):
+    forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="second").id)
+    category = acme.account.categories.create(forum_id=forum.id, name="There")
+    form = fill_in(acme.page(acme.carol), title="Dark mode")
+    form["category_id"].force_value(str(category.id))
+    assert "Is not there any more" in form.submit(status=422)
+
+
+def test_a_category_deleted_meanwhile(acme):
+    category = make_category(acme.account, "Ideas")
+    form = fill_in(acme.page(acme.carol), title="Dark mode", category_id=str(category.id))
+    category.delete()
+    response = form.submit(status=422)
+    assert "Is not there any more" in response
+    assert response.forms["post-form"]["title"].value == "Dark mode"
+
+
+def test_sent_twice_it_is_posted_once(acme):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, title="Dark mode")
+    first, second = form.submit(), form.submit()
+    assert first.headers["Location"] == second.headers["Location"]
+    assert acme.account.posts.count() == 1
+    # Going back to write another is not the same.
+    form["title"] = "Zebra"
+    assert form.submit().headers["Location"] != first.headers["Location"]
+    # The same words in a new form are said twice.
+    assert fill_in(carol, title="Dark mode").submit().forms["post-form"].submit().status_code == 303
+    assert acme.account.posts.count() == 3
+
+
+def test_where_posts_wait_for_approval(acme):
+    forum = acme.forum
+    forum.approval = True
+    forum.save()
+    response = fill_in(acme.page(acme.carol), title="Dark mode").submit()
+    post = acme.account.posts.get()
+    assert not post.approved
+    assert "It waits for approval" in response.follow()
+    assert acme.page().get(f"/app/posts/{post.id}", status=404)
+    assert "Your suggestion is posted." in fill_in(acme.page(acme.bob), title="Light mode").submit().follow()
+
+
+def test_similar_ones_are_shown_first(acme):
+    post = make_post(acme.bob, "Dark mode for the app")
+    carol = acme.page(acme.carol)
+    response = fill_in(carol, title="dark mode", content="Please").submit()
+    assert response.status_code == 200
+    assert "there are suggestions like yours" in response
+    assert "Dark mode for the app" in response
+    assert acme.account.posts.count() == 1
+    form = response.forms["post-form"]
+    assert form["content"].value.strip() == "Please"
+    # Vote for it instead ...
+    [vote] = [form for form in response.forms.values() if form.action == f"/app/posts/{post.id}/vote"]
+    answer = vote.submit("vote", headers={"Referer": f"http://{acme.host}{PATH}"})
+    assert answer.headers["Location"] == f"/app/posts/{post.id}"
+    assert acme.account.votes.filter(post_id=post.id, user_id=acme.carol.id).exists()
+    # ... or post it anyway.
+    assert form.submit().status_code == 303
+    assert acme.account.posts.count() == 2
+
+
+def test_similar_ones_while_the_title_is_typed(acme, other):
+    post = make_post(acme.bob, "Dark mode")
+    make_post(acme.bob, "Secret dark mode", private=True)
+    make_post(other.mallory, "Dark mode elsewhere")
+    carol = acme.page(acme.carol)
+    part = carol.get("/app/posts/similar?title=dark+mod", headers={"HX-Request": "true"})
+    assert "<html" not in part
+    assert [link.get("href") for link in part.html.find_all("a")] == [f"/app/posts/{post.id}"]
+    for title in ("", "da", "zebra", "x" * 5000, "%00", "'"):
+        part = carol.get("/app/posts/similar", {"title": title})
+        assert part.text.strip() == ""
+    # A session that ended must not take the form away.
+    assert acme.page().get("/app/posts/similar?title=dark").status_code == 204
+
+
+def test_preview(acme):
+    carol = acme.page(acme.carol)
+    response = fill_in(carol, title="Dark mode", content="**Please** <b>").submit("act")
+    assert "<strong>Please</strong> &lt;b&gt;" in response
+    assert response.forms["post-form"]["title"].value == "Dark mode"
+    assert "not right yet" not in response
+    assert not acme.account.posts.exists()
+    token = carol.cookies["csrf"]
+    headers = {"HX-Request": "true", "X-CSRFToken": token}
+    part = carol.post("/app/posts/preview", {"content": "*a*"}, headers=headers)
+    assert "<em>a</em>" in part
+    assert "<html" not in part
+    visitor = acme.page()
+    visitor.get("/app/sign-in")
+    part = visitor.post(
+        "/app/posts/preview", {"content": "*a*"}, headers=headers | {"X-CSRFToken": visitor.cookies["csrf"]}
+    )
+    assert "You are signed out" in part
+
+
+def test_a_session_that_ended(acme):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, title="Dark mode", content="Please")
+    Session.objects.all().delete()
+    response = form.submit(status=403)
+    assert "You are no longer signed in. Nothing is lost" in response
+    form = response.forms["post-form"]
+    assert (form["title"].value, form["content"].value.strip()) == ("Dark mode", "Please")
+    form["login"], form["password"] = "carol", "wrong"
+    response = form.submit(status=422)
+    assert "The login or the password is wrong." in response
+    assert not acme.account.posts.exists()
+    form = response.forms["post-form"]
+    form["login"], form["password"] = "carol", PASSWORD
+    response = form.submit()
+    post = acme.account.posts.get()
+    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+    assert (post.title, post.content, post.user_id) == ("Dark mode", "Please", acme.carol.id)
+    assert "Carol Member" in response.follow()
+
+
+def test_signed_in_again_it_may_still_be_wrong(acme):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, title="")
+    Session.objects.all().delete()
+    form = form.submit(status=403).forms["post-form"]
+    form["login"], form["password"] = "carol", PASSWORD
+    form = form.submit(status=422).forms["post-form"]
+    assert "password" not in form.fields
+    form["title"] = "Dark mode"
+    assert form.submit().status_code == 303
+
+
+def test_of_a_private_forum_a_visitor_is_told_nothing(acme):
+    make_category(acme.account, "Secret category")
+    forum = acme.forum
+    forum.access = "private"
+    forum.save()
+    carol = acme.page(acme.carol)
+    category = acme.account.categories.get(name="Secret category")
+    make_post(acme.bob, "Dark mode")
+    form = fill_in(carol, title="Dark mode", category_id=str(category.id))
+    Session.objects.all().delete()
+    response = form.submit(status=403)
+    assert "Secret category" not in response
+    form = response.forms["post-form"]
+    form["login"], form["password"] = "carol", PASSWORD
+    response = form.submit()
+    assert "there are suggestions like yours" in response
+    assert response.forms["post-form"].submit().status_code == 303
+    assert acme.account.posts.get(user_id=acme.carol.id).category_id == category.id
+
+
+def test_signed_in_in_another_tab(acme):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, title="Dark mode")
+    Session.objects.all().delete()
+    carol.sign_in("carol")
+    response = form.submit(status=403)
+    assert "Somebody signed in or out in this browser" in response
+    form = response.forms["post-form"]
+    assert form["title"].value == "Dark mode"
+    assert form.submit().status_code == 303
+
+
+def test_it_rejects_a_form_of_another_site(acme):
+    carol = acme.page(acme.carol)
+    carol.post(PATH, {"title": "Dark mode", "category_id": acme.category.id, "kind": "suggestion"}, status=403)
+    visitor = acme.page()
+    values = {"title": "Dark mode", "login": "carol", "password": PASSWORD}
+    assert "session" not in visitor.post(PATH, values, status=403).headers.get("Set-Cookie", "")
+    assert not acme.account.posts.exists()
+
+
+def test_it_rejects_too_many(acme, settings):
+    carol = acme.page(acme.carol)
+    settings.RATE_LIMIT = 1
+    form = fill_in(carol, title="Dark mode")
+    assert form.submit().status_code == 303
+    assert form.submit(status=429)
+
+
+def test_the_statements(acme):
+    make_post(acme.bob, "Dark mode")
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, title="Something else")
+    # The session with its user, the forum with its account, the categories.
+    assert len(asked_by(lambda: carol.get(PATH))[1]) == 3
+    # And up to eight to find what is like it, the rows, and the votes.
+    assert len(asked_by(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
+    # And what is like it, though nothing is; whether the form was sent before, twice, and its lock; the post with its status,
+    # and what was answered.
+    response, asked = asked_by(form.submit)
+    assert response.status_code == 303
+    assert len(asked) <= 16, asked

@@ -1,0 +1,65 @@
+"""What a user has suggested and voted for."""
+
+from tests.factories import make_post
+from tests.test_queries import asked_by
+
+PATH = "/app/profile/posts"
+
+
+def titles(page) -> list[str]:
+    return [heading.get_text().strip() for heading in page.html.select(".list h2")]
+
+
+def test_it_works(acme, other):
+    mine = [make_post(acme.carol, title) for title in ("First", "Second")]
+    make_post(acme.carol, "Private", private=True)
+    ours = make_post(acme.bob, "Dark mode")
+    secret = make_post(acme.bob, "Secret")
+    make_post(other.mallory, "Theirs")
+    for post in (ours, mine[0], secret):
+        post.vote(by=acme.carol)
+    secret.write({"private": True}, by=acme.bob)
+    carol = acme.page(acme.carol)
+    page = carol.get(PATH)
+    assert titles(page) == ["Private", "Second", "First"]
+    page = page.click("Votes")
+    assert titles(page) == ["First", "Dark mode"]
+    form = next(form for form in page.forms.values() if form.action == f"/app/posts/{ours.id}/vote")
+    page = form.submit("vote", headers={"Referer": f"http://{acme.host}{PATH}?list=votes"}).follow()
+    assert titles(page) == ["First"]
+
+
+def test_what_was_merged_is_voted_for_where_it_is_now(acme):
+    duplicate, original = make_post(acme.carol, "Duplicate"), make_post(acme.bob, "Original")
+    duplicate.vote(by=acme.carol)
+    duplicate.merge_into(original, by=acme.bob)
+    assert titles(acme.page(acme.carol).get(f"{PATH}?list=votes")) == ["Original"]
+
+
+def test_nothing_yet(acme):
+    carol = acme.page(acme.carol)
+    assert "You have not suggested anything yet." in carol.get(PATH)
+    assert "You have not voted for anything yet." in carol.get(f"{PATH}?list=votes")
+    assert "There is nothing more." in carol.get(f"{PATH}?page=2")
+
+
+def test_pages(acme):
+    for number in range(26):
+        make_post(acme.carol, f"Post {number}").vote(by=acme.carol)
+    carol = acme.page(acme.carol)
+    for path in (PATH, f"{PATH}?list=votes"):
+        first = carol.get(path)
+        assert len(titles(first)) == 25
+        assert titles(first.click("Next")) == ["Post 0"]
+        # The session, the forum, the posts, the votes.
+        assert len(asked_by(lambda path=path: carol.get(path))[1]) == 4
+
+
+def test_it_rejects_other_lists_and_pages(acme):
+    carol = acme.page(acme.carol)
+    for query in ("list=x", "page=0", "page=x"):
+        carol.get(f"{PATH}?{query}", status=404)
+
+
+def test_it_rejects_visitors(acme):
+    assert acme.page().get(PATH).headers["Location"] == "/app/sign-in?next=%2Fapp%2Fprofile%2Fposts"

@@ -1,0 +1,61 @@
+"""The roadmap: what is planned, what is being done, what is done."""
+
+from forum.pages import reading
+from tests.factories import make_category, make_post
+from tests.forum.pages.reading import make_private, statements, titles
+
+
+def put(acme, title: str, code: str, **fields):
+    return make_post(acme.alice, title, status=acme.account.statuses.get(kind="post", code=code), **fields)
+
+
+def columns(page) -> dict[str, list[str]]:
+    return {
+        " ".join(section.h2.text.split()): [heading.text.strip() for heading in section.select("h3")]
+        for section in page.html.select(".board section")
+    }
+
+
+def test_it_works(acme):
+    put(acme, "One", "planned")
+    wanted = put(acme, "Two", "planned", category_id=make_category(acme.account).id)
+    wanted.vote(by=acme.bob)
+    put(acme, "Three", "started")
+    put(acme, "Four", "rejected")
+    make_private(acme.alice)
+    for user in (None, acme.carol, acme.bob):
+        page = acme.page(user).get("/app/roadmap")
+        assert columns(page) == {"Planned 2": ["Two", "One"], "Started 1": ["Three"], "Completed 0": []}
+    assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/app/roadmap"
+    assert page.html.select_one(".vote button")["aria-pressed"] == "true"
+
+
+def test_all_of_a_column(acme, monkeypatch):
+    monkeypatch.setattr(reading, "ON_ROADMAP", 20)
+    for number in range(26):
+        put(acme, f"Number {number}", "planned")
+    page = acme.page().get("/app/roadmap")
+    assert len(columns(page)["Planned 20+"]) == 20
+    page = page.click("All that is: Planned")
+    assert len(titles(page)) == 25
+    assert titles(page)[0] == "Number 25"
+    assert titles(page.click("Next")) == ["Number 0"]
+    assert "No suggestion has this status" in acme.page().get("/app/roadmap?status=rejected")
+
+
+def test_an_account_without_such_statuses(acme):
+    acme.account.statuses.filter(code__in=("planned", "started", "completed")).delete()
+    assert "There is no roadmap here" in acme.page().get("/app/roadmap")
+
+
+def test_statements(acme):
+    for code in ("planned", "started", "completed"):
+        put(acme, code, code)
+    # The forum, the statuses and the posts of each; the session, and the votes.
+    assert len(statements(acme.page(), "/app/roadmap")) == 5
+    carol = acme.page(acme.carol)
+    assert len(statements(carol, "/app/roadmap")) == 7
+    for code in ("planned", "started", "completed"):
+        put(acme, code, code)
+    assert len(statements(carol, "/app/roadmap")) == 7
+    assert len(statements(acme.page(), "/app/roadmap?status=planned")) == 3

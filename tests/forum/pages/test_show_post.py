@@ -1,0 +1,212 @@
+"""The page of a suggestion."""
+
+import pytest
+from django.utils import timezone
+
+from forum.models import Comment, Forum, Post, Vote
+from forum.pages import reading
+from tests.factories import make_client, make_post, make_task, make_user
+from tests.forum.pages.reading import make_for_customers, make_private, make_unapproved, statements
+from tests.pages import Visitor
+
+
+def write(post: Post, by, **values) -> None:
+    post.write(values, by=by)
+
+
+def test_it_works(acme):
+    post = make_post(acme.carol, "A dark theme", content="So that *one* can read\n\n- at night", tags=["vip"])
+    comment = post.comment(by=acme.bob, text="**Good** idea.")
+    post.comment(by=acme.carol, text="Thanks")
+    post.vote(by=acme.bob)
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    write(post, acme.bob, status=planned, response="For _spring_.")
+    page = acme.page().get(f"/app/posts/{post.id}")
+    html = page.html
+    assert html.title.text == "A dark theme · Acme"
+    assert html.h1.text == "A dark theme"
+    [content, response, first, second] = html.select(".prose")
+    assert content.decode_contents().strip() == ("<p>So that <em>one</em> can read</p>\n<ul>\n<li>at night</li>\n</ul>")
+    assert response.decode_contents().strip() == "<p>For <em>spring</em>.</p>"
+    assert html.select_one(".official .meta").text.split() == ["Bob", "Nowak", "just", "now"]
+    assert [first.text.strip(), second.text.strip()] == ["Good idea.", "Thanks"]
+    assert html.select_one(f"#comment-{comment.id} .badge").text == "Team"
+    assert len(html.select(".comment .badge")) == 1
+    assert "Bob Nowak" in html.find("h2", string="Who votes").find_next("p").text
+    assert [" ".join(item.text.split()) for item in html.select(".timeline li")] == [
+        "Suggested Carol Member, just now",
+        "Planned Bob Nowak, just now",
+    ]
+    assert html.find("link", rel="canonical")["href"] == f"http://{acme.host}/app/posts/{post.id}"
+    described = {
+        tag.get("property") or tag.get("name"): tag["content"] for tag in html.find_all("meta") if tag.get("content")
+    }
+    assert described["description"] == described["og:description"] == "So that one can read at night"
+    assert described["og:title"] == "A dark theme"
+    assert described["og:url"] == f"http://{acme.host}/app/posts/{post.id}"
+
+
+def test_a_post_without_anything(acme):
+    post = make_post(acme.carol, "Just a title")
+    page = acme.page().get(f"/app/posts/{post.id}")
+    assert "Nobody yet." in page
+    assert "0 comments" in page
+    assert "Official response" not in page
+
+
+def test_it_rejects_what_is_not_to_be_seen(acme, other):
+    secret, waiting, task = make_private(acme.alice), make_unapproved(acme.alice), make_task(acme.alice)
+    trashed = make_post(acme.alice)
+    trashed.trash(by=acme.alice)
+    foreign = other.account.posts.get(pk=make_post(other.mallory).pk)
+    foreign.pk = (other.account.id, 9_000_001)
+    foreign.save(force_insert=True)
+    for post in (secret, waiting):
+        for user in (None, acme.carol):
+            assert "There is nothing here" in acme.page(user).get(f"/app/posts/{post.id}", status=404)
+        assert post.title in acme.page(acme.bob).get(f"/app/posts/{post.id}")
+    alice = acme.page(acme.alice)
+    for id in (task.id, trashed.id, foreign.id, 10**15, 10**30):
+        alice.get(f"/app/posts/{id}", status=404)
+    assert foreign.title in Visitor(other.host).sign_in("mallory").get(f"/app/posts/{foreign.id}")
+
+
+def test_its_author_sees_what_is_private_or_waits(acme):
+    secret, waiting = make_private(acme.carol), make_unapproved(acme.carol)
+    assert acme.page(acme.carol).get(f"/app/posts/{secret.id}").html.select(".badge")[1].text.strip() == "Private"
+    assert "Waiting for approval" in acme.page(acme.carol).get(f"/app/posts/{waiting.id}")
+
+
+def test_a_post_of_another_forum(acme):
+    host = acme.account.hosts.create(name="ideas.example.org")
+    forum = acme.account.forums.create(name="Ideas", host_id=host.id)
+    category = acme.account.categories.create(forum_id=forum.id, name="All")
+    post = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
+    acme.page().get(f"/app/posts/{post.id}", status=404)
+    assert post.title in Visitor("ideas.example.org").get(f"/app/posts/{post.id}")
+
+
+def test_a_private_forum(acme):
+    Forum.objects.update(access=Forum.Access.PRIVATE)
+    post = make_post(acme.alice)
+    response = acme.page().get(f"/app/posts/{post.id}")
+    assert response.headers["Location"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}"
+    assert post.title in acme.page(acme.carol).get(f"/app/posts/{post.id}")
+
+
+def test_rows_from_before_texts_were_rendered(acme):
+    post = make_post(acme.alice, content="*one*", response="*two*")
+    post.comment(by=acme.alice, text="*three*")
+    Post.objects.update(content_html=None, response_html=None)
+    Comment.objects.update(comment_html=None)
+    page = acme.page().get(f"/app/posts/{post.id}")
+    assert [part.em.text for part in page.html.select(".prose")] == ["one", "two", "three"]
+
+
+def test_pages_of_comments(acme, monkeypatch):
+    monkeypatch.setattr(reading, "COMMENTS", 2)
+    post = make_post(acme.alice)
+    for number in range(5):
+        post.comment(by=acme.carol, text=f"Number {number}")
+
+    def texts(page):
+        return [part.text.strip() for part in page.html.select(".comment .prose")]
+
+    path = f"/app/posts/{post.id}"
+    page = acme.page().get(path)
+    assert texts(page) == ["Number 0", "Number 1"]
+    newest = page.click("To the newest ones")
+    assert texts(newest) == ["Number 4"]
+    assert newest.html.find("link", rel="canonical")["href"] == f"http://{acme.host}{path}?page=3"
+    assert texts(acme.page().get(f"{path}?page=last")) == ["Number 4"]
+    assert texts(newest.click("Previous")) == ["Number 2", "Number 3"]
+    for wrong in ("0", "4", "abc", "-1"):
+        acme.page().get(f"{path}?page={wrong}", status=404)
+
+
+def test_many_voters(acme):
+    post = make_post(acme.alice)
+    Vote.objects.bulk_create(
+        Vote(account=acme.account, post_id=post.id, user_id=make_user(acme.account, name=f"Voter {number:02}").id)
+        for number in range(22)
+    )
+    Post.objects.update(votes_cache=22)
+    text = " ".join(acme.page().get(f"/app/posts/{post.id}").html.text.split())
+    assert "Voter 00, Voter 01," in text
+    assert "Voter 19 and 2 more" in text
+
+
+def test_names_of_clients_are_for_the_team(acme):
+    post, of_contact = make_for_customers(acme.bob)
+    voter = make_client(acme.alice, "Cli Ent")
+    post.vote(by=acme.carol)
+    post.vote_for(by=acme.bob, client_id=voter.id)
+    for user in (None, acme.carol):
+        page = acme.page(user).get(f"/app/posts/{post.id}")
+        assert "on behalf of a customer" in page
+        assert "Carol Member, 1 customer" in " ".join(page.html.text.split())
+        assert "Ent" not in page
+        assert "Ann Client" not in page
+    page = acme.page(acme.bob).get(f"/app/posts/{post.id}")
+    assert "on behalf of Ann Client" in page
+    assert "Carol Member, Cli Ent" in page.html.text
+    assert "on behalf of Con Tact" in acme.page(acme.bob).get(f"/app/posts/{of_contact.id}")
+
+
+def test_a_merged_post(acme):
+    original, duplicate = make_post(acme.alice, "Original"), make_post(acme.carol, "Duplicate")
+    duplicate.merge_into(original, by=acme.bob)
+    for user in (None, acme.carol, acme.bob):
+        response = acme.page(user).get(f"/app/posts/{duplicate.id}")
+        assert response.status_code == 302
+        page = response.follow()
+        assert page.html.h1.text == "Original"
+        assert "“Duplicate” was merged into this suggestion." in page
+        assert page.html.select_one(".merged").text == "Duplicate"
+    # The team alone may see it as it was.
+    assert acme.page(acme.carol).get(f"/app/posts/{duplicate.id}?original=0").status_code == 302
+    page = page.click("Duplicate")
+    assert page.html.h1.text == "Duplicate"
+    assert page.html.select_one(".notice a")["href"] == f"/app/posts/{original.id}"
+    assert page.html.select_one(".notice a").text == "Original"
+    # Only what was is said.
+    assert "was merged into" not in acme.page().get(f"/app/posts/{original.id}?from=1")
+
+
+def test_a_chain_of_merged_posts(acme):
+    first, second, third = (make_post(acme.alice, f"Post {number}") for number in "123")
+    first.merge_into(second, by=acme.alice)
+    second.merge_into(third, by=acme.alice)
+    assert acme.page().get(f"/app/posts/{first.id}").follow().follow().html.h1.text == "Post 3"
+
+
+def test_a_vote_is_marked(acme):
+    post = make_post(acme.alice)
+    post.vote(by=acme.carol)
+    for user, pressed in ((None, "false"), (acme.carol, "true"), (acme.bob, "false")):
+        for path in (f"/app/posts/{post.id}", "/"):
+            assert acme.page(user).get(path).html.select_one(".vote button")["aria-pressed"] == pressed
+
+
+@pytest.mark.parametrize("who", [None, "carol", "bob"])
+def test_statements(acme, who):
+    post = make_post(acme.carol)
+    planned = acme.account.statuses.get(kind="post", code="planned")
+
+    def fill():
+        # The row as it is now.
+        row = Post.objects.get(pk=post.pk)
+        row.comment(by=acme.bob, text="a")
+        row.vote(by=make_user(acme.account))
+        row.vote_for(by=acme.bob, client_id=make_client(acme.alice).id)
+        write(row, acme.bob, status=planned, response=f"at {timezone.now()}")
+        make_post(acme.carol).merge_into(row, by=acme.bob)
+
+    fill()
+    visitor = acme.page(getattr(acme, who) if who else None)
+    path = f"/app/posts/{post.id}"
+    before = len(statements(visitor, path))
+    fill()
+    asked = statements(visitor, path)
+    # The forum, the post, comments, history, what was merged into it, voters; the session; those that the team voted for.
+    assert len(asked) == before <= {None: 6, "carol": 7, "bob": 8}[who], asked

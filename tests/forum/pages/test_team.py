@@ -1,0 +1,261 @@
+"""The team's tools on a suggestion's page."""
+
+import pytest
+
+from forum.models import Category
+from tests.accounts.pages.settings import assert_few_statements, send
+from tests.factories import make_category, make_client, make_post, make_task, make_user
+from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
+from tests.test_queries import asked_by
+
+DELETED = ["This suggestion was deleted. An admin can restore it from the trash."]
+
+
+def tools(post) -> str:
+    return f"/app/posts/{post.id}/team"
+
+
+def form_of(page, post, name: str):
+    return page.get(tools(post)).forms[name]
+
+
+def test_it_works(acme):
+    post = make_post(acme.carol, "A dark theme")
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    bob = acme.page(acme.bob)
+    shown = bob.get(f"/app/posts/{post.id}")
+    assert shown.html.find("a", href=f"{tools(post)}?tool=status") is not None
+    form = bob.get(f"{tools(post)}?tool=status").forms["status"]
+    form["status_id"], form["response"] = str(planned.id), "In the **autumn**.\r\nPromised."
+    assert went_to(form.submit("do"), f"/app/posts/{post.id}") == ["Saved."]
+    post = fresh(post)
+    assert (post.status_id, post.response, post.response_user_id) == (
+        planned.id,
+        "In the **autumn**.\nPromised.",
+        acme.bob.id,
+    )
+    assert "<strong>autumn</strong>" in bob.get(f"/app/posts/{post.id}")
+    [change] = acme.account.status_changes.of_post(post.id)
+    assert (change.from_name, change.name, change.nick) == ("New", "Planned", "Bob Nowak")
+
+
+def test_htmx_gets_the_tools_alone(acme):
+    post = make_post(acme.carol)
+    response = acme.page(acme.bob).get(tools(post), headers=HTMX)
+    assert response.html.find("main") is None
+    assert set(response.forms) >= {"status", "place"}
+
+
+def test_a_response_alone_and_its_end(acme):
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    form = form_of(bob, post, "status")
+    form["response"] = "We will see."
+    form.submit("do")
+    assert (fresh(post).response, fresh(post).status_id) == ("We will see.", post.status_id)
+    form = form_of(bob, post, "status")
+    assert form["response"].value.strip() == "We will see."
+    form["response"] = " "
+    form.submit("do")
+    assert (fresh(post).response, fresh(post).response_user_id) == (None, None)
+
+
+def test_what_was_not_changed_is_left_alone(acme):
+    """A form that was open in another tab gives nothing back what it was."""
+    post = make_post(acme.carol)
+    planned, started = (acme.account.statuses.get(kind="post", code=code) for code in ("planned", "started"))
+    bob, alice = acme.page(acme.bob), acme.page(acme.alice)
+    early = form_of(bob, post, "status")
+    form = form_of(alice, post, "status")
+    form["status_id"], form["response"] = str(planned.id), "Soon."
+    form.submit("do")
+    early["status_id"] = str(started.id)
+    assert early.submit("do").status_code == 303
+    assert (fresh(post).status_id, fresh(post).response) == (started.id, "Soon.")
+    # A double click is done once.
+    early.submit("do")
+    assert acme.account.status_changes.of_post(post.id).count() == 2
+
+
+def test_it_rejects_a_response_in_the_place_of_anothers(acme):
+    post = make_post(acme.carol)
+    bob, alice = acme.page(acme.bob), acme.page(acme.alice)
+    early, form = form_of(bob, post, "status"), form_of(alice, post, "status")
+    form["response"] = "Soon."
+    form.submit("do")
+    early["response"] = "Never."
+    response = early.submit("do", status=422)
+    assert "Somebody else has changed it meanwhile, to: “Soon.”" in response
+    again = response.forms["status"]
+    assert again["response"].value.strip() == "Never."
+    assert fresh(post).response == "Soon."
+    assert again.submit("do").status_code == 303
+    assert fresh(post).response == "Never."
+
+
+def test_it_rejects_bad_values_of_the_status(acme):
+    post = make_post(acme.carol)
+    for name, value, fault in [
+        ("status_id", "999999", "Select a valid choice."),
+        ("status_id", str(acme.account.statuses.filter(kind="deal").first().id), "Select a valid choice."),
+        ("response", "x" * 65537, "at most 65536"),
+        ("response", "a\u0001b", "Has characters that can't be stored"),
+    ]:
+        form = form_of(acme.page(acme.bob), post, "status")
+        form[name].force_value(value)
+        response = form.submit("do", status=422)
+        assert fault in response.html.find(id="status").get_text()
+        assert response.html.find(id="tool-status").has_attr("open")
+    assert (fresh(post).status_id, fresh(post).response) == (post.status_id, None)
+
+
+def test_a_status_that_goes_meanwhile(acme):
+    post = make_post(acme.carol)
+    status = acme.account.statuses.get(kind="post", code="started")
+    form = form_of(acme.page(acme.bob), post, "status")
+    form["status_id"], form["response"] = str(status.id), "Typed at length."
+    status.delete()
+    response = form.submit("do", status=422)
+    assert "Select a valid choice." in response
+    assert response.forms["status"]["response"].value.strip() == "Typed at length."
+
+
+def test_a_response_to_what_was_deleted_meanwhile_is_not_lost(acme):
+    post = make_post(acme.carol)
+    form = form_of(acme.page(acme.bob), post, "status")
+    form["response"] = "Typed at length."
+    post.trash(by=acme.alice)
+    response = form.submit("do", status=422)
+    assert DELETED[0] in response
+    assert response.forms["status"]["response"].value.strip() == "Typed at length."
+    assert fresh(post).response is None
+
+
+def test_where_it_belongs(acme):
+    post = make_post(acme.carol, tags=["old"])
+    make_post(acme.alice, tags=["prices"])
+    category = make_category(acme.account, "Bugs")
+    bob = acme.page(acme.bob)
+    page = bob.get(tools(post))
+    assert sorted(option["value"] for option in page.html.select("#tags-in-use option")) == ["old", "prices"]
+    form = page.forms["place"]
+    assert form["tags"].value == "old"
+    form["category_id"], form["tags"] = str(category.id), " prices, New  one,prices"
+    form["responsible_id"], form["private"] = str(acme.alice.id), True
+    assert went_to(form.submit("do"), f"/app/posts/{post.id}") == ["Saved."]
+    post = fresh(post)
+    assert (post.category_id, post.responsible_id, post.private) == (category.id, acme.alice.id, True)
+    assert post.tags == ["prices", "New one"]
+    form = form_of(bob, post, "place")
+    form["responsible_id"], form["tags"], form["private"] = "", "", False
+    form.submit("do")
+    post = fresh(post)
+    assert (post.category_id, post.responsible_id, post.private, post.tags) == (category.id, None, False, [])
+
+
+def test_what_else_was_changed_in_another_tab_stays(acme):
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    early, form = form_of(bob, post, "place"), form_of(bob, post, "place")
+    form["tags"] = "prices"
+    form.submit("do")
+    early["private"] = True
+    early.submit("do")
+    assert (fresh(post).tags, fresh(post).private) == (["prices"], True)
+
+
+def test_who_was_of_the_team_stays_responsible(acme):
+    post = make_post(acme.carol, responsible_id=acme.bob.id)
+    acme.bob.is_active = False
+    acme.bob.save()
+    alice = acme.page(acme.alice)
+    form = form_of(alice, post, "place")
+    assert form["responsible_id"].value == str(acme.bob.id)
+    form["private"] = True
+    assert form.submit("do").status_code == 303
+    assert fresh(post).responsible_id == acme.bob.id
+
+
+def test_it_rejects_a_place_that_is_none(acme, other):
+    post = make_post(acme.carol)
+    theirs = Category.objects.filter(account=other.account).first()
+    while theirs.id == post.category_id:
+        theirs = make_category(other.account)
+    for name, value, fault in [
+        ("category_id", str(theirs.id + 1_000_000), "Select a valid choice."),
+        ("responsible_id", str(acme.carol.id), "Select a valid choice."),
+        ("tags", ",".join(f"tag {n}" for n in range(101)), "At most 100 tags are possible"),
+        ("tags", "x" * 65, "Each can have at most 64 characters"),
+        ("tags", "a\u0001b", "Has characters that can't be stored"),
+    ]:
+        form = form_of(acme.page(acme.bob), post, "place")
+        form[name].force_value(value)
+        response = form.submit("do", status=422)
+        assert fault in response.html.find(id="place").get_text(), name
+        assert response.forms["place"][name].value == value or name != "tags"
+    assert (fresh(post).category_id, fresh(post).responsible_id, fresh(post).tags) == (post.category_id, None, [])
+
+
+def test_what_was_deleted_meanwhile(acme):
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    form = form_of(bob, post, "place")
+    form["private"] = True
+    post.trash(by=acme.alice)
+    assert went_to(form.submit("do"), "/") == DELETED
+    assert went_to(bob.get(tools(post)), "/") == DELETED
+    assert bob.get(tools(post), headers=HTMX).headers["HX-Redirect"] == "/"
+
+
+@pytest.mark.parametrize("path", ["team", "merge", "behalf"])
+def test_it_is_for_the_team_alone(acme, other, path):
+    post = make_post(acme.carol)
+    assert_for_the_team_alone(acme, other, f"/app/posts/{post.id}/{path}", do="status", response="x")
+    assert fresh(post).response is None
+
+
+@pytest.mark.parametrize("path", ["team", "merge", "behalf"])
+def test_it_rejects_what_is_not_there(acme, other, path):
+    post, task = make_post(acme.carol), make_task(acme.bob)
+    theirs = make_post(other.mallory)
+    while theirs.id <= task.id:
+        theirs = make_post(other.mallory)
+    bob = acme.page(acme.bob)
+    for id in (theirs.id, task.id, 10**17):
+        bob.get(f"/app/posts/{id}/{path}", status=404)
+        if path == "team":
+            for do in ("status", "place"):
+                send(bob, f"/app/posts/{id}/{path}", do=do, status=404)
+    send(bob, f"/app/posts/{post.id}/{path}", do="nonsense", status=400)
+    send(bob, f"/app/posts/{post.id}/{path}", status=400)
+
+
+def test_few_statements(acme):
+    post = make_post(acme.carol)
+    for number in range(3):
+        make_user(acme.account, role="agent")
+        make_category(acme.account)
+        make_post(acme.carol, tags=[f"tag {number}"]).merge_into(post, by=acme.bob)
+    bob = acme.page(acme.bob)
+    assert_few_statements(bob, tools(post))
+    _response, asked = asked_by(lambda: bob.get(tools(post), headers=HTMX))
+    assert len(asked) <= 8
+
+
+def test_whose_wish_it_is(acme):
+    client = make_client(acme.alice, "Northwind")
+    post = make_post(acme.bob, client_id=client.id)
+    path = f"/app/posts/{post.id}"
+    assert "on behalf of Northwind" in acme.page(acme.bob).get(path).html.article.get_text()
+    for page in (acme.page(acme.carol), acme.page()):
+        words = page.get(path)
+        assert "on behalf of a customer" in words.html.article.get_text()
+        assert "Northwind" not in words
+
+
+def test_messages_are_told_once(acme):
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    form_of(bob, post, "status").submit("do")
+    assert messages_of(bob.get("/")) == ["Saved."]
+    assert messages_of(bob.get("/")) == []

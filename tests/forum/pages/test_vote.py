@@ -1,0 +1,170 @@
+"""Voting on the pages."""
+
+import pytest
+
+from accounts.models import Session
+from tests.factories import PASSWORD, make_post
+from tests.pages import Visitor
+from tests.test_queries import asked_by
+
+
+@pytest.fixture
+def post(acme):
+    return make_post(acme.bob, "Dark mode")
+
+
+def press(visitor: Visitor, post, **kwargs):
+    """The button on the post's page."""
+    return button(visitor.get(f"/app/posts/{post.id}"), post).submit("vote", **kwargs)
+
+
+def button(page, post):
+    return next(form for form in page.forms.values() if form.action == f"/app/posts/{post.id}/vote")
+
+
+def send(visitor: Visitor, post, vote: str = "1", **kwargs):
+    """As htmx does."""
+    if "csrf" not in visitor.cookies:
+        visitor.get("/app/sign-in")
+    headers = {"HX-Request": "true", "X-CSRFToken": visitor.cookies["csrf"]}
+    return visitor.post(f"/app/posts/{post.id}/vote", {"vote": vote}, headers=headers, **kwargs)
+
+
+def votes(post) -> int:
+    post.refresh_from_db(fields=["votes_cache"])
+    assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
+    return post.votes_cache
+
+
+def test_it_works(acme, post):
+    carol = acme.page(acme.carol)
+    response = press(carol, post, headers={"Referer": f"http://{acme.host}/?order=top"})
+    assert (response.status_code, response.headers["Location"]) == (303, f"/?order=top#vote-{post.id}")
+    page = carol.get(response.headers["Location"])
+    assert "You have voted for “Dark mode”." in page
+    assert votes(post) == 1
+    [pressed] = page.html.select(".vote button")
+    assert (pressed["aria-pressed"], pressed["value"]) == ("true", "0")
+    response = button(page, post).submit("vote").follow()
+    assert "Your vote for “Dark mode” is taken back." in response
+    assert votes(post) == 0
+
+
+def test_by_htmx_the_button_is_answered(acme, post):
+    carol = acme.page(acme.carol)
+    part = send(carol, post)
+    assert part.status_code == 200
+    assert "<html" not in part
+    [pressed] = part.html.select(".vote button")
+    assert (pressed["aria-pressed"], pressed["value"], pressed.span.text) == ("true", "0", "1")
+    assert 'aria-pressed="false"' in send(carol, post, "0")
+    assert votes(post) == 0
+
+
+def test_a_second_click_does_no_harm(acme, post):
+    carol = acme.page(acme.carol)
+    for _ in range(2):
+        send(carol, post)
+        assert votes(post) == 1
+    for _ in range(2):
+        send(carol, post, "0")
+        assert votes(post) == 0
+
+
+def test_a_visitor_signs_in_and_the_vote_is_not_lost(acme, post):
+    visitor = acme.page()
+    response = press(visitor, post)
+    assert response.status_code == 303
+    assert response.headers["Location"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}%2Fvote"
+    form = response.follow().forms["sign-in"]
+    form["login"], form["password"] = "carol", PASSWORD
+    page = form.submit().follow()
+    assert "Dark mode" in page
+    # To open a page changes nothing.
+    assert votes(post) == 0
+    response = page.forms["vote"].submit()
+    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+    assert votes(post) == 1
+    assert visitor.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{post.id}"
+
+
+def test_by_htmx_a_visitor_is_sent_to_sign_in(acme, post):
+    response = send(acme.page(), post)
+    assert response.headers["HX-Redirect"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}%2Fvote"
+    carol = acme.page(acme.carol)
+    Session.objects.all().delete()
+    # Nobody who takes a vote back wants to be asked for one.
+    assert send(carol, post, "0").headers["HX-Redirect"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}"
+
+
+def test_it_rejects_what_is_gone(acme, post):
+    carol = acme.page(acme.carol)
+    page = carol.get(f"/app/posts/{post.id}")
+    post.trash(by=acme.bob)
+    assert "was deleted meanwhile" in button(page, post).submit("vote", status=404)
+    part = send(carol, post, status=404)
+    assert "was deleted meanwhile" in part
+    assert part.headers["HX-Retarget"] == "#messages"
+    assert "was deleted meanwhile" in carol.get(f"/app/posts/{post.id}/vote", status=404)
+
+
+def test_what_was_merged_meanwhile_leads_to_the_original(acme, post):
+    original = make_post(acme.bob, "Themes")
+    carol = acme.page(acme.carol)
+    page = carol.get(f"/app/posts/{post.id}")
+    post.merge_into(original, by=acme.bob)
+    response = button(page, post).submit("vote")
+    assert response.headers["Location"] == f"/app/posts/{original.id}"
+    assert "was merged into this one" in response.follow()
+    part = send(carol, post, status=409)
+    assert part.html.a["href"] == f"/app/posts/{original.id}"
+    assert part.headers["HX-Retarget"] == "#messages"
+    assert carol.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{original.id}"
+    assert not acme.account.votes.exists()
+
+
+@pytest.mark.parametrize("vote", ["", "2", "yes", "-1"])
+def test_it_rejects_other_values(acme, post, vote):
+    send(acme.page(acme.carol), post, vote, status=422)
+    assert votes(post) == 0
+
+
+def test_who_may(acme, other, post):
+    private = make_post(acme.bob, "Secret", private=True)
+    theirs = make_post(other.mallory, "Theirs")
+    task = acme.account.posts.get(id=post.id)
+    for user in (acme.carol, acme.bob, acme.alice):
+        assert send(acme.page(user), post).status_code == 200
+    assert votes(post) == 3
+    carol = acme.page(acme.carol)
+    send(carol, private, status=404)
+    # The same id may be something else here.
+    if not acme.account.posts.filter(id=theirs.id).exists():
+        send(carol, theirs, status=404)
+    assert send(acme.page(acme.bob), private).status_code == 200
+    assert not other.account.votes.exists()
+    at_other = Visitor(other.host).sign_in("mallory")
+    send(at_other, task, status=404 if not other.account.posts.filter(id=post.id).exists() else 200)
+    assert votes(post) == 3
+
+
+def test_in_a_private_forum_users_vote(acme, post):
+    forum = acme.forum
+    forum.access = "private"
+    forum.save()
+    assert "HX-Redirect" in send(acme.page(), post).headers
+    assert acme.page().get(f"/app/posts/{post.id}/vote").status_code == 303
+    assert send(acme.page(acme.carol), post).status_code == 200
+
+
+def test_it_rejects_a_form_of_another_site(acme, post):
+    acme.page(acme.carol).post(f"/app/posts/{post.id}/vote", {"vote": "1"}, status=403)
+    assert votes(post) == 0
+
+
+def test_the_statements(acme, post):
+    carol = acme.page(acme.carol)
+    carol.get("/")
+    asked = asked_by(lambda: send(carol, post))[1]
+    # The session, the forum, the post, held; held again, the vote looked for, made, counted.
+    assert len(asked) <= 8, asked
