@@ -36,6 +36,10 @@ class World:
         for number in range(4):
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
         make_post(self.carol, "For the team alone", private=True)
+        make_post(self.carol, "Waiting for approval", content="As it is.", approved=False)
+        self.post.vote_for(
+            by=self.bob, client_id=make_client(self.alice, "Northwind", email="buy@northwind.example").id
+        )
         # In the trash, and a list of statuses that is not as it was at first.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -84,6 +88,12 @@ def send_nothing(page) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def open_tools(page) -> None:
+    """Those of the team come after the page."""
+    page.wait_for_selector(".tool")
+    page.eval_on_selector_all(".tool", "tools => tools.forEach((tool) => { tool.open = true; })")
+
+
 PAGES = [
     Shown(""),
     Shown("", "carol"),
@@ -92,7 +102,7 @@ PAGES = [
     Shown("<category_name:category_name>", path="/ideas for the mobile application"),
     Shown("app/posts/<id:id>", path=lambda world: f"/app/posts/{world.post.id}"),
     Shown("app/posts/<id:id>", "carol", path=lambda world: f"/app/posts/{world.post.id}"),
-    Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}"),
+    Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}", prepare=open_tools),
     Shown("app/sign-in"),
     Shown("app/sign-in", what="with faults", prepare=send_nothing),
     Shown("app/sign-up"),
