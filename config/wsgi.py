@@ -42,6 +42,13 @@ class Application:
         self.probes = probes
 
     def __call__(self, environ, start_response):
+        return self.note(environ, start_response, self.admit)
+
+    def within(self, environ, start_response):
+        """A request that another one makes, in whose turn it is: if it took one of its own, all might wait for each other."""
+        return self.note(environ, start_response, self.answer)
+
+    def note(self, environ, start_response, act):
         began = perf_counter()
         request_id = secrets.token_hex(8)
         status, length = "500", "-"
@@ -53,7 +60,7 @@ class Application:
             return start_response(line, [*headers, ("X-Request-Id", request_id)], exc_info)
 
         try:
-            return self.admit(environ, start)
+            return act(environ, start)
         finally:
             access.info(
                 "%s %s %s%s %s %s %.1fms %s",

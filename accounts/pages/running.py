@@ -6,6 +6,7 @@ may do just what the caller may, is counted, and stands in the access log.
 
 import io
 import re
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import perf_counter
@@ -92,11 +93,9 @@ def run(request: HttpRequest, example, target: str, headers: dict[str, str], bod
 
     began = perf_counter()
     # It is named by the settings, as imports go the other way.
-    parts = import_string(settings.WSGI_APPLICATION)(environ, start)
-    try:
+    parts = import_string(settings.WSGI_APPLICATION).within(environ, start)
+    with closing(parts) if hasattr(parts, "close") else nullcontext():
         text = b"".join(parts).decode(errors="replace")
-    finally:
-        parts.close()
     spent = round((perf_counter() - began) * 1000)
     shown = [(name, value) for name, value in answered if name.lower() != "set-cookie"]
     return Answer(f"{example.method} {target} HTTP/1.1", status, spent, shown, text)

@@ -103,6 +103,15 @@ PAGES = [
     Shown("app/posts/<id:id>", path=lambda world: f"/app/posts/{world.post.id}"),
     Shown("app/posts/<id:id>", "carol", path=lambda world: f"/app/posts/{world.post.id}"),
     Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}", prepare=open_tools),
+    Shown("app/posts/new", "carol"),
+    Shown("app/posts/new", "carol", path="/app/posts/new?title=Suggestion", what="with similar ones"),
+    Shown("app/posts/new", "carol", what="with faults", prepare=send_nothing),
+    # It leads to the form.
+    Shown("app/posts/<id:id>/comments", "carol", path=lambda world: f"/app/posts/{world.post.id}/comments"),
+    Shown("app/posts/<id:id>/edit", "bob", path=lambda world: f"/app/posts/{world.post.id}/edit"),
+    Shown("app/posts/<id:id>/vote", "carol", path=lambda world: f"/app/posts/{world.post.id}/vote"),
+    Shown("app/profile/posts", "carol"),
+    Shown("app/profile/posts", "carol", path="/app/profile/posts?list=votes", what="empty"),
     Shown("app/sign-in"),
     Shown("app/sign-in", what="with faults", prepare=send_nothing),
     Shown("app/sign-up"),
@@ -148,9 +157,10 @@ PAGES = [
 
 
 def page_routes() -> set[str]:
-    """The routes that show a page when they are asked for."""
+    """The routes that show a page when they are asked for; parts of pages, which htmx asks for, have no template of their own."""
     patterns: list[URLPattern] = get_resolver().url_patterns
-    return {str(pattern.pattern) for pattern in patterns if hasattr(page_class(pattern), "get")}
+    pages = ((pattern, page_class(pattern)) for pattern in patterns)
+    return {str(pattern.pattern) for pattern, page in pages if hasattr(page, "get") and page.template_name}
 
 
 def page_class(pattern: URLPattern) -> type[Page] | None:
