@@ -78,7 +78,7 @@ class AboutForm(Form):
 class NotificationForm(Form):
     notification = forms.ChoiceField(
         label=gettext_lazy("News about"),
-        help_text=gettext_lazy("Programs that send news of this forum go by it. Rostrum itself sends none."),
+        help_text=gettext_lazy("For programs that send news of this forum. Rostrum itself sends none."),
         widget=forms.RadioSelect,
         choices=[
             (User.Notification.ALL, gettext_lazy("Everything: every new suggestion and comment")),
