@@ -17,7 +17,8 @@ from forum.models import Post
 from tests.factories import make_category, make_client, make_contact, make_post
 from tests.fixtures import Cast
 
-MARKDOWN = """Several shops asked for it, **one** of them [here](https://example.com/a), and `code`:
+MARKDOWN = (
+    """Several shops asked for it, **one** of them [here](https://example.com/a), and `code`:
 
 > In the list, please.
 
@@ -27,7 +28,9 @@ MARKDOWN = """Several shops asked for it, **one** of them [here](https://example
 
     curl https://example.com/a/very/long/address/that/goes/on/and/on/and/on/and/on/and/on/and/on/and/on
 
-""" + "averyveryverylongwordwithoutanyplacetobreakit" * 4
+"""
+    + "averyveryverylongwordwithoutanyplacetobreakit" * 4
+)
 
 
 class World:
