@@ -70,6 +70,9 @@ class Admission:
         """To whoever has waited longest: a turn that anybody could snatch is snatched by the thread that was running anyway,
         and some would wait for ever."""
         try:
+            # What was made of the connection, or put in its place, is no reason to lose the turn.
+            if connections[DEFAULT_DB_ALIAS] is not turn:
+                connections[DEFAULT_DB_ALIAS].close()
             turn.close_if_unusable_or_obsolete()
         finally:
             del connections[DEFAULT_DB_ALIAS]

@@ -28,6 +28,8 @@ logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 BODY_LIMIT = 1024 * 1024
 
+# Marks a request that has its turn. No client can say so: what they send stands under names of HTTP's.
+HAS_TURN = "rostrum.turn"
 
 # What a path mostly consists of, and is logged as it is.
 _PLAIN = re.compile("[A-Za-z0-9/._~-]+")
@@ -69,7 +71,8 @@ class Application:
 
     def admit(self, environ, start):
         path = environ["PATH_INFO"]
-        if path == "/healthz":
+        # What is asked within a turn (`accounts.pages.running`) is a part of it: another turn may never come while this one waits.
+        if path == "/healthz" or HAS_TURN in environ:
             return self.answer(environ, start)
         # Whether it reaches its database is told under any load, or whoever asks would take away a service that is only busy.
         admission = self.probes if path == "/readyz" else self.admission
@@ -82,6 +85,7 @@ class Application:
             turn = admission.take_turn()
             if turn is None:
                 return self.turn_away(environ, start)
+            environ[HAS_TURN] = True
             try:
                 return self.answer(environ, start)
             finally:

@@ -77,7 +77,8 @@ class AboutForm(Form):
 
 class NotificationForm(Form):
     notification = forms.ChoiceField(
-        label=gettext_lazy("E-mail me about"),
+        label=gettext_lazy("News about"),
+        help_text=gettext_lazy("For programs that send news of this forum. Rostrum itself sends none."),
         widget=forms.RadioSelect,
         choices=[
             (User.Notification.ALL, gettext_lazy("Everything: every new suggestion and comment")),

@@ -13,6 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
 # What is shown of a body, in characters; `examples.js` has the same.
@@ -32,6 +33,8 @@ PASSED_ON = (
     "HTTP_X_FORWARDED_FOR",
     "HTTP_X_FORWARDED_PROTO",
     "wsgi.url_scheme",
+    # Its turn (`config.wsgi`).
+    "rostrum.turn",
 )
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 
@@ -91,12 +94,10 @@ def run(request: HttpRequest, example, target: str, headers: dict[str, str], bod
         status, answered = int(line[:3]), found
 
     began = perf_counter()
-    # It is named by the settings, as imports go the other way.
-    parts = import_string(settings.WSGI_APPLICATION)(environ, start)
-    try:
-        text = b"".join(parts).decode(errors="replace")
-    finally:
-        parts.close()
+    # In no language or zone, as programs are answered. It is named by the settings, as imports go the other way.
+    with translation.override(settings.LANGUAGE_CODE), timezone.override(None):
+        parts = import_string(settings.WSGI_APPLICATION)(environ, start)
+    text = b"".join(parts).decode(errors="replace")
     spent = round((perf_counter() - began) * 1000)
     shown = [(name, value) for name, value in answered if name.lower() != "set-cookie"]
     return Answer(f"{example.method} {target} HTTP/1.1", status, spent, shown, text)

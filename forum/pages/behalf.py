@@ -125,7 +125,7 @@ class BehalfForm(Form):
         label=gettext_lazy("Details"),
         required=False,
         max_length=TEXT_LENGTH,
-        help_text=gettext_lazy("Markdown can be used."),
+        help_text=gettext_lazy("You can use Markdown."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int)
@@ -173,7 +173,7 @@ class NewOnBehalfPage(TeamPage):
         made: list[Post] = []
         if not form.is_valid() or not self.fill_form(form, lambda: made.append(self.make(form.cleaned_data, customer))):
             return self.show(form, customer)
-        messages.success(request, _("The suggestion is there."))
+        messages.success(request, _("The suggestion is added."))
         return redirect(f"/app/posts/{made[-1].id}")
 
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
@@ -184,7 +184,7 @@ class NewOnBehalfPage(TeamPage):
         if (post := same.filter(created_at__gt=timezone.now() - AT_ONCE).first()) is not None:
             return post
         if not held(customer.things(account)):
-            raise ValidationError({"customer": [_("is not there any more")]})
+            raise ValidationError({"customer": [_("no longer exists")]})
         given = {name: values[name] for name in ("title", "content", "category_id")}
         serializer = PostSerializer(data=given, context={"account": account})
         if found := serializer.faults():

@@ -49,10 +49,10 @@ class PostForm(Form):
     category_id = forms.TypedChoiceField(
         label=_("Category"),
         coerce=int,
-        error_messages={"invalid_choice": _("Is not there any more; choose another")},
+        error_messages={"invalid_choice": _("No longer exists; choose another one")},
     )
     kind = forms.ChoiceField(label=_("Kind"), choices=KINDS)
-    private = forms.BooleanField(label=_("Only the team sees it, and you"), required=False)
+    private = forms.BooleanField(label=_("Only you and the team can see it"), required=False)
 
     def __init__(self, *args, categories: list[Category], **kwargs):
         super().__init__(*args, **kwargs)

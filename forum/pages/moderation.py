@@ -44,7 +44,7 @@ class ModerationPage(TeamPage):
                 post.approve(by=request.user)
 
         id = to_id(request.POST.get("id")) or 0
-        if self.decide(act, done=_("The suggestion is approved: everyone sees it now.")):
+        if self.decide(act, done=_("The suggestion is approved: everyone can see it now.")):
             return self.go_back(f"/app/posts/{id}")
         return self.go_back("/")
 
@@ -58,7 +58,7 @@ class ModerationPage(TeamPage):
         try:
             return self.act(act, done=done)
         except Deleted:
-            messages.error(self.request, _("This suggestion was rejected or deleted meanwhile."))
+            messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False
 
     def go_back(self, to: str) -> HttpResponse:

@@ -37,7 +37,7 @@ REFUSALS = {
     ("post", "merged"): gettext_lazy("This suggestion was merged into another one. Go on there, or undo that first."),
     ("post", "not_merged"): gettext_lazy("This suggestion is not merged into another one."),
     ("post", "merged_further"): gettext_lazy(
-        "What it was merged into was itself merged into another one. Undo that first."
+        "The suggestion that it was merged into was itself merged into another one. Undo that first."
     ),
     ("duplicate_from_id", "itself"): gettext_lazy("A suggestion can't be merged into itself."),
     ("duplicate_from_id", "gone"): gettext_lazy("The suggestion that you chose was deleted. Choose another one."),
@@ -46,13 +46,13 @@ REFUSALS = {
     ),
     ("duplicate_from_id", "elsewhere"): gettext_lazy("The suggestion that you chose is in another forum."),
     ("duplicate_from_id", "open"): gettext_lazy(
-        "A private suggestion can't be merged into one that everyone sees: its comments would be there for all to read."
+        "A private suggestion can't be merged into one that everyone sees: everyone could read its comments."
     ),
     ("post", "approved"): gettext_lazy(
-        "This suggestion was approved meanwhile. Delete it on its page if it should go."
+        "This suggestion was approved in the meantime. You can still delete it on its page."
     ),
-    ("client_id", "gone"): gettext_lazy("This client is not there any more."),
-    ("contact_id", "gone"): gettext_lazy("This contact is not there any more."),
+    ("client_id", "gone"): gettext_lazy("This client no longer exists."),
+    ("contact_id", "gone"): gettext_lazy("This contact no longer exists."),
 }
 
 
@@ -164,7 +164,7 @@ class StatusForm(Form):
         label=gettext_lazy("Official response"),
         required=False,
         max_length=TEXT_LENGTH,
-        help_text=gettext_lazy("It stands above the comments. Markdown can be used; empty it to take it back."),
+        help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to take the response back."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     # Which response was there when it was opened.
@@ -189,14 +189,14 @@ class StatusForm(Form):
                 # What is sent once more replaces it.
                 self.data = self.data.copy()
                 self.data["seen"] = digest_of(post.response)
-                words = _("Somebody else has changed it meanwhile, to: “%(text)s”. Send yours again to replace that")
+                words = _("Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that")
                 raise forms.ValidationError(words % {"text": (post.response or "")[:500]})
             changes["response"] = response or None
         return changes
 
 
 TAG_FAULTS = {
-    "too_many": ngettext_lazy("At most %d tag is possible", "At most %d tags are possible", Tags.MOST) % Tags.MOST,
+    "too_many": ngettext_lazy("At most %d tag is allowed", "At most %d tags are allowed", Tags.MOST) % Tags.MOST,
     "too_long": ngettext_lazy("Each can have at most %d character", "Each can have at most %d characters", Tags.LENGTH)
     % Tags.LENGTH,
 }
@@ -218,7 +218,7 @@ class PlaceForm(Form):
         label=gettext_lazy("Responsible"), required=False, coerce=int, empty_value=None, show_hidden_initial=True
     )
     private = forms.BooleanField(
-        label=gettext_lazy("Private: only its author and the team see it"), required=False, show_hidden_initial=True
+        label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
     def __init__(self, *args, post: Post, categories, team, **kwargs):
@@ -339,7 +339,7 @@ class MergePage(TeamPage):
         if into is not None:
             original = self.posts.live().filter(id=to_id(into) or 0, duplicate_from_id=None).exclude(id=id).first()
             if original is None:
-                messages.error(request, _("There is no such suggestion that it could be merged into."))
+                messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
         return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
 
@@ -361,7 +361,7 @@ class MergePage(TeamPage):
         into = to_id(request.POST.get("into"))
         original = self.posts.filter(id=into or 0).first()
         if original is None:
-            messages.error(request, _("Choose the suggestion that it is to be merged into."))
+            messages.error(request, _("Choose the suggestion to merge it into."))
             return redirect(f"/app/posts/{id}/merge")
 
         def act() -> None:
@@ -388,5 +388,5 @@ class MergePage(TeamPage):
             except Post.DoesNotExist:
                 raise Http404 from None
 
-        done = _("This suggestion stands for itself again, with its own votes and comments.")
+        done = _("This suggestion stands on its own again, with its own votes and comments.")
         return redirect(f"/app/posts/{id}" if self.act(act, done=done) else f"/app/posts/{id}/merge")

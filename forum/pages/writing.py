@@ -58,7 +58,7 @@ def held(request: HttpRequest, id: int, *, merged_too: bool = False) -> Post:
 
 
 def gone(request: HttpRequest) -> HttpResponse:
-    message = _("This suggestion was deleted meanwhile, or it is not for you to see.")
+    message = _("This suggestion was deleted in the meantime, or you may not see it.")
     return errors.respond(request, HTTPStatus.NOT_FOUND, message=message)
 
 
@@ -92,7 +92,7 @@ class VotePage(ForumPage):
         if post.duplicate_from_id is not None:
             return redirect(f"/app/posts/{post.duplicate_from_id}")
         if request.account.votes.of(request.user, [id]):
-            messages.info(request, _("You have voted for this already."))
+            messages.info(request, _("You have already voted for this."))
             return redirect(f"/app/posts/{id}")
         return self.render(section="suggestions", post=post, voted=set())
 
@@ -132,7 +132,7 @@ class VotePage(ForumPage):
             response = self.render("forum/merged.html", status=HTTPStatus.CONFLICT, original=original)
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             return response
-        messages.error(self.request, _("That suggestion was merged into this one meanwhile. You can vote here."))
+        messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
         return redirect(f"/app/posts/{original.id}")
 
 
@@ -249,7 +249,7 @@ class NewPostPage(WritingPage):
         if not self.fill_form(form, lambda: answered.append(once())):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if made and not made[-1].approved:
-            said = _("Thank you! It waits for approval: until then only you and the team see it.")
+            said = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:
             said = _("Thank you! Your suggestion is posted.")
         messages.success(request, said)

@@ -57,7 +57,8 @@ class World:
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         self.post.vote_for(by=self.bob, client_id=client.id)
         self.post.vote_for(by=self.bob, contact_id=contact.id)
-        self.wait_for_approval()
+        make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
+        self.account.forums.update(approval=True)
         # In the trash, and a list of statuses that is not as it was at first.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -72,14 +73,6 @@ class World:
     def answer(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
         post.write({"status_id": planned.id, "response": MARKDOWN}, by=self.bob)
-
-    def wait_for_approval(self) -> None:
-        forum = self.acme.forum
-        forum.approval = True
-        forum.save(update_fields=["approval"])
-        post = Post(account=self.account, forum_id=forum.id, category_id=self.acme.category.id, agent="test")
-        post.held_back = True
-        post.write({"title": "Has nobody approved this yet?", "content": MARKDOWN}, by=self.carol)
 
     def link(self, path: str, purpose: str) -> str:
         """Where a link in an e-mail to carol leads."""
@@ -161,9 +154,6 @@ def run_an_example(page) -> None:
     page.locator(".answer [data-status].good").wait_for()
 
 
-# What answers a page's script, or a program, or leads on: no page to look at.
-PARTS = {"app/posts/similar", "app/feed.atom"}
-
 PAGES = [
     Shown(""),
     Shown("", "carol"),
@@ -182,6 +172,7 @@ PAGES = [
     Shown("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
     Shown("app/posts/<id:id>/edit", "carol", path=of_post("/edit", of="own")),
     Shown("app/posts/new", "carol"),
+    Shown("app/posts/new", "carol", what="with faults", prepare=send_nothing),
     Shown("app/posts/new", "bob", prepare=begin_a_title, what="while typing"),
     Shown("app/posts/new", "carol", prepare=post_anyway, what="with similar ones"),
     Shown("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
@@ -239,9 +230,10 @@ PAGES = [
 
 
 def page_routes() -> set[str]:
-    """The routes that show a page when they are asked for."""
+    """The routes that show a page when they are asked for; parts of pages, which htmx asks for, have no template of their own."""
     patterns: list[URLPattern] = get_resolver().url_patterns
-    return {str(pattern.pattern) for pattern in patterns if hasattr(page_class(pattern), "get")} - PARTS
+    pages = ((pattern, page_class(pattern)) for pattern in patterns)
+    return {str(pattern.pattern) for pattern, page in pages if hasattr(page, "get") and page.template_name}
 
 
 def page_class(pattern: URLPattern) -> type[Page] | None:

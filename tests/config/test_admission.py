@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from accounts.pages.running import PASSED_ON
 from config.admission import Admission
 from config.wsgi import Application
 
@@ -186,3 +187,32 @@ def test_an_error_leaves_turn_and_place():
         in_thread(lambda: Call(failing))
     working = Application(answering(), admission=admission, probes=admit())
     assert in_thread(lambda: Call(working).status) == "200"
+
+
+def test_what_is_asked_within_a_turn_needs_none():
+    """As the examples of the settings do (`accounts.pages.running`)."""
+    admission = admit(turns=1, places=1, patience=0.01)
+    seen = []
+
+    def ask_again(environ):
+        seen.append(connections[DEFAULT_DB_ALIAS])
+        if environ["PATH_INFO"] == "/outer":
+            passed_on = {name: environ[name] for name in PASSED_ON if name in environ}
+            assert Call(application, "/inner", **passed_on).status == "200"
+            seen.append(connections[DEFAULT_DB_ALIAS])
+
+    application = Application(answering(ask_again), admission=admission, probes=admit())
+    for _ in range(2):
+        assert in_thread(lambda: Call(application, "/outer")).status == "200"
+    assert len(seen) == 6
+    assert len(set(map(id, seen))) == 1
+
+
+def test_a_turn_is_not_lost_with_its_connection():
+    def lose(environ):
+        del connections[DEFAULT_DB_ALIAS]
+
+    admission = admit(turns=1, places=1, patience=0.01)
+    application = Application(answering(lose), admission=admission, probes=admit())
+    for _ in range(2):
+        assert in_thread(lambda: Call(application)).status == "200"

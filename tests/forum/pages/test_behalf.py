@@ -58,7 +58,7 @@ def test_a_search_as_one_types(acme, other):
     for path in (path_of(post), NEW):
         response = bob.get(path, {"q": "north"}, headers=HTMX)
         assert texts(response, "label") == ["Northwind Traders client"]
-        assert "Nobody is found." in bob.get(path, {"q": "qqqq"}, headers=HTMX)
+        assert "Nobody was found." in bob.get(path, {"q": "qqqq"}, headers=HTMX)
         for q in ("\u0001", "'", "%", " ", "9" * 300):
             assert texts(bob.get(path, {"q": q}, headers=HTMX), "label") == []
 
@@ -110,7 +110,7 @@ def test_a_new_suggestion(acme):
     form["customer"] = f"client-{client.id}"
     response = form.submit("do", value="create")
     [post] = acme.account.posts.filter(title="Bigger letters")
-    assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is there."]
+    assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is added."]
     assert (post.user_id, post.client_id, post.contact_id) == (acme.bob.id, client.id, None)
     assert (post.content, post.category_id, post.votes_cache, post.approved) == ("One\ntwo", category.id, 1, True)
     # A double click makes one.

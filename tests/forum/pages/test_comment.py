@@ -103,7 +103,7 @@ def test_what_was_deleted_meanwhile(acme, post):
     post.trash(by=acme.bob)
     for headers in ({}, {"HX-Request": "true"}):
         response = form.submit(headers=headers, status=404)
-        assert "This suggestion was deleted meanwhile" in response
+        assert "This suggestion was deleted in the meantime" in response
         assert "Dark mode" not in response
         assert response.forms["comment-form"]["content"].value.strip() == "**Yes** please"
 

@@ -137,9 +137,9 @@ def test_what_was_deleted_meanwhile(acme, post):
     delete = carol.get(f"/app/posts/{post.id}").forms["delete-post"]
     post.trash(by=acme.bob)
     response = form.submit(status=404)
-    assert "Your text is below, for you to copy." in response
+    assert "Your text is below, so that you can copy it." in response
     assert response.forms["post-form"]["content"].value.strip() == "My words"
-    assert "was deleted meanwhile" in delete.submit(status=404)
+    assert "was deleted in the meantime" in delete.submit(status=404)
 
 
 def test_delete(acme, post):

@@ -111,7 +111,7 @@ def test_statuses_in_use(acme):
     make_post(acme.alice, "New one")
     make_post(acme.alice, "Planned one", status=planned)
     page = acme.page().get("/?order=top")
-    links = page.html.select(".filters nav")[-1].find_all("a")
+    links = page.html.select(".side nav")[-1].find_all("a")
     assert [link.text for link in links] == ["Any status", "New", "Planned"]
     page = page.click("Planned</span>")
     assert titles(page) == ["Planned one"]

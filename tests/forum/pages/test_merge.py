@@ -52,7 +52,7 @@ def test_undo(acme, from_original):
     page = bob.get(f"/app/posts/{(original if from_original else duplicate).id}/team")
     assert ("Twice" in page.html.find(id="tool-merge").get_text()) is from_original
     form = button_of(page, "undo")
-    done = "This suggestion stands for itself again, with its own votes and comments."
+    done = "This suggestion stands on its own again, with its own votes and comments."
     assert went_to(form.submit("do"), f"/app/posts/{duplicate.id}") == [done]
     assert (fresh(duplicate).duplicate_from_id, fresh(duplicate).comments_cache) == (None, 1)
     # Once more, from another tab.
@@ -65,7 +65,7 @@ def test_a_search_as_one_types(acme):
     response = bob.get(path_of(post), {"q": "dark"}, headers=HTMX)
     assert response.html.find("main") is None
     assert texts(response, "label") == [f"Another dark thing #{found.id}, 0 votes"]
-    assert "Nothing is found." in bob.get(path_of(post), {"q": "qqqq"}, headers=HTMX)
+    assert "Nothing was found." in bob.get(path_of(post), {"q": "qqqq"}, headers=HTMX)
     for q in (f"#{found.id}", str(found.id)):
         assert texts(bob.get(path_of(post), {"q": q}, headers=HTMX), "label") != []
     for q in (f"#{post.id}", "\u0001", "'", "%", "#", "9" * 300, "  "):
@@ -86,7 +86,7 @@ def test_what_is_not_there_to_merge_into(acme, other):
     bob = acme.page(acme.bob)
     for into in (post.id, gone.id, merged.id, 10**17, "x", ""):
         response = bob.get(path_of(post), {"into": into})
-        assert "There is no such suggestion that it could be merged into." in response
+        assert "There is no such suggestion to merge it into." in response
 
 
 def test_it_rejects_what_cannot_be_merged(acme):
@@ -105,7 +105,7 @@ def test_it_rejects_what_cannot_be_merged(acme):
         (post, post, "A suggestion can't be merged into itself."),
         (post, gone, "The suggestion that you chose was deleted. Choose another one."),
         (post, merged, "The suggestion that you chose was itself merged into another one. Choose that one."),
-        (post, elsewhere, "Choose the suggestion that it is to be merged into."),
+        (post, elsewhere, "Choose the suggestion to merge it into."),
         (secret, post, "A private suggestion can't be merged into one that everyone sees"),
         (merged, post, "This suggestion was merged into another one. Go on there, or undo that first."),
     ]:
@@ -122,7 +122,7 @@ def test_it_rejects_to_undo_what_was_merged_further(acme):
     second.merge_into(third, by=acme.bob)
     response = send(acme.page(acme.bob), path_of(first), do="undo")
     [told] = went_to(response, path_of(first))
-    assert told == "What it was merged into was itself merged into another one. Undo that first."
+    assert told == "The suggestion that it was merged into was itself merged into another one. Undo that first."
 
 
 def test_few_statements(acme):

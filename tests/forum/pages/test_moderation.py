@@ -24,7 +24,7 @@ def test_it_works(acme, waiting):
     assert texts(page, ".list h2") == ["Idea 0", "Idea 1"]
     assert page.html.find("strong").get_text() == "short"
     response = button_of(page, "approve", id=first.id).submit("do", value="approve")
-    assert went_to(response, QUEUE) == ["The suggestion is approved: everyone sees it now."]
+    assert went_to(response, QUEUE) == ["The suggestion is approved: everyone can see it now."]
     response = button_of(page, "approve", id=second.id).submit("do", value="reject")
     assert went_to(response, QUEUE) == [
         "The suggestion is rejected. An admin can restore it from the trash for 30 days."
@@ -49,12 +49,12 @@ def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
     bob = acme.page(acme.bob)
     first.approve(by=acme.alice)
     [told] = went_to(send(bob, QUEUE, do="reject", id=first.id), QUEUE)
-    assert told == "This suggestion was approved meanwhile. Delete it on its page if it should go."
+    assert told == "This suggestion was approved in the meantime. You can still delete it on its page."
     assert fresh(first).trashed_at is None
     second.trash(by=acme.alice)
     for do in ("approve", "reject"):
         [told] = went_to(send(bob, QUEUE, do=do, id=second.id), QUEUE)
-        assert told == "This suggestion was rejected or deleted meanwhile."
+        assert told == "This suggestion was rejected or deleted in the meantime."
     assert not fresh(second).approved
     # A second click.
     assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303

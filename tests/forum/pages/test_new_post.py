@@ -63,7 +63,7 @@ def test_a_visitor_signs_in_first(acme):
         ({"content": "x" * 65537}, "at most 65536"),
         ({"content": "a\u0001b"}, "Has characters that can't be stored"),
         ({"kind": "private"}, "Select a valid choice"),
-        ({"category_id": "999999"}, "Is not there any more"),
+        ({"category_id": "999999"}, "No longer exists"),
         ({"key": "x" * 65}, "at most 64"),
     ],
 )
@@ -85,7 +85,7 @@ def test_it_rejects_a_category_of_another_forum(acme):
     category = acme.account.categories.create(forum_id=forum.id, name="There")
     form = fill_in(acme.page(acme.carol), title="Dark mode")
     form["category_id"].force_value(str(category.id))
-    assert "Is not there any more" in form.submit(status=422)
+    assert "No longer exists" in form.submit(status=422)
 
 
 def test_a_category_deleted_meanwhile(acme):
@@ -93,7 +93,7 @@ def test_a_category_deleted_meanwhile(acme):
     form = fill_in(acme.page(acme.carol), title="Dark mode", category_id=str(category.id))
     category.delete()
     response = form.submit(status=422)
-    assert "Is not there any more" in response
+    assert "No longer exists" in response
     assert response.forms["post-form"]["title"].value == "Dark mode"
 
 
@@ -118,7 +118,7 @@ def test_where_posts_wait_for_approval(acme):
     response = fill_in(acme.page(acme.carol), title="Dark mode").submit()
     post = acme.account.posts.get()
     assert not post.approved
-    assert "It waits for approval" in response.follow()
+    assert "It is waiting for approval" in response.follow()
     assert acme.page().get(f"/app/posts/{post.id}", status=404)
     assert "Your suggestion is posted." in fill_in(acme.page(acme.bob), title="Light mode").submit().follow()
 

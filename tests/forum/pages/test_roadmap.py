@@ -36,7 +36,7 @@ def test_all_of_a_column(acme, monkeypatch):
         put(acme, f"Number {number}", "planned")
     page = acme.page().get("/app/roadmap")
     assert len(columns(page)["Planned 20+"]) == 20
-    page = page.click("All that is: Planned")
+    page = page.click("See all: Planned")
     assert len(titles(page)) == 25
     assert titles(page)[0] == "Number 25"
     assert titles(page.click("Next")) == ["Number 0"]

@@ -85,7 +85,7 @@ def test_it_rejects_a_response_in_the_place_of_anothers(acme):
     form.submit("do")
     early["response"] = "Never."
     response = early.submit("do", status=422)
-    assert "Somebody else has changed it meanwhile, to: “Soon.”" in response
+    assert "Somebody else changed it in the meantime, to: “Soon.”" in response
     again = response.forms["status"]
     assert again["response"].value.strip() == "Never."
     assert fresh(post).response == "Soon."
@@ -184,7 +184,7 @@ def test_it_rejects_a_place_that_is_none(acme, other):
     for name, value, fault in [
         ("category_id", str(theirs.id + 1_000_000), "Select a valid choice."),
         ("responsible_id", str(acme.carol.id), "Select a valid choice."),
-        ("tags", ",".join(f"tag {n}" for n in range(101)), "At most 100 tags are possible"),
+        ("tags", ",".join(f"tag {n}" for n in range(101)), "At most 100 tags are allowed"),
         ("tags", "x" * 65, "Each can have at most 64 characters"),
         ("tags", "a\u0001b", "Has characters that can't be stored"),
     ]:

@@ -101,11 +101,11 @@ def test_it_rejects_what_is_gone(acme, post):
     carol = acme.page(acme.carol)
     page = carol.get(f"/app/posts/{post.id}")
     post.trash(by=acme.bob)
-    assert "was deleted meanwhile" in button(page, post).submit("vote", status=404)
+    assert "was deleted in the meantime" in button(page, post).submit("vote", status=404)
     part = send(carol, post, status=404)
-    assert "was deleted meanwhile" in part
+    assert "was deleted in the meantime" in part
     assert part.headers["HX-Retarget"] == "#messages"
-    assert "was deleted meanwhile" in carol.get(f"/app/posts/{post.id}/vote", status=404)
+    assert "was deleted in the meantime" in carol.get(f"/app/posts/{post.id}/vote", status=404)
 
 
 def test_what_was_merged_meanwhile_leads_to_the_original(acme, post):
