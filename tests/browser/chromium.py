@@ -41,9 +41,12 @@ class Faults(list[str]):
         context.on("request", self.on_request)
         context.on("response", self.on_response)
 
+    # What a browser and htmx say of a status that is not a success, which is no fault of the page (`on_response` sees those
+    # that are), and htmx of a request in whose place came another one.
+    SAID = ("Failed to load resource", "Response Status Error Code 4", "htmx:afterRequest", "htmx:sendAbort")
+
     def on_console(self, message: ConsoleMessage) -> None:
-        # A status that is not a success is not a fault of the page; `on_response` sees those that are.
-        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+        if message.type in ("error", "warning") and not message.text.startswith(self.SAID):
             self.append(f"console: {message.text}")
 
     def on_request(self, request: Request) -> None:

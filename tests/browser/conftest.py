@@ -39,8 +39,8 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
         # Playwright runs an event loop in this thread, between its calls too.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         with override_settings(STORAGES=COLLECTED, STATIC_ROOT=static, WHITENOISE_USE_FINDERS=False):
-            # The files of the interface's page are large, and no page here has them.
-            call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=["drf_spectacular_sidecar"])
+            # What no page has is large.
+            call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=["redoc", "*-preset.js*"])
             application = Application(WSGIHandler(), admission=Everybody(), probes=Everybody())
             with serving(application, server_class=Threaded) as port, running(port) as browser:
                 yield browser
@@ -98,3 +98,18 @@ def browse(chromium) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+# What people do from page to page
+
+
+@pytest.fixture
+def acme(transactional_db, acme) -> Cast:
+    """Committed, as the service has connections of its own."""
+    return acme
+
+
+@pytest.fixture(params=[True, False], ids=["javascript", "none"])
+def javascript(request) -> bool:
+    """A test that takes it goes both ways."""
+    return request.param

@@ -14,8 +14,23 @@ from accounts.models import Session, Status, User
 from accounts.pages import joining, password, profile
 from accounts.pages.base import Page
 from forum.models import Post
-from tests.factories import make_category, make_client, make_post
+from tests.factories import make_category, make_client, make_contact, make_post
 from tests.fixtures import Cast
+
+MARKDOWN = (
+    """Several shops asked for it, **one** of them [here](https://example.com/a), and `code`:
+
+> In the list, please.
+
+| country | price |
+|---|---|
+| Poland | 12,00 |
+
+    curl https://example.com/a/very/long/address/that/goes/on/and/on/and/on/and/on/and/on/and/on/and/on
+
+"""
+    + "averyveryverylongwordwithoutanyplacetobreakit" * 4
+)
 
 
 class World:
@@ -25,21 +40,25 @@ class World:
         self.acme = acme
         self.account, self.alice, self.bob, self.carol = acme.account, acme.alice, acme.bob, acme.carol
         make_category(self.account, "Ideas for the mobile application")
-        self.post: Post = make_post(
-            self.carol,
-            "Show the price before the first click, and again in the summary",
-            content="Several shops asked for it.\n\n" + "averyveryverylongwordwithoutanyplacetobreakit" * 4,
-            tags=["prices", "user interface"],
-        )
+        title = "Show the price before the first click, and again in the summary"
+        self.post: Post = make_post(self.carol, title, content=MARKDOWN, tags=["prices", "user interface"])
         self.post.vote(by=self.bob)
-        self.post.comment(by=self.bob, text="We will look into it.", agent="test")
-        for number in range(4):
+        self.post.comment(by=self.bob, text=MARKDOWN, agent="test")
+        self.others = [
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
-        make_post(self.carol, "For the team alone", private=True)
-        make_post(self.carol, "Waiting for approval", content="As it is.", approved=False)
-        self.post.vote_for(
-            by=self.bob, client_id=make_client(self.alice, "Northwind", email="buy@northwind.example").id
-        )
+            for number in range(4)
+        ]
+        self.own = make_post(self.carol, "For the team alone", private=True)
+        self.answer(self.post)
+        self.duplicate = make_post(self.carol, "The price in the summary")
+        self.duplicate.comment(by=self.carol, text="Where else?", agent="test")
+        self.duplicate.merge_into(self.post, by=self.bob)
+        client = make_client(self.bob, "Northwind Traders of the Far North", email="office@northwind.example")
+        contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
+        self.post.vote_for(by=self.bob, client_id=client.id)
+        self.post.vote_for(by=self.bob, contact_id=contact.id)
+        make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
+        self.account.forums.update(approval=True)
         # In the trash, and a list of statuses that is not as it was at first.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
@@ -50,6 +69,10 @@ class World:
         )
         # By the names of those who are signed in.
         self.sessions = {user.login: Session.objects.open(user)[1] for user in (self.alice, self.bob, self.carol)}
+
+    def answer(self, post: Post) -> None:
+        planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
+        post.write({"status_id": planned.id, "response": MARKDOWN}, by=self.bob)
 
     def link(self, path: str, purpose: str) -> str:
         """Where a link in an e-mail to carol leads."""
@@ -83,15 +106,52 @@ class Shown:
         return self.path(world) if callable(self.path) else self.path or f"/{self.route}"
 
 
+def of_post(end: str = "", *, of: str = "post") -> Callable[[World], str]:
+    return lambda world: f"/app/posts/{getattr(world, of).id}{end}"
+
+
 def send_nothing(page) -> None:
     page.locator("main form button").first.click()
     page.get_by_role("alert").wait_for()
 
 
-def open_tools(page) -> None:
-    """Those of the team come after the page."""
-    page.wait_for_selector(".tool")
-    page.eval_on_selector_all(".tool", "tools => tools.forEach((tool) => { tool.open = true; })")
+def comment_nothing(page) -> None:
+    """As without JavaScript: what answers is a page of its own."""
+    with page.expect_navigation():
+        page.evaluate("document.getElementById('comment-form').submit()")
+
+
+def await_tools(page) -> None:
+    page.locator("#tool-status").wait_for()
+
+
+def begin_a_title(page) -> None:
+    page.get_by_label("Title").press_sequentially("Suggestion")
+    page.get_by_text("Is it one of these?").wait_for()
+
+
+def post_anyway(page) -> None:
+    page.get_by_label("Title").fill("Suggestion 1")
+    page.get_by_role("button", name="Post").click()
+    page.get_by_role("button", name="Post anyway").wait_for()
+
+
+def look_for_a_customer(page) -> None:
+    page.get_by_label("Client or contact").first.press_sequentially("north")
+    page.get_by_role("radio").first.wait_for()
+
+
+def make_a_token(page) -> None:
+    page.get_by_label("Label").fill("A shop")
+    page.get_by_role("button", name="Create token").click()
+    page.get_by_label("Token").wait_for()
+    run_an_example(page)
+
+
+def run_an_example(page) -> None:
+    page.locator("details.example").evaluate_all("(all) => all.length && (all[0].open = true)")
+    page.get_by_role("button", name="Run").first.click()
+    page.locator(".answer [data-status].good").wait_for()
 
 
 PAGES = [
@@ -99,19 +159,34 @@ PAGES = [
     Shown("", "carol"),
     Shown("", "bob"),
     Shown("", path="/?status=completed", what="empty"),
+    Shown("", path="/?q=suggestion", what="searched"),
+    Shown("", path="/?q=qqqq", what="searched in vain"),
     Shown("<category_name:category_name>", path="/ideas for the mobile application"),
-    Shown("app/posts/<id:id>", path=lambda world: f"/app/posts/{world.post.id}"),
-    Shown("app/posts/<id:id>", "carol", path=lambda world: f"/app/posts/{world.post.id}"),
-    Shown("app/posts/<id:id>", "bob", path=lambda world: f"/app/posts/{world.post.id}", prepare=open_tools),
+    Shown("app/roadmap"),
+    Shown("app/roadmap", path="/app/roadmap?status=planned", what="of a status"),
+    Shown("app/posts/<id:id>", path=of_post()),
+    Shown("app/posts/<id:id>", "carol", path=of_post(of="own"), what="of one's own"),
+    Shown("app/posts/<id:id>", "bob", path=of_post(), prepare=await_tools),
+    Shown("app/posts/<id:id>", "bob", path=of_post("?original=0", of="duplicate"), prepare=await_tools, what="merged"),
+    Shown("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=comment_nothing, what="with faults"),
+    Shown("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
+    Shown("app/posts/<id:id>/edit", "carol", path=of_post("/edit", of="own")),
     Shown("app/posts/new", "carol"),
-    Shown("app/posts/new", "carol", path="/app/posts/new?title=Suggestion", what="with similar ones"),
     Shown("app/posts/new", "carol", what="with faults", prepare=send_nothing),
-    # It leads to the form.
-    Shown("app/posts/<id:id>/comments", "carol", path=lambda world: f"/app/posts/{world.post.id}/comments"),
-    Shown("app/posts/<id:id>/edit", "bob", path=lambda world: f"/app/posts/{world.post.id}/edit"),
-    Shown("app/posts/<id:id>/vote", "carol", path=lambda world: f"/app/posts/{world.post.id}/vote"),
-    Shown("app/profile/posts", "carol"),
-    Shown("app/profile/posts", "carol", path="/app/profile/posts?list=votes", what="empty"),
+    Shown("app/posts/new", "bob", prepare=begin_a_title, what="while typing"),
+    Shown("app/posts/new", "carol", prepare=post_anyway, what="with similar ones"),
+    Shown("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
+    Shown("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", of="own")),
+    Shown(
+        "app/posts/<id:id>/merge",
+        "bob",
+        path=lambda world: f"/app/posts/{world.own.id}/merge?into={world.post.id}",
+        what="asking",
+    ),
+    Shown("app/posts/<id:id>/behalf", "bob", path=of_post("/behalf?q=north")),
+    Shown("app/posts/behalf", "bob"),
+    Shown("app/posts/behalf", "bob", prepare=look_for_a_customer, what="while searching"),
+    Shown("app/moderation", "bob"),
     Shown("app/sign-in"),
     Shown("app/sign-in", what="with faults", prepare=send_nothing),
     Shown("app/sign-up"),
@@ -124,13 +199,15 @@ PAGES = [
     Shown("app/password/sent"),
     Shown("app/password/new", path=lambda world: world.link("/app/password/new", password.PURPOSE)),
     Shown("app/profile", "carol"),
+    Shown("app/profile/posts", "carol"),
+    Shown("app/profile/posts", "alice", path="/app/profile/posts?list=votes", what="empty"),
     Shown("app/profile/security", "carol"),
     Shown("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),
     Shown("app/account/api", "bob"),
-    Shown("app/account/api/<slug:section>", "bob", path="/app/account/api/clients"),
+    Shown("app/account/api", "bob", prepare=make_a_token, what="with a new token"),
+    Shown("app/account/api/<slug:section>", "bob", path="/app/account/api/clients", prepare=run_an_example),
     Shown("app/account", "alice"),
     Shown("app/account/users", "alice"),
-    Shown("app/account/users", "alice", path="/app/account/users?tab=invitations", what="invitations"),
     Shown(
         "app/account/users",
         "alice",
@@ -147,12 +224,8 @@ PAGES = [
     Shown("app/account/statuses", "alice"),
     Shown("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
     Shown("app/account/trash", "alice"),
-    Shown("app/posts/<id:id>/team", who="bob", path=lambda world: f"/app/posts/{world.post.id}/team?tool=status"),
-    Shown("app/posts/<id:id>/merge", who="bob", path=lambda world: f"/app/posts/{world.post.id}/merge?q=suggestion"),
-    Shown("app/posts/<id:id>/behalf", who="bob", path=lambda world: f"/app/posts/{world.post.id}/behalf?q=north"),
-    Shown("app/posts/behalf", who="bob"),
-    Shown("app/moderation", who="bob"),
     Shown(None, path="/app/nothing", status=404, what="404"),
+    Shown(None, "carol", path="/app/account", status=403, what="403"),
 ]
 
 

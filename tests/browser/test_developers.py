@@ -1,0 +1,134 @@
+"""A developer makes a token and tries out everything there is."""
+
+from playwright.sync_api import Locator, Page, expect
+
+from accounts.pages.examples import Example, sections
+from tests.browser.people import at
+
+PATH = "/app/account/api"
+# What is made first is there for the others.
+FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses"]
+ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]
+
+
+def form_of(page: Page, example: Example) -> Locator:
+    return page.locator(f'form[data-example="{example.id}"]')
+
+
+def make_token(page: Page) -> str:
+    page.goto(PATH)
+    page.get_by_label("Label").fill("My shop")
+    page.get_by_label("Expires").select_option("In 30 days")
+    page.get_by_role("button", name="Create token").click()
+    token = page.get_by_label("Token").input_value()
+    assert token.endswith("/acme")
+    return token
+
+
+def run(page: Page, example: Example) -> Locator:
+    """Run it as it stands; the place of its answer."""
+    form = form_of(page, example)
+    form.get_by_role("button", name="Run").click()
+    status = form.locator("[data-answer] [data-status]")
+    expect(status).to_be_visible()
+    assert status.inner_text() in ("200 OK", "201 Created"), f"{example.id}: {form.inner_text()}"
+    return form.locator("[data-answer]")
+
+
+def open_section(page: Page, section: str, token: str = "") -> list[Example]:
+    page.goto(f"{PATH}/{section}")
+    page.evaluate("document.querySelectorAll('details.example').forEach((one) => { one.open = true; })")
+    if sections()[section][0].language == "json":
+        page.get_by_label("API token").fill(token)
+    return sections()[section]
+
+
+def test_every_example_runs(acme, browse):
+    acme.account.partner_key = "acme-partner"
+    acme.account.save(update_fields=["partner_key"])
+    page = browse(acme.alice)
+    page.on("dialog", lambda dialog: dialog.accept())
+    token = make_token(page)
+    # The first one is there to be tried with the token at once.
+    expect(page.locator("#made [data-curl]")).to_contain_text(f"Authorization: Bearer {token}")
+    page.locator("#made").get_by_role("button", name="Run").click()
+    expect(page.locator("#made [data-status]")).to_have_text("200 OK")
+
+    ran = set()
+    for section in ORDER:
+        shown = open_section(page, section, token)
+        makers = [example for example in shown if example.makes]
+        for example in makers:
+            answer = run(page, example)
+            offer = answer.locator("[data-offer]")
+            if offer.is_visible():
+                offer.click()
+                expect(offer).to_have_text("It is filled in")
+            ran.add(example.id)
+        for example in shown:
+            if not example.makes and not example.is_destructive:
+                run(page, example)
+                ran.add(example.id)
+    # What was made is deleted, the last first; then something is got back.
+    for section in reversed(ORDER):
+        if destructive := [example for example in sections()[section] if example.is_destructive]:
+            open_section(page, section, token)
+            for example in sorted(destructive, key=lambda example: example.path, reverse=True):
+                run(page, example)
+                ran.add(example.id)
+    for example in open_section(page, "trash", token):
+        run(page, example)
+        ran.add(example.id)
+    assert ran == {example.id for shown in sections().values() for example in shown}
+    # The token was used, not the session alone.
+    page.goto(PATH)
+    expect(page.locator("#tokens")).to_contain_text("last used")
+
+
+def test_a_deleting_example_asks(acme, browse):
+    page = browse(acme.alice)
+    shown = {example.id: example for example in open_section(page, "clients")}
+    run(page, shown["create_client"]).locator("[data-offer]").click()
+    asked = []
+
+    def refuse(dialog) -> None:
+        asked.append(dialog.message)
+        dialog.dismiss()
+
+    page.once("dialog", refuse)
+    form = form_of(page, shown["delete_client"])
+    form.get_by_role("button", name="Run").click()
+    assert asked == ["Run it? It deletes from this account."]
+    expect(form.locator("[data-answer]")).to_be_empty()
+    assert acme.account.clients.live().count() == 1
+    page.once("dialog", lambda dialog: dialog.accept())
+    run(page, shown["delete_client"])
+    assert acme.account.clients.live().count() == 0
+
+
+def test_examples_without_javascript(acme, browse):
+    page = browse(acme.alice, javascript=False)
+    make_token(page)
+    page.goto(f"{PATH}/clients")
+    shown = {example.id: example for example in sections()["clients"]}
+
+    def run(id: str, *, good: bool = True) -> Locator:
+        if not form_of(page, shown[id]).is_visible():
+            page.locator(f"#{id} > summary").click()
+        form_of(page, shown[id]).get_by_role("button", name="Run").click()
+        expect(page).to_have_url(at(f"{PATH}/clients"))
+        answer = form_of(page, shown[id])
+        if good:
+            expect(answer.locator("[data-status]")).to_have_class("good")
+        return answer
+
+    run("create_client")
+    # Its id is in the others, once they are asked for again.
+    page.goto(f"{PATH}/clients")
+    client = acme.account.clients.get()
+    expect(run("read_client").locator("[data-line]")).to_contain_text(f"/app/clients/{client.id}.json")
+    expect(run("delete_client", good=False).get_by_role("alert")).to_contain_text("Nothing was deleted")
+    assert acme.account.clients.live().count() == 1
+    form_of(page, shown["delete_client"]).get_by_label("I am sure").check()
+    run("delete_client")
+    assert acme.account.clients.live().count() == 0

@@ -1,0 +1,92 @@
+"""Two tabs, two clicks, a session that has ended: whoever it happens to is told, and loses nothing."""
+
+from playwright.sync_api import expect
+
+from accounts.models import Session
+from tests.browser.people import at, count_of, sign_in, told, vote_button
+from tests.factories import make_post
+
+GONE = "This suggestion was deleted meanwhile, or it is not for you to see."
+
+
+def test_voting_for_what_was_deleted_meanwhile(acme, browse, javascript):
+    post = make_post(acme.bob, "Soon gone")
+    page = browse(acme.carol, javascript=javascript)
+    page.goto("/")
+    bob = browse(acme.bob, javascript=javascript)
+    bob.goto(f"/app/posts/{post.id}")
+    bob.locator("summary").filter(has_text="Delete").click()
+    bob.get_by_role("button", name="Delete it").click()
+    expect(told(bob)).to_contain_text("“Soon gone” is deleted.")
+    vote_button(page, post).click()
+    expect(page.get_by_text(GONE)).to_be_visible()
+
+
+def test_voting_for_what_was_merged_meanwhile(acme, browse, javascript):
+    post, original = make_post(acme.bob, "Twice"), make_post(acme.bob, "Once")
+    page = browse(acme.carol, javascript=javascript)
+    page.goto(f"/app/posts/{post.id}")
+    post.merge_into(original, by=acme.bob)
+    vote_button(page, post).click()
+    if javascript:
+        expect(page.get_by_role("alert")).to_contain_text("This suggestion was merged into another meanwhile:")
+        page.get_by_role("alert").get_by_role("link", name="Once").click()
+    else:
+        expect(told(page)).to_contain_text("was merged into this one meanwhile")
+    expect(page).to_have_url(at(f"/app/posts/{original.id}"))
+    expect(count_of(page, original)).to_have_text("0")
+
+
+def test_a_session_that_ends_while_writing(acme, browse, javascript):
+    post = make_post(acme.bob)
+    page = browse(acme.carol, javascript=javascript)
+    page.goto(f"/app/posts/{post.id}")
+    page.get_by_label("Your comment").fill("A long text,\nwith some thought in it.")
+    Session.objects.all().delete()
+    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("You are no longer signed in. Nothing is lost")
+    expect(page.get_by_label("Your comment")).to_have_value("A long text,\nwith some thought in it.")
+    page.get_by_label("Login or e-mail").fill("carol")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in and comment").click()
+    expect(page.get_by_role("alert")).to_contain_text("The login or the password is wrong.")
+    expect(page.get_by_label("Your comment")).to_have_value("A long text,\nwith some thought in it.")
+    page.get_by_label("Password").fill("correct horse battery")
+    page.get_by_role("button", name="Sign in and comment").click()
+    expect(page.locator("#comments")).to_contain_text("with some thought in it.")
+    expect(page.locator("summary").filter(has_text="Carol Member")).to_be_visible()
+    assert [comment.user_id for comment in acme.account.comments.all()] == [acme.carol.id]
+
+
+def test_signing_in_in_another_tab(acme, browse, javascript):
+    """The form in the first one has expired then; it comes back with what was typed."""
+    first = browse(acme.carol, javascript=javascript)
+    first.goto("/app/posts/new")
+    first.get_by_label("Title").fill("Typed in the first tab")
+    second = first.context.new_page()
+    second.goto("/")
+    second.get_by_label("Your menu").click()
+    second.get_by_role("button", name="Sign out").click()
+    second.get_by_role("link", name="Sign in").click()
+    sign_in(second, acme.carol)
+    expect(second.get_by_label("Your menu")).to_be_visible()
+    first.get_by_role("button", name="Post", exact=True).click()
+    expect(first.get_by_role("alert")).to_contain_text("Nothing is lost")
+    expect(first.get_by_label("Title")).to_have_value("Typed in the first tab")
+    first.get_by_role("button", name="Post", exact=True).click()
+    expect(told(first)).to_have_text("Thank you! Your suggestion is posted.")
+
+
+def test_a_double_click(acme, browse, javascript):
+    page = browse(acme.carol, javascript=javascript)
+    page.goto("/app/posts/new")
+    page.get_by_label("Title").fill("Only once")
+    page.get_by_role("button", name="Post", exact=True).dblclick()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Only once")
+    page.get_by_label("Your comment").fill("This too")
+    page.get_by_role("button", name="Comment", exact=True).dblclick()
+    expect(page.locator("#comments li")).to_have_count(1)
+    expect(page.locator("#comments")).to_contain_text("This too")
+    page.reload()
+    expect(page.locator("#comments li")).to_have_count(1)
+    assert acme.account.posts.count() == 1

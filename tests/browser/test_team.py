@@ -1,0 +1,115 @@
+"""The team at work: what members see of it, and who joins it."""
+
+import re
+
+from playwright.sync_api import expect
+
+from accounts.models import User
+from tests.browser.people import at, choose_name, count_of, open_letter, told
+from tests.factories import make_post, make_user
+
+
+def use_tool(page, name: str, *, javascript: bool) -> None:
+    """Open one of the tools beside a suggestion; without JavaScript each is a link."""
+    if javascript:
+        page.locator("details.tool > summary").filter(has_text=name).click()
+    else:
+        page.locator("aside").get_by_role("link", name=name).click()
+
+
+def test_merging_answering_and_undoing(acme, browse, javascript):
+    original = make_post(acme.carol, "A dark theme for the evening")
+    duplicate = make_post(acme.alice, "Dark colours please")
+    dave = make_user(acme.account, "dave", name="Dave Other")
+    for post, user in ((original, acme.carol), (original, acme.alice), (duplicate, acme.carol), (duplicate, dave)):
+        post.vote(by=user)
+    duplicate.comment(by=dave, text="My eyes!", agent="test")
+
+    bob = browse(acme.bob, javascript=javascript)
+    bob.goto(f"/app/posts/{duplicate.id}")
+    use_tool(bob, "Duplicates", javascript=javascript)
+    bob.get_by_label("Search for the original").press_sequentially("evening")
+    if not javascript:
+        bob.get_by_role("button", name="Search").click()
+    bob.get_by_role("radio", name="A dark theme for the evening").check()
+    bob.get_by_role("button", name="Go on").click()
+    expect(bob.get_by_text("Whoever voted for both is counted once.")).to_be_visible()
+    bob.get_by_role("button", name="Merge").click()
+    expect(told(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
+    # Alice, carol and dave.
+    expect(count_of(bob, original)).to_have_text("3")
+
+    use_tool(bob, "Status and response", javascript=javascript)
+    bob.get_by_label("Status", exact=True).select_option("Planned")
+    bob.get_by_label("Official response").fill("We begin with it **in May**.")
+    bob.get_by_role("button", name="Save").first.click()
+    expect(told(bob)).to_have_text("Saved.")
+
+    carol = browse(acme.carol, javascript=javascript)
+    carol.goto(f"/app/posts/{duplicate.id}")
+    expect(carol).to_have_url(at(f"/app/posts/{original.id}"))
+    expect(carol.get_by_text("“Dark colours please” was merged into this suggestion.")).to_be_visible()
+    expect(count_of(carol, original)).to_have_text("3")
+    expect(carol.locator("#response")).to_contain_text("We begin with it in May.")
+    expect(carol.locator("#response")).to_contain_text("Bob Nowak")
+    expect(carol.locator(".timeline li")).to_contain_text(["Suggested", "Planned"])
+    expect(carol.locator("#comments")).to_contain_text("My eyes!")
+    carol.get_by_role("link", name="Roadmap").click()
+    expect(carol.get_by_role("region", name="Planned")).to_contain_text("A dark theme for the evening")
+
+    bob.goto(f"/app/posts/{original.id}")
+    use_tool(bob, "Duplicates", javascript=javascript)
+    if not javascript:
+        # The page of duplicates is for merging this one; what was merged into it is on the page of all tools.
+        bob.goto(f"/app/posts/{original.id}/team?tool=merge")
+    bob.get_by_role("button", name=re.compile("Undo.*Dark colours please")).click()
+    expect(told(bob)).to_contain_text("stands for itself again")
+    expect(count_of(bob, duplicate)).to_have_text("2")
+    carol.goto(f"/app/posts/{duplicate.id}")
+    expect(carol.locator("#comments")).to_contain_text("My eyes!")
+    carol.goto(f"/app/posts/{original.id}")
+    expect(count_of(carol, original)).to_have_text("2")
+    expect(carol.locator("#comments")).not_to_contain_text("My eyes!")
+
+
+def test_inviting_an_agent(acme, browse, javascript):
+    alice = browse(acme.alice, javascript=javascript)
+    alice.goto("/app/account/users")
+    alice.get_by_role("link", name="Invite", exact=True).click()
+    alice.get_by_label("E-mail").fill("dora@acme.example")
+    alice.get_by_label("Role").select_option("agent")
+    alice.get_by_role("button", name="Send an invitation").click()
+    expect(told(alice)).to_have_text("An invitation is on its way to dora@acme.example.")
+
+    dora = browse(javascript=javascript)
+    open_letter(dora)
+    expect(dora.get_by_text("You will be an agent, part of the team.")).to_be_visible()
+    choose_name(dora, "Dora Dąb")
+    dora.get_by_label("Your menu").click()
+    dora.get_by_role("link", name="API").click()
+    expect(dora.get_by_role("heading", name="Your tokens")).to_be_visible()
+
+    alice.get_by_role("link", name="Team", exact=True).click()
+    row = alice.get_by_role("listitem").filter(has_text="Dora Dąb")
+    expect(row).to_contain_text("Agent")
+    alice.get_by_role("link", name="Invitations").click()
+    expect(alice.get_by_text("Nobody is invited at the moment.")).to_be_visible()
+    assert acme.account.users.get(login="dora").role == User.Role.AGENT
+
+
+def test_getting_something_back(acme, browse, javascript):
+    post = make_post(acme.carol, "Deleted by mistake")
+    page = browse(acme.alice, javascript=javascript)
+    page.goto(f"/app/posts/{post.id}")
+    page.locator("summary").filter(has_text="Delete").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(told(page)).to_contain_text("“Deleted by mistake” is deleted.")
+    expect(page.locator("article")).to_have_count(0)
+    page.get_by_label("Your menu").click()
+    page.get_by_role("link", name="Account settings").click()
+    page.get_by_role("link", name="Trash").click()
+    page.get_by_role("button", name=re.compile("Restore.*Deleted by mistake")).click()
+    expect(told(page)).to_have_text("Deleted by mistake is restored.")
+    expect(page.get_by_text("The trash is empty.")).to_be_visible()
+    page.goto("/")
+    expect(page.locator("article h2")).to_have_text(["Deleted by mistake"])

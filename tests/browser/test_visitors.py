@@ -1,0 +1,122 @@
+"""Whoever comes to a forum: looks around, finds what others have suggested, votes, signs up and posts."""
+
+from playwright.sync_api import expect
+
+from tests.browser.people import at, choose_name, count_of, open_letter, sign_in, told, vote_button
+from tests.factories import make_post
+
+
+def test_signing_in_and_out(acme, browse, javascript):
+    page = browse(javascript=javascript)
+    page.goto("/?order=top")
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Login or e-mail").fill("carol")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("The login or the password is wrong.")
+    expect(page.get_by_label("Login or e-mail")).to_have_value("carol")
+    sign_in(page, acme.carol)
+    # Back where it began.
+    expect(page).to_have_url("http://acme.example.test/?order=top")
+    page.locator("summary").filter(has_text="Carol Member").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(told(page)).to_have_text("You are signed out.")
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+
+
+def test_choosing_a_language(acme, browse, javascript):
+    page = browse(javascript=javascript)
+    page.goto("/")
+    page.get_by_role("button", name="Polski").click()
+    expect(page.locator("html")).to_have_attribute("lang", "pl")
+    expect(told(page)).not_to_be_empty()
+    page.goto("/app/sign-in")
+    expect(page.locator("html")).to_have_attribute("lang", "pl")
+    page.get_by_role("button", name="English").click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+
+
+def test_paging_through_a_list(acme, browse, javascript):
+    for number in range(30):
+        make_post(acme.bob, f"Suggestion {number}")
+    page = browse(acme.carol, javascript=javascript)
+    page.goto("/")
+    titles = page.locator("article h2")
+    expect(titles).to_have_count(25)
+    expect(titles.first).to_have_text("Suggestion 29")
+    page.get_by_role("link", name="Next").click()
+    expect(titles).to_have_count(5)
+    page.get_by_role("link", name="Previous").click()
+    # At once, before the other has answered: the last choice is the one that counts.
+    page.get_by_role("link", name="Top").click()
+    expect(page.get_by_role("link", name="Top")).to_have_attribute("aria-current", "page")
+    expect(page).to_have_url(at("/"))
+    page.go_back()
+    expect(page.get_by_role("link", name="Top")).not_to_have_attribute("aria-current", "page")
+
+
+def test_voting_for_what_one_has_found(acme, browse, javascript):
+    post = make_post(acme.bob, "A dark theme for the evening")
+    make_post(acme.bob, "Invoices in one file")
+    page = browse(javascript=javascript)
+    page.goto("/")
+    page.get_by_role("searchbox").press_sequentially("dark th")
+    if not javascript:
+        page.get_by_role("button", name="Search").click()
+    expect(page.locator("article h2")).to_have_text(["A dark theme for the evening"])
+    expect(count_of(page, post)).to_have_text("0")
+    vote_button(page, post).click()
+    sign_in(page, acme.carol)
+    expect(page.get_by_text("Vote for this suggestion?")).to_be_visible()
+    page.get_by_role("button", name="Vote", exact=True).click()
+    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(told(page)).to_have_text("You have voted for “A dark theme for the evening”.")
+    expect(count_of(page, post)).to_have_text("1")
+    # And back again.
+    vote_button(page, post).click()
+    expect(count_of(page, post)).to_have_text("0")
+    expect(vote_button(page, post)).to_have_attribute("aria-pressed", "false")
+
+
+def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
+    post = make_post(acme.bob, "A dark theme for the evening")
+    page = browse(javascript=javascript)
+    page.goto("/")
+    page.get_by_role("link", name="New suggestion").click()
+    sign_in(page, acme.carol)
+    page.get_by_label("Title").press_sequentially("Dark theme please")
+    if not javascript:
+        page.get_by_label("Details").fill("My eyes hurt.")
+        page.get_by_role("button", name="Post", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("Not posted yet")
+        # Nothing is lost.
+        expect(page.get_by_label("Details")).to_have_value("My eyes hurt.")
+    expect(page.get_by_text("Is it one of these?")).to_be_visible()
+    vote_button(page, post).click()
+    expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
+    expect(count_of(page, post)).to_have_text("1")
+    assert acme.account.posts.get().votes_cache == 1
+
+
+def test_signing_up_and_posting(acme, browse, javascript):
+    page = browse(javascript=javascript)
+    page.goto("/")
+    page.get_by_role("link", name="Sign up").click()
+    page.get_by_label("E-mail").fill("erin@example.com")
+    page.get_by_role("button", name="Send me a link").click()
+    expect(page.get_by_role("heading", name="Check your e-mail")).to_be_visible()
+    open_letter(page)
+    expect(page.get_by_text("Your e-mail is erin@example.com.")).to_be_visible()
+    expect(page.get_by_label("Login")).to_have_value("erin")
+    choose_name(page, "Erin Example")
+    page.get_by_role("link", name="New suggestion").click()
+    page.get_by_label("Title").fill("Opening hours on the first page")
+    page.get_by_label("Details").fill("With **holidays**.")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#writing-preview strong")).to_have_text("holidays")
+    page.get_by_role("button", name="Post", exact=True).click()
+    expect(told(page)).to_have_text("Thank you! Your suggestion is posted.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Opening hours on the first page")
+    [post] = acme.account.posts.all()
+    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    assert (post.user.login, post.user.role) == ("erin", "member")
