@@ -1,0 +1,231 @@
+"""Who may see and send each page: every page route, and everyone who may not."""
+
+import pytest
+from django.urls import get_resolver
+
+from accounts.models import Status
+from accounts.tenancy import take_ids
+from forum.models import Forum
+from tests.accounts.test_tenancy import SECRET, fill
+from tests.browser.pages import page_class
+from tests.factories import make_category, make_client, make_contact, make_post, make_token, make_user
+from tests.pages import Visitor
+
+# Of a private forum, what whoever is not signed in needs to become it. The forum's name is on it, and nothing else.
+FOR_ANYONE = {
+    "app/sign-in",
+    "app/sign-out",
+    "app/language",
+    "app/sign-up",
+    "app/sign-up/sent",
+    "app/sign-up/finish",
+    "app/invitation",
+    "app/password",
+    "app/password/sent",
+    "app/password/new",
+    "app/profile/email",
+    # Parts of the page of a new suggestion: they say no more than that somebody is signed out.
+    "app/posts/similar",
+    "app/posts/preview",
+}
+# They find a text, and so can tell of one.
+SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
+
+
+def page_routes() -> dict[str, set[str]]:
+    """The methods of each route that is a page's."""
+    found = {}
+    for pattern in get_resolver().url_patterns:
+        page = page_class(pattern)
+        if page is not None:
+            found[str(pattern.pattern)] = {method for method in ("get", "post") if hasattr(page, method)}
+    return found
+
+
+ROUTES = page_routes()
+
+
+def who_may(route: str) -> str:
+    """By where a page is, and not by what it says of itself."""
+    if route.startswith("app/account/api"):
+        return "team"
+    if route.startswith("app/account"):
+        return "admin"
+    if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf")):
+        return "team"
+    return "user"
+
+
+def things(account, user) -> dict[str, int | str]:
+    """A thing for each kind of path; their texts have SECRET in them."""
+    category = make_category(account, f"{SECRET} more")
+    forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
+    make_token(user, label=SECRET)
+    return {
+        "posts": make_post(user, f"{SECRET} wish", content=SECRET).id,
+        "categories": category.id,
+        "category_name": category.name,
+        "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
+        "forums": forum.id,
+        "users": make_user(account, f"{SECRET}-user").id,
+        "tokens": account.tokens.newest_id(),
+    }
+
+
+def path_of(route: str, ids: dict) -> str:
+    if "<id:id>" in route:
+        kind = route.partition("/<id:id>")[0].rpartition("/")[2]
+        route = route.replace("<id:id>", str(ids[kind]))
+    route = route.replace("<category_name:category_name>", str(ids.get("category_name")))
+    return "/" + route.replace("<slug:section>", "clients")
+
+
+def token_of(visitor: Visitor) -> str:
+    page = visitor.get("/app/profile/posts" if "session" in visitor.cookies else "/app/sign-in")
+    return page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+
+
+def ask(visitor: Visitor, path: str, methods: set[str], **values):
+    """The answers to what is read and to what is sent there."""
+    if "post" in methods and not hasattr(visitor, "token"):
+        visitor.token = token_of(visitor)
+    if "get" in methods:
+        yield visitor.get(path, expect_errors=True)
+        yield visitor.get(path, headers={"HX-Request": "true"}, expect_errors=True)
+    if "post" in methods:
+        sent = {"csrfmiddlewaretoken": visitor.token, "title": "wish", "content": "text", **values}
+        yield visitor.post(path, sent, expect_errors=True)
+
+
+@pytest.fixture
+def private(acme):
+    """Acme's forum is private, and full."""
+    ids = things(acme.account, acme.bob)
+    fill(acme.account, acme.bob, SECRET)
+    acme.account.forums.update(access=Forum.Access.PRIVATE)
+    return acme, ids
+
+
+def to_sign_in(response) -> bool:
+    where = response.headers.get("Location") or response.headers.get("HX-Redirect", "")
+    return where.startswith("/app/sign-in?next=")
+
+
+def is_refusal(response) -> bool:
+    """To sign in, by whatever way; a form with a text may come back with the question, and with the text."""
+    return to_sign_in(response) or (response.status_code == 403 and bool(response.html.find(id="id_password")))
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_it_works(private, route):
+    """A private forum says nothing to a visitor, nor to a user of another account."""
+    acme, ids = private
+    path = path_of(route, ids)
+    for response in ask(acme.page(), path, ROUTES[route]):
+        assert SECRET not in response.text
+        assert response.status_code < 500
+        if route not in FOR_ANYONE:
+            assert is_refusal(response), (path, response.request.method, response.status)
+
+
+def test_a_session_of_another_account_is_none(private, other):
+    acme, ids = private
+    cookie = Visitor(other.host).sign_in("mallory").cookies["session"]
+    for route, methods in ROUTES.items():
+        mallory = Visitor(acme.host)
+        mallory.set_cookie("session", cookie)
+        if "get" in methods:
+            response = mallory.get(path_of(route, ids), expect_errors=True)
+            assert SECRET not in response.text
+            assert route in FOR_ANYONE or to_sign_in(response), route
+
+
+@pytest.mark.parametrize("path", ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"])
+def test_a_private_forum_is_not_found(private, path):
+    acme, _ids = private
+    response = acme.page().get(path.format("acme"), expect_errors=True)
+    assert SECRET not in response.text
+    assert "Allow" not in response.text
+
+
+@pytest.mark.parametrize("who", ["carol", "bob"])
+def test_it_rejects_who_is_not_of_the_team_and_who_is_no_admin(private, who):
+    acme, ids = private
+    page, refused = acme.page(getattr(acme, who)), {"carol": {"team", "admin"}, "bob": {"admin"}}[who]
+    for route, methods in ROUTES.items():
+        if who_may(route) in refused:
+            for response in ask(page, path_of(route, ids), methods):
+                leads_on = (route, who, response.request.method) == ("app/account", "bob", "GET")
+                assert response.status_code == (303 if leads_on else 403), (route, response.request.method)
+                assert SECRET not in response.text
+
+
+ACTS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "merge", "undo", "cast", "withdraw"]
+
+
+def test_it_rejects_ids_of_another_account(acme, other):
+    """They are as if there were none, for whoever may do everything here."""
+    # Ids that this account has not come to.
+    take_ids(other.account.id, 1000)
+    ids = things(other.account, other.mallory)
+    alice = acme.page(acme.alice)
+    for route, methods in ROUTES.items():
+        if "<id:id>" in route or "<category_name" in route:
+            for do in ACTS if "post" in methods else ACTS[:1]:
+                path = path_of(route, ids)
+                for response in ask(alice, path, methods, do=do, vote="1", role="admin", name="mine"):
+                    leads_back = response.headers.get("Location") == path
+                    assert is_refused(response, route) or leads_back, (route, do, response.status)
+                    assert SECRET not in response.text
+
+
+def is_refused(response, route: str) -> bool:
+    """400 is for what the page never does, 422 for what is wrong whatever it is about. A search as one types names a
+    suggestion, which is of no importance to it."""
+    is_search = "HX-Request" in response.request.headers and route.endswith(("/merge", "/behalf"))
+    return is_search or response.status_code in (400, 404, 422)
+
+
+def test_a_forum_shows_nothing_of_another_one(acme):
+    """The account's other forum is private: whoever reads this one learns nothing of it, and its team nothing here."""
+    account = acme.account
+    host = account.hosts.create(name="second")
+    forum = account.forums.create(host_id=host.id, name="Second", access=Forum.Access.PRIVATE)
+    account.categories.create(forum_id=forum.id, name=SECRET)
+    hidden = make_post(acme.bob, f"{SECRET} wish", forum_id=forum.id, content=SECRET)
+    hidden.write({"response": SECRET}, by=acme.bob)
+    hidden.comment(by=acme.bob, text=SECRET)
+    shown = make_post(acme.bob, "Shown")
+    for who in (None, acme.carol, acme.bob):
+        page = acme.page(who)
+        for path in ["/", "/?order=top", "/app/roadmap", "/app/feed.atom", "/sitemap.xml", "/app/moderation"]:
+            assert SECRET not in page.get(path, expect_errors=True).text
+        for path in SEARCHES:
+            found = page.get(path.format(SECRET), expect_errors=True).text
+            assert f"/app/posts/{hidden.id}" not in found
+            assert "wish" not in found
+        for route, methods in ROUTES.items():
+            if route.startswith("app/posts/<id:id>"):
+                ids = {"posts": hidden.id}
+                for response in ask(page, path_of(route, ids), methods, vote="1", do="status"):
+                    assert SECRET not in response.text
+                    refused = is_refused(response, route) or response.status_code == 403 or to_sign_in(response)
+                    assert refused, (route, response.status)
+    if who is acme.bob:
+        merge = page.get(f"/app/posts/{shown.id}/merge?q={SECRET}&into={hidden.id}")
+        assert "wish" not in merge.html.find("main").get_text()
+
+
+@pytest.fixture
+def crm(acme):
+    return make_client(acme.bob, f"{SECRET} client"), make_contact(acme.bob, f"{SECRET} contact")
+
+
+def test_members_learn_nothing_of_customers(acme, crm):
+    client, contact = crm
+    post = make_post(acme.bob, "For a customer", client_id=client.id)
+    post.vote_for(by=acme.bob, contact_id=contact.id)
+    for who in (None, acme.carol):
+        page = acme.page(who)
+        for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom", "/?q=customer", "/app/roadmap"):
+            assert SECRET not in page.get(path).text
