@@ -96,8 +96,8 @@ class UsersPage(SettingsPage):
             return list(listed[page.start : page.stop])
         if page.start >= MOST or not is_carriable(q):
             return []
-        with indexed():
-            ids = search(listed.order_by(), q, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
+        with indexed(q) as query:
+            ids = search(listed.order_by(), query, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
         rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
         return [rows[id] for id in ids if id in rows]
 
