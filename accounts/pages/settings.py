@@ -42,9 +42,10 @@ class SettingsPage(Page):
     def render(self, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
         return super().render(template, status=status, part=self.part, **context)
 
-    def read_page(self) -> PageOfList:
+    def read_page(self, **given: int) -> PageOfList:
+        """The page of a list that is asked for; what is `given` is not asked."""
         try:
-            return PageOfList.read(self.request.GET)
+            return PageOfList.read(self.request.GET.dict() | given)
         except ValidationError:
             raise Http404 from None
 

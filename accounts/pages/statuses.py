@@ -103,14 +103,13 @@ class StatusesPage(SettingsPage):
         return self.show(StatusForm())
 
     def show(self, form: Form) -> HttpResponse:
-        page = self.read_page()
-        start = (page.number - 1) * LARGEST
-        rows = list(self.request.account.first_statuses(self.kind)[start : start + LARGEST + 1])
+        page = self.read_page(per_page=LARGEST)
+        rows = list(self.request.account.first_statuses(self.kind)[page.start : page.stop])
         return self.render_form(
             form,
-            rows=rows[:LARGEST],
+            rows=rows[: page.size],
             page=page,
-            more=len(rows) > LARGEST,
+            more=len(rows) > page.size,
             alone=len(rows) == 1,
             kind=self.kind,
             kinds=KINDS.items(),

@@ -1,0 +1,252 @@
+"""Whatever is sent to a page: it is refused in words, or taken, but it never fails."""
+
+from urllib.parse import quote, urlencode
+
+import pytest
+from django.db import transaction
+
+from tests.accounts.test_tenancy import fill
+from tests.pages import Visitor
+from tests.test_page_access import ROUTES, path_of, things
+
+# Names that some page reads from the address.
+PARAMETERS = [
+    "category",
+    "form",
+    "forum",
+    "from",
+    "id",
+    "into",
+    "kind",
+    "list",
+    "next",
+    "operation",
+    "order",
+    "original",
+    "page",
+    "per_page",
+    "q",
+    "secret",
+    "status",
+    "tab",
+    "title",
+    "token",
+    "tool",
+    "user",
+    "client",
+    "contact",
+    "do",
+]
+# What some form sends besides its own fields.
+FIELDS = [
+    "act",
+    "after",
+    "before",
+    "body",
+    "category_id",
+    "code",
+    "color",
+    "content",
+    "counts",
+    "current",
+    "customer",
+    "do",
+    "email",
+    "end",
+    "expires",
+    "host",
+    "into",
+    "id",
+    "key",
+    "kind",
+    "label",
+    "language",
+    "list",
+    "login",
+    "name",
+    "next",
+    "notification",
+    "operation",
+    "part",
+    "password",
+    "position",
+    "private",
+    "q",
+    "role",
+    "responsible_id",
+    "response",
+    "seen",
+    "status_id",
+    "step",
+    "tags",
+    "time_zone",
+    "title",
+    "token",
+    "until",
+    "version",
+    "vote",
+    "www",
+    "path.id",
+    "query.external_ids",
+    "header.Prefer",
+]
+ODD = [
+    "",
+    "0",
+    "1" * 19,
+    "9" * 5000,
+    "٣",  # a digit, but none of ours
+    "\x00",
+    "a\x00b\x1f",
+    "\ud800",
+    "😀" * 17_000,
+    "/\t/evil.example",
+    "client-999999999999999999",
+    "[](" * 500,
+    "<script>alert(1)</script>{{ 7 }}{% now %}",
+    "9999-12-31",
+]
+# They end the session of who asks.
+ENDING = ("/app/sign-out", "/app/profile/sessions")
+# Tried in each place by itself.
+FEW = ["", "\x00"]
+# As they are in an address, whatever they mean.
+RAW = [
+    "page=%00",
+    "page=%ff%fe",
+    "%ff=%ff",
+    "q=%ff&q=%00&q=a",
+    "order[]=top&order[a][b]=1",
+    "page[]=1&page=" + "1" * 31,
+    "&&&=&=&;",
+    "q=" + "%25" * 2000,
+    "a=1&" * 900,
+]
+
+
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@pytest.fixture
+def alice(acme):
+    fill(acme.account, acme.bob, "full")
+    page = acme.page(acme.alice)
+    page.ids = things(acme.account, acme.bob)
+    return page
+
+
+def assert_answered(response, *what) -> None:
+    assert response.status_code < 500, (response.request.method, response.request.url[:300], *what)
+    for name in ("Location", "HX-Redirect"):
+        assert not response.headers.get(name, "/").startswith(("//", "/\t", "/\\", "http://evil"))
+
+
+def paths(page: Visitor, method: str):
+    for route, methods in ROUTES.items():
+        if method in methods:
+            yield path_of(route, page.ids)
+
+
+def addresses(path: str, value: str):
+    """With all parameters at once; and one at a time, where one that is refused hides another."""
+    yield f"{path}?{urlencode([(name, encoded(value)) for name in PARAMETERS])}"
+    if value in FEW:
+        for name in PARAMETERS:
+            yield f"{path}?{urlencode({name: encoded(value)})}"
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
+def test_it_works(alice, value):
+    for path in paths(alice, "get"):
+        for address in addresses(path, value[:500]):
+            assert_answered(alice.get(address, expect_errors=True))
+
+
+@pytest.mark.parametrize("query", RAW, ids=lambda query: query[:12])
+def test_raw_addresses(acme, alice, query):
+    for path in paths(alice, "get"):
+        for page in (alice, acme.page()):
+            assert_answered(page.get(f"{path}?{query}", expect_errors=True))
+    for path in ("/sitemap.xml", "/robots.txt", "/favicon.ico", "/%00", "/app/posts/" + "1" * 30):
+        assert_answered(alice.get(f"{path}?{query}", expect_errors=True))
+
+
+def forms_of(page: Visitor):
+    """The path and the fields of every form that a page shows, each once."""
+    known = set()
+    for path in paths(page, "get"):
+        response = page.get(path, expect_errors=True)
+        if "html" not in (response.content_type or "") or response.status_code != 200:
+            continue
+        for form in response.forms.values():
+            if form.method.upper() != "POST":
+                continue
+            action = form.action or path
+            fields = [(name, value) for name, value in form.submit_fields() if name]
+            shape = action.partition("?")[0], tuple(sorted({name for name, _ in fields}))
+            if shape not in known and "sign-out" not in action:
+                known.add(shape)
+                yield action, fields
+
+
+def send(page: Visitor, path: str, fields, **headers):
+    """What was done is undone, so that one form does not take another's things away."""
+    body = urlencode([(name, encoded(value)) for name, value in fields])
+    kind = "application/x-www-form-urlencoded"
+    with transaction.atomic():
+        response = page.post(path, body, content_type=kind, headers=headers, expect_errors=True)
+        transaction.set_rollback(True)
+    return response
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
+def test_forms(alice, value):
+    """All fields at once; each by itself; each left out; and all of them twice."""
+    for path, fields in forms_of(alice):
+        kept = [(name, given) for name, given in fields if name in ("csrfmiddlewaretoken", "do", "part", "act")]
+        odd = [(name, value) for name, _ in fields if (name, _) not in kept]
+        assert_answered(send(alice, path, kept + odd))
+        assert_answered(send(alice, path, [*fields, *odd], **{"HX-Request": "true"}))
+        for name, _ in odd if value in FEW else []:
+            others = [(one, given) for one, given in fields if one != name]
+            assert_answered(send(alice, path, [*others, (name, value)]), name)
+            if not value:
+                assert_answered(send(alice, path, others), name)
+
+
+@pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
+def test_what_no_form_sends(acme, alice, value):
+    fields = [(name, value[:2000]) for name in FIELDS]
+    token = ("csrfmiddlewaretoken", next(dict(fields)["csrfmiddlewaretoken"] for _, fields in forms_of(alice)))
+    strange = {"HX-Request": "true", "HX-Current-URL": quote(encoded(value[:500]))}
+    for path in paths(alice, "post"):
+        if path not in ENDING:
+            assert_answered(send(alice, path, [token, *fields]))
+            assert_answered(send(alice, path, fields, **strange))
+            assert_answered(send(Visitor(acme.host), path, fields))
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"\xff\xfe=\xff&csrfmiddlewaretoken=\xff"),
+        ("application/x-www-form-urlencoded; charset=rot13", b"a=b"),
+        ("application/x-www-form-urlencoded; charset=utf-7", b"title=+AGE-"),
+        ("multipart/form-data", b"nothing"),
+        ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data; name=title\r\n\r\na\r\n--x--"),
+        ("application/json", b"[" * 100_000),
+        ("text/plain", b"title=a"),
+        ("", b"\x00"),
+        ("application/x-www-form-urlencoded", b"a=1&" * 2000),
+    ],
+    ids=str,
+)
+def test_bodies(acme, alice, content_type, body):
+    token = dict(next(forms_of(alice))[1])["csrfmiddlewaretoken"]
+    for path in paths(alice, "post"):
+        if path in ENDING:
+            continue
+        for page, headers in ((alice, {"X-CSRFToken": token}), (alice, {}), (Visitor(acme.host), {})):
+            response = page.post(path, body, content_type=content_type, headers=headers, expect_errors=True)
+            assert_answered(response, content_type)
