@@ -6,7 +6,7 @@ from accounts.models import Session
 from tests.browser.people import at, count_of, sign_in, told, vote_button
 from tests.factories import make_post
 
-GONE = "This suggestion was deleted meanwhile, or it is not for you to see."
+GONE = "This suggestion was deleted in the meantime"
 
 
 def test_voting_for_what_was_deleted_meanwhile(acme, browse, javascript):
@@ -29,10 +29,10 @@ def test_voting_for_what_was_merged_meanwhile(acme, browse, javascript):
     post.merge_into(original, by=acme.bob)
     vote_button(page, post).click()
     if javascript:
-        expect(page.get_by_role("alert")).to_contain_text("This suggestion was merged into another meanwhile:")
+        expect(page.get_by_role("alert")).to_contain_text("was merged into another one")
         page.get_by_role("alert").get_by_role("link", name="Once").click()
     else:
-        expect(told(page)).to_contain_text("was merged into this one meanwhile")
+        expect(told(page)).to_contain_text("was merged into this one")
     expect(page).to_have_url(at(f"/app/posts/{original.id}"))
     expect(count_of(page, original)).to_have_text("0")
 

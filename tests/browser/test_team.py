@@ -27,7 +27,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
 
     bob = browse(acme.bob, javascript=javascript)
     bob.goto(f"/app/posts/{duplicate.id}")
-    use_tool(bob, "Duplicates", javascript=javascript)
+    use_tool(bob, "Merge as a duplicate", javascript=javascript)
     bob.get_by_label("Search for the original").press_sequentially("evening")
     if not javascript:
         bob.get_by_role("button", name="Search").click()
@@ -58,12 +58,11 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     expect(carol.get_by_role("region", name="Planned")).to_contain_text("A dark theme for the evening")
 
     bob.goto(f"/app/posts/{original.id}")
-    use_tool(bob, "Duplicates", javascript=javascript)
-    if not javascript:
-        # The page of duplicates is for merging this one; what was merged into it is on the page of all tools.
-        bob.goto(f"/app/posts/{original.id}/team?tool=merge")
-    bob.get_by_role("button", name=re.compile("Undo.*Dark colours please")).click()
-    expect(told(bob)).to_contain_text("stands for itself again")
+    bob.locator("aside").get_by_role("link", name="Dark colours please").click()
+    expect(bob.get_by_text("only the team sees this page")).to_be_visible()
+    use_tool(bob, "Merge as a duplicate", javascript=javascript)
+    bob.get_by_role("button", name="Undo the merge").click()
+    expect(told(bob)).to_contain_text("on its own again")
     expect(count_of(bob, duplicate)).to_have_text("2")
     carol.goto(f"/app/posts/{duplicate.id}")
     expect(carol.locator("#comments")).to_contain_text("My eyes!")
