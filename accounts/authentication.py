@@ -31,12 +31,15 @@ class SignedIn(BaseAuthentication):
     request, reading ones too, so that no other site can have a browser send one."""
 
     def authenticate(self, request: Request):
-        secret = request.COOKIES.get(SESSION_COOKIE)
+        secret, account_id = request.COOKIES.get(SESSION_COOKIE), request._request.address.account_id
         if not secret or "HTTP_X_CSRFTOKEN" not in request.META or "HTTP_AUTHORIZATION" in request.META:
+            return None
+        if account_id is None:
+            # At the service's own hosts nobody can have signed in.
             return None
         if not has_token_of_page(request._request):
             raise PermissionDenied("The page has expired; reload it")
-        session = Session.objects.holding(request._request.address.account_id, secret)
+        session = Session.objects.holding(account_id, secret)
         if session is None:
             return None
         admit(request, session.user, session.account)
@@ -57,6 +60,11 @@ def has_token_of_page(request: HttpRequest) -> bool:
         return check.process_view(request, None, (), {}) is None
     finally:
         request.method = method
+
+
+def is_from_elsewhere(request: HttpRequest) -> bool:
+    """Whether the browser says that another site sent it."""
+    return "HTTP_ORIGIN" in request.META and not _TokenCheck(lambda request: None)._origin_verified(request)
 
 
 class Basic(BaseAuthentication):

@@ -79,7 +79,8 @@ class Letter:
     def write(self) -> tuple[str, str, str]:
         """Subject, text, and the same as HTML: its paragraphs, with an address that stands alone made a link."""
         language = self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
-        context = {"sender": self.sender, **self.context}
+        # A name with paragraphs in it would add some of its own, and links.
+        context = {name: in_one_line(str(value)) for name, value in {"sender": self.sender, **self.context}.items()}
         with translation.override(language):
             plain = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")
             subject, _newline, text = plain.render(Context(context, autoescape=False)).strip().partition("\n")

@@ -34,10 +34,13 @@ class Managed:
             self._refuse_last_owner("role")
         self.role = role
         self.save(update_fields=["role", "updated_at"])
+        if not self.is_admin:
+            self._withdraw_invitations()
 
     @transaction.atomic(savepoint=False)
     def deactivate(self, *, by) -> None:
-        """Let him in no longer: sessions end, and passwords and tokens are good for nothing. What he wrote stays.
+        """Let him in no longer: sessions end, and passwords, tokens and invitations to the team are good for nothing. What he
+        wrote stays.
 
         Raises ValidationError for oneself and for the last owner, PermissionDenied for an owner unless `by` is one.
         """
@@ -48,6 +51,7 @@ class Managed:
         self.is_active = False
         self.save(update_fields=["is_active", "updated_at"])
         self.sessions.all().delete()
+        self._withdraw_invitations()
 
     @transaction.atomic(savepoint=False)
     def reactivate(self, *, by) -> None:
@@ -64,6 +68,11 @@ class Managed:
         self._owners = [user.id for user in held.values() if user.role == self.Role.OWNER and user.is_active]
         if not self.may_be_managed_by(by):
             raise PermissionDenied(gettext_noop("Only an owner can appoint or remove owners."))
+
+    def _withdraw_invitations(self) -> None:
+        """Whoever may invite no more has nobody come to the team later, such as oneself under another e-mail."""
+        invitations = self.account.invitations.filter(invited_by_id=self.id)
+        invitations.exclude(role=self.Role.MEMBER).delete()
 
     def _refuse_last_owner(self, field: str) -> None:
         if self._owners == [self.id]:

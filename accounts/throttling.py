@@ -36,7 +36,7 @@ MINUTE, HOUR = 60, 3600
 # Failures for a login that has reached its limit, an hour and address: what lets its owner in from elsewhere.
 FAILURES_ELSEWHERE = 3
 
-# E-mails that strangers may cause somebody to get from an account.
+# E-mails that strangers may cause somebody to get from an account; and invitations.
 MAILED_AN_HOUR = 5
 
 
@@ -224,14 +224,14 @@ def count_from_address(request: HttpRequest, what: str) -> None:
         note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
-def may_be_mailed(account_id: int, whom: str) -> bool:
-    """Whether what a stranger asks for may be sent to that e-mail or login: so that a forum cannot be used to pester.
+def may_be_mailed(account_id: int, whom: str, *, by: str = "strangers") -> bool:
+    """Whether what is asked for may be sent to that e-mail or login: so that a forum cannot be used to pester.
 
-    It is counted under the name given, whether or not it is somebody's.
+    It is counted under the name given, whether or not it is somebody's; and by kind, so that none uses up another's.
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-    return take(hidden("mailed", account_id, fold(whom[:256])), MAILED_AN_HOUR, HOUR).allowed
+    return take(hidden("mailed", by, account_id, fold(whom[:256])), MAILED_AN_HOUR, HOUR).allowed
 
 
 def count_wrong_token(request: Request) -> None:

@@ -29,8 +29,8 @@ ALLOWED = {
     "ol": {"start"},
     "a": {"href", "title"},
     "code": {"class"},
-    "th": {"style"},
-    "td": {"style"},
+    "th": {"align"},
+    "td": {"align"},
 }
 
 # A row that is too short is filled up with empty cells: a few wide rows would become a page of nothing.
@@ -42,6 +42,13 @@ def _demote_headings(state: StateCore) -> None:
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+
+
+def _align_cells(state: StateCore) -> None:
+    """By an attribute, as the pages' policy for the browser forbids styles."""
+    for token in state.tokens:
+        if token.type in ("th_open", "td_open") and "style" in token.attrs:
+            token.attrs = {"align": str(token.attrs["style"]).removeprefix("text-align:")}
 
 
 def _link_images(state: StateCore) -> None:
@@ -74,6 +81,7 @@ _parser = (
     .disable(["reference", "html_block", "html_inline"])
 )
 _parser.core.ruler.push("demote_headings", _demote_headings)
+_parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("link_images", _link_images)
 
 _cleaner = nh3.Cleaner(
@@ -81,7 +89,6 @@ _cleaner = nh3.Cleaner(
     attributes={tag: names for tag, names in ALLOWED.items() if names},
     url_schemes={"http", "https", "mailto"},
     link_rel="nofollow ugc noopener",
-    filter_style_properties={"text-align"},
 )
 
 

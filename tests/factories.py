@@ -27,7 +27,7 @@ def make_user(account: Account, login: str = "", **fields) -> User:
 
 
 def make_token(user: User, **fields) -> str:
-    return APIToken.objects.issue(user, **{"label": "test", **fields})[1]
+    return APIToken.objects.make(user, **{"label": "test", "expires_at": None, **fields})[1]
 
 
 def make_category(account: Account, name: str = "", **fields) -> Category:

@@ -41,7 +41,8 @@ class PagesMiddleware:
         with translation.override(language_of(request)), timezone.override(zone_of(request)):
             response = self.page(request)
             response.headers.setdefault("Content-Language", translation.get_language())
-        if request.session is not None and request.session.seen_now:
+        # Whoever has just signed in or out has another cookie, or none, from now on.
+        if request.session is not None and request.session.seen_now and SESSION_COOKIE not in response.cookies:
             set_session(response, request.COOKIES[SESSION_COOKIE])
         return response
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from accounts import mail
+from accounts import mail, throttling
 from accounts.models import Invitation, User
 from accounts.pages.base import base_url, redirect
 from accounts.pages.forms import Email, Form
@@ -30,6 +30,7 @@ DUTIES = {
     Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
     Role.MEMBER: gettext_lazy("suggests, votes and comments in the forums"),
 }
+TOO_OFTEN = gettext_lazy("This address was invited several times just now. Try again in an hour.")
 TABS = ("team", "members", "invitations")
 MOST_TOKENS = 100
 
@@ -103,15 +104,22 @@ class UsersPage(SettingsPage):
 
     def invite(self, request) -> HttpResponse:
         form = InvitationForm(request.POST, account=request.account)
+        if form.is_valid() and not self.may_write_to(form.cleaned_data["email"]):
+            form.add_error("email", TOO_OFTEN)
         if not form.is_valid() or not self.fill_form(form, lambda: self.write_invitation(**form.cleaned_data)):
             return self.show(form)
         return self.invited()
 
     def resend(self, request) -> HttpResponse:
         row = self.named()
-        if row is not None and self.act(lambda: self.write_invitation(email=row.email, role=row.role)):
+        if row is not None and not self.may_write_to(row.email):
+            messages.error(request, TOO_OFTEN)
+        elif row is not None and self.act(lambda: self.write_invitation(email=row.email, role=row.role)):
             return self.invited()
         return self.back()
+
+    def may_write_to(self, email: str) -> bool:
+        return throttling.may_be_mailed(self.request.account.id, email, by="the team")
 
     def write_invitation(self, *, email: str, role: str) -> None:
         account, user = self.request.account, self.request.user

@@ -174,6 +174,8 @@ class PostListPage(ListPage):
             q=q,
             page=page,
             more=len(rows) > page.size,
+            # Where a search stays, as an address has it: a name may have a question mark.
+            here=path_of(category.name if category_name else None, is_first=False),
             canonical=f"{base_url(request)}{path}{query_of(**what, page=page.number if page.number > 1 else None)}",
             feed="/app/feed.atom" + query_of(category=None if path == "/" else category.id, **what),
             **self.about([shown(row) for row in rows[: page.size]]),

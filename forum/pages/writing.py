@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts import errors, idempotency, throttling
-from accounts.authentication import has_token_of_page
+from accounts.authentication import has_token_of_page, is_from_elsewhere
 from accounts.models import Status
-from accounts.pages.base import Page, came_from, redirect
+from accounts.pages.base import Page, came_from, csrf_failure, redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
 from accounts.pages.sign_in import SignInForm, sign_in
@@ -151,6 +151,9 @@ class WritingPage(ForumPage):
 
     def post(self, request, **kwargs):
         if not has_token_of_page(request):
+            if is_from_elsewhere(request):
+                # It was not written here: it is nobody's to lose, and ours to show to nobody.
+                return csrf_failure(request)
             self.stale = True
             if request.user is None:
                 self.sign_in_form = SignInForm(request=request)

@@ -78,3 +78,14 @@ def test_credentials_come_first(acme, path):
     response, asked = asked_by(lambda: client.get(path, headers=headers))
     assert "alice" in response.text or response.json()["prefix"] == "acme"
     assert len(asked) == len(plain)
+
+
+@pytest.mark.parametrize("host", ["example.test", "api.example.test"])
+def test_it_rejects_a_session_at_the_service_s_own_hosts(acme, host):
+    """No account has its pages there."""
+    bob = acme.page(acme.bob)
+    token, cookies = token_of(bob), bob.cookies
+    service = Visitor(host)
+    for name in ("session", "csrf"):
+        service.set_cookie(name, cookies[name])
+    assert status(service, "/app/account.json", X_CSRFToken=token) == 401

@@ -57,8 +57,8 @@ def test_images_are_links():
 def test_a_table():
     html = render("a | b\n-|:-:\n1 | 2")
     assert re.sub(r"\n", "", html) == (
-        '<table><thead><tr><th>a</th><th style="text-align:center">b</th></tr></thead>'
-        '<tbody><tr><td>1</td><td style="text-align:center">2</td></tr></tbody></table>'
+        '<table><thead><tr><th>a</th><th align="center">b</th></tr></thead>'
+        '<tbody><tr><td>1</td><td align="center">2</td></tr></tbody></table>'
     )
 
 

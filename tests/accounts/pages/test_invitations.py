@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Invitation
 from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
+from tests.factories import make_user
 
 PATH = "/app/account/users?tab=invitations"
 
@@ -101,3 +102,41 @@ def test_it_asks_little(acme):
     page = acme.page(acme.alice)
     assert_few_statements(page, PATH)
     assert len(texts(page.get(PATH), ".list li")) == 25
+
+
+def test_it_rejects_to_pester(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 60
+    for _ in range(5):
+        assert invite(acme).status_code == 303
+    refusal = "This address was invited several times just now. Try again in an hour."
+    assert refusal in invite(acme, email="NEW@example.com", status=422)
+    [row] = acme.account.invitations.all()
+    assert refusal in send(acme.page(acme.alice), PATH, do="resend", id=str(row.id)).follow()
+    assert len(mail.outbox) == 5
+    # The link of the last one is good.
+    assert Invitation.objects.holding(acme.account.id, secret_in(mail.outbox[-1]))
+    assert invite(acme, email="another@example.com").status_code == 303
+
+
+@pytest.mark.parametrize("end", ["deactivate", "demote"])
+def test_it_ends_with_who_may_invite(acme, end):
+    """But for members: whoever leaves takes none of them along."""
+    admin = make_user(acme.account, "admin", role="admin")
+    for role in ("admin", "agent", "member"):
+        acme.account.invitations.invite(acme.account, email=f"{role}@new.example", role=role, by=admin)
+    acme.account.invitations.invite(acme.account, email="other@new.example", role="admin", by=acme.alice)
+    if end == "deactivate":
+        admin.deactivate(by=acme.alice)
+    else:
+        admin.change_role("agent", by=acme.alice)
+    left = set(acme.account.invitations.values_list("email", flat=True))
+    assert left == {"member@new.example", "other@new.example"}
+
+
+def test_a_name_adds_nothing_to_the_letter(acme):
+    acme.alice.name = "Alice\n\nhttp://evil.example/\n\n"
+    acme.alice.save()
+    invite(acme)
+    [letter] = mail.outbox
+    assert "Alice http://evil.example/ invites you" in letter.body
+    assert 'href="http://evil' not in letter.alternatives[0][0]

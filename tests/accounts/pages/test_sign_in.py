@@ -94,3 +94,21 @@ def test_the_language_of_the_pages(acme):
     acme.account.language = "pl"
     acme.account.save()
     assert Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="de").get("/app/sign-in").html.html["lang"] == "pl"
+
+
+def test_again_after_a_while(acme):
+    """The cookie of the new session is not replaced by the old one, which would have been prolonged."""
+    carol = acme.page(acme.carol)
+    token = carol.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.SEEN_EVERY)
+    sent = {"login": "bob", "password": "correct horse battery", "csrfmiddlewaretoken": token}
+    assert carol.post("/app/sign-in", sent).status_code == 303
+    assert "Bob Nowak" in carol.get("/")
+
+
+def test_out_after_a_while(acme):
+    carol = acme.page(acme.carol)
+    form = next(form for form in carol.get("/app/profile").forms.values() if form.action == "/app/sign-out")
+    acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.SEEN_EVERY)
+    form.submit()
+    assert "session" not in carol.cookies

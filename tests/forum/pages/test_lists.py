@@ -1,5 +1,7 @@
 """The list of suggestions: of a category, by order and status, and what is found."""
 
+import html
+
 import pytest
 
 from forum.models import Forum
@@ -30,7 +32,8 @@ def test_it_works(acme):
     assert "1 comment" in item.text
     assert item.select_one(".vote button").span.text == "1"
     assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/"
-    assert page.html.find("meta", {"name": "description"})["content"].startswith("Suggestions for Acme")
+    [description] = page.html.find_all("meta", {"name": "description"})
+    assert description["content"].startswith("Suggestions for Acme")
 
 
 def test_an_empty_forum(acme):
@@ -111,7 +114,7 @@ def test_statuses_in_use(acme):
     make_post(acme.alice, "New one")
     make_post(acme.alice, "Planned one", status=planned)
     page = acme.page().get("/?order=top")
-    links = page.html.select(".side nav")[-1].find_all("a")
+    links = page.html.select(".aside nav")[-1].find_all("a")
     assert [link.text for link in links] == ["Any status", "New", "Planned"]
     page = page.click("Planned</span>")
     assert titles(page) == ["Planned one"]
@@ -242,3 +245,20 @@ def test_statements(acme):
         asked = statements(visitor, path)
         assert len(asked) == before <= number, (path, asked)
         assert not any("COUNT(" in sql for sql in asked)
+
+
+@pytest.mark.parametrize("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])
+def test_a_category_of_any_name(acme, name):
+    """Its search stays in it, and so does the way back."""
+    category = make_category(acme.account, name)
+    for title, where in (("Apples there", category), ("Apples elsewhere", acme.category)):
+        make_post(acme.bob, title, category_id=where.id)
+    visitor = acme.page()
+    page = visitor.get("/").click(html.escape(name, quote=False).replace("'", "&#x27;"), index=0)
+    assert titles(page) == ["Apples there"]
+    form = page.forms[0]
+    form["q"] = "apples"
+    found = form.submit()
+    assert titles(found) == ["Apples there"]
+    assert page.html.find(id="q")["hx-get"] == form.action
+    assert titles(found.click("Clear the search")) == ["Apples there"]

@@ -273,3 +273,13 @@ def test_the_statements(acme):
     response, asked = asked_by(form.submit)
     assert response.status_code == 303
     assert len(asked) <= 16, asked
+
+
+def test_it_rejects_what_another_site_sent(acme):
+    """Whatever that wrote is not shown as if it had been written here."""
+    for page in (acme.page(), acme.page(acme.carol)):
+        for path in ("/app/posts/new", "/app/posts/1/comments", "/app/posts/1/edit"):
+            sent = {"title": "Click here", "content": "[Free](https://evil.example)", "act": "preview"}
+            response = page.post(path, sent, headers={"Origin": "https://evil.example"}, status=403)
+            assert "Free" not in response
+            assert "Click here" not in response
