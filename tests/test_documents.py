@@ -30,10 +30,10 @@ def make_demo(settings, *, bare: bool) -> dict[str, str]:
 
 
 def routes() -> set[tuple[str, str]]:
-    """(method, route) of all that the service answers; HEAD goes with GET."""
+    """(method, route) of the whole interface; HEAD goes with GET. What has no actions is a page."""
     found = set()
     for pattern in get_resolver().url_patterns:
-        for method in pattern.callback.actions:
+        for method in getattr(pattern.callback, "actions", ()):
             if method != "head":
                 found.add((method.upper(), str(pattern.pattern)))
     return found

@@ -65,7 +65,7 @@ def test_it_loses_no_acknowledged_write(run):
     service.await_text("api_token")
     service.await_text("Ready")
     login, password = (
-        re.search(rf"^  {name} +(\S+)$", service.output(), re.MULTILINE)[1] for name in ("login", "password")
+        re.search(rf"^  {name} +(\S+)", service.output(), re.MULTILINE)[1] for name in ("logins", "password")
     )
 
     granian, postgres = service.member("config.server"), service.member("cluster_name=")

@@ -90,7 +90,7 @@ def long_lists(transactional_db, acme, other):
 def statements(client, path: str) -> list[tuple[str, list]]:
     response, seen = noted(lambda: client.get(path))
     assert response.status_code == 200, response.text
-    assert response.json(), path
+    assert response.text not in ("[]", "{}"), path
     return seen
 
 
