@@ -20,6 +20,7 @@ RULES = (
     gettext_noop("has a name with a comma"),
     gettext_noop("has no category"),
     gettext_noop("is already taken"),
+    gettext_noop("is approved"),
     gettext_noop("is in another forum"),
     gettext_noop("is not a date (ISO 8601, such as 2009-01-26)"),
     gettext_noop("is not a number"),

@@ -36,7 +36,7 @@ def test_it_works(acme, django_assert_num_queries):
     client.get("/app/users/me.xml")
     # The user with the account, the locked post with its status, whether others commented, and voted, and the post; two
     # savepoints with their releases.
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(5):
         response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
     post.refresh_from_db()
     assert shown(response) == document(200, single(post))

@@ -142,10 +142,7 @@ def call(
     setup_testing_defaults(given)
     heads = []
     response = application(given, lambda status, headers, exc_info=None: heads.append((status, headers)))
-    try:
-        content = b"".join(response)
-    finally:
-        response.close()
+    content = b"".join(response)
     [(status, headers)] = heads
     return Answer(int(status[:3]), dict(headers), content.decode())
 
