@@ -398,7 +398,10 @@ def send(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
 def caller(row: Row, host: str, user: User | None):
     """The client of that user in the language of the route; nobody's for None."""
     if row.is_json:
-        return JSONClient(host, make_token(user) if user else None)
+        # One for all rows: a user has no more than so many.
+        if user is not None and not hasattr(user, "token"):
+            user.token = make_token(user)
+        return JSONClient(host, user and user.token)
     return XMLClient(host, auth=(user.login, PASSWORD) if user else None)
 
 

@@ -254,7 +254,7 @@ def test_a_category_of_any_name(acme, name):
     for title, where in (("Apples there", category), ("Apples elsewhere", acme.category)):
         make_post(acme.bob, title, category_id=where.id)
     visitor = acme.page()
-    page = visitor.get("/").click(html.escape(name, quote=False).replace("'", "&#x27;"), index=0)
+    page = visitor.get("/").click(html.escape(name, quote=False), index=0)
     assert titles(page) == ["Apples there"]
     form = page.forms[0]
     form["q"] = "apples"
