@@ -217,6 +217,14 @@ def count_act(request: HttpRequest) -> None:
         note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
 
 
+def count_search(request: HttpRequest) -> None:
+    """RATE_LIMIT for what anybody may look for on the pages: it takes the database longer than a list. Raises Throttled."""
+    if request.user is not None:
+        count_act(request)
+    elif settings.RATE_LIMIT:
+        note(request, limiter.hit(hidden("search", address_of(request)), settings.RATE_LIMIT, MINUTE))
+
+
 def count_from_address(request: HttpRequest, what: str) -> None:
     """FAILED_LOGIN_LIMIT for what strangers may do: sign up, ask for an e-mail. Raises Throttled."""
     if settings.FAILED_LOGIN_LIMIT:

@@ -10,7 +10,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import get_language
 
-from accounts import errors
+from accounts import errors, throttling
 from accounts.pages.base import base_url
 from accounts.search import LENGTH
 from accounts.templatetags.rostrum import called
@@ -58,6 +58,7 @@ class FeedPage(ListPage):
         given = {"status_id": status.id} if status else {}
         q = cleaned(parameters.get("q", ""))[:LENGTH].strip()
         if q:
+            throttling.count_search(request)
             rows = Post.objects.search(
                 q, None, COLUMNS, account=account, start=0, size=ENTRIES, **given, **{"forum_id": forum.id} | place
             )

@@ -8,6 +8,7 @@ from django.db.models.functions import Left
 from django.http import Http404, HttpResponseRedirect
 from rest_framework.exceptions import ValidationError
 
+from accounts import throttling
 from accounts.models import Status, User
 from accounts.pages.base import base_url
 from accounts.paging import Page as PageOfList
@@ -123,6 +124,8 @@ class PostListPage(ListPage):
             if category is None:
                 raise Http404
         q = cleaned(request.GET.get("q", ""))[:LENGTH].strip()
+        if q:
+            throttling.count_search(request)
         is_everywhere = bool(q) and category_name is None
         place = {"forum_id": forum.id} if is_everywhere or category is None else {"category_id": category.id}
         statuses = Post.objects.statuses_in_use(account, **place)

@@ -282,6 +282,7 @@ class SimilarPart(Page):
             answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
             del answer["Content-Type"]
             return answer
+        throttling.count_search(request)
         return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
 
 

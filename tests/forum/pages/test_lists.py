@@ -262,3 +262,16 @@ def test_a_category_of_any_name(acme, name):
     assert titles(found) == ["Apples there"]
     assert page.html.find(id="q")["hx-get"] == form.action
     assert titles(found.click("Clear the search")) == ["Apples there"]
+
+
+def test_it_rejects_searching_without_end(acme, settings):
+    """Of an address; whoever is signed in there has a limit of one's own. Lists are read as before."""
+    settings.RATE_LIMIT = 3
+    visitor, carol = acme.page(), acme.page(acme.carol)
+    answers = [
+        visitor.get(path, expect_errors=True) for path in ("/?q=a", "/app/feed.atom?q=a", "/General?q=a", "/?q=b")
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert answers[-1].headers["Retry-After"]
+    assert visitor.get("/").status_code == 200
+    assert carol.get("/?q=a").status_code == 200
