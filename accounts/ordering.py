@@ -5,6 +5,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
+BIGGEST_POSITION = 2**31 - 1
+
 
 class Ordered:
     """Something with a `position` among its like; of equal ones the older is first."""

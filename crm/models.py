@@ -10,8 +10,9 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts import locks
-from accounts.models import Account, ShardedCount, Tagged, User
+from accounts.models import Account, User
 from accounts.prepared import insert, update
+from accounts.tags import ShardedCount, Tagged
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
 from accounts.trash import Trashable, TrashableQuerySet, link_indexes, trash_index

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
-from accounts.models import BIGGEST_POSITION, Account, Host, Status, User
-from accounts.ordering import Ordered
+from accounts.models import Account, Host, Status, User
+from accounts.ordering import BIGGEST_POSITION, Ordered
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable

@@ -5,8 +5,9 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from accounts.models import Status, Tagged, User
+from accounts.models import Status, User
 from accounts.prepared import insert, prepared, update
+from accounts.tags import Tagged
 from accounts.tenancy import TenantModel
 from accounts.trash import link_indexes, trash_index
 from forum.depth import PostCount as PostCount

@@ -10,7 +10,8 @@ from accounts.api.filters import ListFilters, WireFilter
 from accounts.api.lists import Listing
 from accounts.api.resources import ResourceSerializer, ResourceViewSet
 from accounts.fields import Boolean, Choice, Integer, Text
-from accounts.models import BIGGEST_POSITION, Status
+from accounts.models import Status
+from accounts.ordering import BIGGEST_POSITION
 from accounts.permissions import AdminToWrite
 from accounts.text import is_carriable
 from accounts.views import in_transaction

@@ -1,6 +1,7 @@
 import pytest
 
-from accounts.models import RESERVED_PREFIXES, Account, APIToken, APITokenQuerySet
+from accounts.models import RESERVED_PREFIXES, Account, APIToken
+from accounts.tokens import APITokenQuerySet
 from tests.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.client import JSONClient, XMLClient
 from tests.factories import make_token, make_user

@@ -1,0 +1,109 @@
+"""What posts, deals and clients may be: the statuses of an account."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+from django.db import IntegrityError, models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+from psycopg.errors import ForeignKeyViolation
+from rest_framework.exceptions import ValidationError
+
+from accounts.ordering import BIGGEST_POSITION, Ordered
+from accounts.tenancy import TenantModel
+
+if TYPE_CHECKING:
+    from accounts.models import Account
+
+
+class StatusQuerySet(models.QuerySet):
+    def locked(self) -> Self:
+        return self.select_for_update(no_key=True, of=("self",))
+
+
+class Status(Ordered, TenantModel):
+    class Kind(models.TextChoices):
+        POST = "post"
+        DEAL = "deal"
+        CLIENT = "client"
+
+    # (kind, code, name, color, closed)
+    DEFAULTS = (
+        (Kind.POST, "new", "New", "#6b7280", False),
+        (Kind.POST, "accepted", "Accepted", "#2563eb", False),
+        (Kind.POST, "planned", "Planned", "#7c3aed", False),
+        (Kind.POST, "started", "Started", "#d97706", False),
+        (Kind.POST, "completed", "Completed", "#16a34a", True),
+        (Kind.POST, "rejected", "Rejected", "#dc2626", True),
+        (Kind.POST, "duplicate", "Duplicate", "#4b5563", True),
+        (Kind.DEAL, "new", "New", "#6b7280", False),
+        (Kind.DEAL, "qualified", "Qualified", "#2563eb", False),
+        (Kind.DEAL, "proposal", "Proposal", "#7c3aed", False),
+        (Kind.DEAL, "won", "Won", "#16a34a", True),
+        (Kind.DEAL, "lost", "Lost", "#dc2626", True),
+    )
+
+    IN_USE = {
+        Kind.POST: gettext_noop("is in use by a post, perhaps one in the trash"),
+        Kind.DEAL: gettext_noop("is in use by a deal, perhaps one in the trash"),
+        Kind.CLIENT: gettext_noop("is in use by a client, perhaps one in the trash"),
+    }
+
+    kind = models.CharField(max_length=255, choices=Kind.choices)
+    code = models.CharField(max_length=255)
+    name = models.CharField(max_length=255)
+    color = models.CharField(max_length=255, blank=True, null=True)
+    position = models.IntegerField(default=0)
+    closed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = StatusQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "statuses"
+        verbose_name_plural = "statuses"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "kind", "code"], name="status_code_unique"),
+            models.UniqueConstraint(fields=["account", "kind", "name"], name="status_name_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+    @classmethod
+    def defaults(cls, account: "Account") -> list["Status"]:
+        return [
+            cls(account=account, kind=kind, code=code, name=name, color=color, closed=closed, position=position)
+            for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
+        ]
+
+    def siblings(self) -> models.QuerySet:
+        return self.account.statuses.filter(kind=self.kind)
+
+    def write(self, values: dict[str, Any]) -> None:
+        """Insert it, behind the others of its kind unless a position is said, or update what `values` names."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        if self._state.adding:
+            if "position" not in values:
+                last = self.siblings().aggregate(last=models.Max("position"))["last"] or 0
+                self.position = min(last + 1, BIGGEST_POSITION)
+            self.save(force_insert=True)
+        else:
+            self.save(update_fields={*values, "updated_at"})
+
+    def erase(self) -> None:
+        """Erase it; the caller holds all statuses of the account (`locked`).
+
+        Raises ValidationError for one that something has, and for the last one for posts, as every post has one.
+        """
+        others = self.siblings().exclude(id=self.id)
+        if self.kind == self.Kind.POST and not others.exists():
+            raise ValidationError({"status": [gettext_noop("is the last one for posts, and every post has one")]})
+        try:
+            with transaction.atomic():
+                self.delete()
+        except IntegrityError as error:
+            if not isinstance(error.__cause__, ForeignKeyViolation):
+                raise
+            raise ValidationError({"status": [self.IN_USE[self.kind]]}) from None

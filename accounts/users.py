@@ -1,0 +1,180 @@
+"""Who may sign in: the team of an account, and the members of its forums."""
+
+import re
+import secrets
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.hashers import make_password
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from accounts.prepared import prepared
+from accounts.roles import Managed, ManagedQuerySet
+from accounts.sessions import Invitation
+from accounts.tenancy import FoldedField, TenantModel, fold
+
+if TYPE_CHECKING:
+    from accounts.models import Account
+
+
+class UserQuerySet(ManagedQuerySet):
+    def team(self) -> Self:
+        return self.filter(role__in=User.TEAM, is_active=True)
+
+    def known_as(self, account_id: int, name: str) -> "User | None":
+        """The user with that login, or else that e-mail, with the account."""
+        return _user_known_as.first(account_id=account_id, key=fold(name))
+
+    def create_for(self, account: "Account", *, login: str, email: str, password: str, **fields) -> "User":
+        return self.create(
+            account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
+        )
+
+    def check_free(self, account_id: int, *, but: int | None = None, **names: str) -> None:
+        """Nobody else in the account has that login or e-mail. Raises ValidationError."""
+        taken = Q(*((f"{name}_key", fold(value)) for name, value in names.items()), _connector=Q.OR)
+        others = self.filter(taken, account_id=account_id).exclude(id=but)
+        keys = set(chain.from_iterable(others.values_list(*(f"{name}_key" for name in names))))
+        if faults := {name: "is already taken" for name, value in names.items() if fold(value) in keys}:
+            raise ValidationError(faults)
+
+    @transaction.atomic(savepoint=False)
+    def sign_up(self, account: "Account", *, login: str, email: str, password: str, name: str, **fields) -> "User":
+        """Make a member of whoever reads that e-mail. Raises ValidationError."""
+        self.check_free(account.id, login=login, email=email)
+        return self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+
+    @transaction.atomic(savepoint=False)
+    def accept(self, invitation: Invitation, *, login: str, password: str, name: str, **fields) -> "User | None":
+        """Make a user with the invitation's role; None if it was accepted or taken back meanwhile. Raises ValidationError."""
+        # Whoever comes second waits here, and finds none.
+        same = Invitation.objects.open().filter(pk=invitation.pk, digest=invitation.digest)
+        if not same.delete()[0]:
+            return None
+        values = {"login": login, "email": invitation.email, "password": password, "name": name}
+        return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
+
+    def free_login(self, account_id: int, email: str) -> str:
+        """A login that an e-mail suggests, and that nobody has now."""
+        base = re.sub(r"[^\w.-]", "", email.partition("@")[0].partition("+")[0])[:64] or "user"
+        tries = [base, *(f"{base}{number}" for number in range(2, 10)), f"{base}{secrets.randbelow(10**6)}"]
+        taken = self.filter(account_id=account_id, login_key__in=map(fold, tries)).values_list("login_key", flat=True)
+        taken = set(taken)
+        return next((login for login in tries if fold(login) not in taken), "")
+
+
+class User(Managed, TenantModel, AbstractBaseUser):
+    class Role(models.TextChoices):
+        OWNER = "owner"
+        ADMIN = "admin"
+        AGENT = "agent"
+        MEMBER = "member"
+
+    class Notification(models.TextChoices):
+        ALL = "all"
+        OWN = "own"
+        NONE = "none"
+
+    TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
+    ADMINS = (Role.OWNER, Role.ADMIN)
+
+    # HTTP Basic ends a login at the first colon.
+    LOGIN_PATTERN = r"[^\s:]([^:]*[^\s:])?"
+
+    login = models.CharField(max_length=255)
+    login_key = FoldedField(source="login")
+    email = models.CharField(max_length=255)
+    email_key = FoldedField(source="email")
+    name = models.CharField(max_length=255, blank=True, default="")
+    role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
+    notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
+    description = models.CharField(max_length=65536, blank=True, null=True, default="")
+    www = models.CharField(max_length=255, blank=True, null=True)
+    # For the pages; where a user says none, the account's.
+    language = models.CharField(max_length=255, blank=True, null=True)
+    time_zone = models.CharField(max_length=255, blank=True, null=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = UserQuerySet.as_manager()
+
+    USERNAME_FIELD = "login"
+    EMAIL_FIELD = "email"
+
+    class Meta:
+        default_related_name = "users"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "login_key"], name="user_login_unique"),
+            models.UniqueConstraint(fields=["account", "email_key"], name="user_email_unique"),
+        ]
+        indexes = [
+            # The team of an account, by name.
+            models.Index(
+                fields=["account", "name", "id"], name="user_team", condition=Q(role__in=("owner", "admin", "agent"))
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.login
+
+    @property
+    def is_team(self) -> bool:
+        return self.role in self.TEAM
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role in self.ADMINS
+
+    def may_create(self, role: str) -> bool:
+        return self.is_admin or (self.is_team and role == self.Role.MEMBER)
+
+    def subject_of(self, purpose: str) -> tuple[object, ...]:
+        """For `accounts.links`: a link is void once it has done its work, or the password or the e-mail is another one."""
+        return purpose, self.account_id, self.id, self.password, self.email
+
+    @transaction.atomic(savepoint=False)
+    def change_profile(self, *, login: str, **values: Any) -> None:
+        """Raises ValidationError if another user has the login."""
+        User.objects.check_free(self.account_id, but=self.id, login=login)
+        self._change(login=login, **values)
+
+    @transaction.atomic(savepoint=False)
+    def change_email(self, email: str) -> None:
+        """Raises ValidationError if another user has it."""
+        User.objects.check_free(self.account_id, but=self.id, email=email)
+        self._change(email=email)
+
+    def change_preferences(self, **values: Any) -> None:
+        """Language, time zone, notification."""
+        self._change(**values)
+
+    def _change(self, **values: Any) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+        keys = [f"{name}_key" for name in ("login", "email") if name in values]
+        self.save(update_fields=[*values, *keys, "updated_at"])
+
+    @transaction.atomic(savepoint=False)
+    def change_password(self, password: str, *, but: int | None = None) -> None:
+        """Set another password; all sessions of the user end, but the one with that id. Tokens stay."""
+        self.password = make_password(password)
+        self.save(update_fields=["password", "updated_at"])
+        self.sessions.exclude(id=but).delete()
+
+    def upgrade_password(self, password: str) -> None:
+        """Store the same password under the present parameters, unless it was changed meanwhile."""
+        before, self.password = self.password, make_password(password)
+        if not User.objects.filter(pk=self.pk, password=before).update(password=self.password):
+            self.refresh_from_db(fields=["password"])
+
+
+@prepared(account_id=int, key=str)
+def _user_known_as(account_id, key):
+    by_login_first = models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
+    users = User.objects.filter(Q(login_key=key) | Q(email_key=key), account_id=account_id)
+    return users.select_related("account").order_by(by_login_first)[:1]
