@@ -49,7 +49,7 @@ class AnyOf(Lookup):
 
     def as_sql(self, compiler, connection):
         column, parameters = self.process_lhs(compiler, connection)
-        return f"{column} = ANY(%s::bigint[])", [*parameters, self.rhs]
+        return f"{column} IN (SELECT unnest(%s::bigint[]))", [*parameters, self.rhs]
 
 
 def as_array(ids: Iterable[int]) -> str:

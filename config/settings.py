@@ -154,7 +154,10 @@ DATABASES = {
             # How alike words must be to be taken for each other (`accounts.search`): those of six with one other letter.
             " -c pg_trgm.word_similarity_threshold=0.38"
             # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
-            " -c jit=off",
+            " -c jit=off"
+            # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is
+            # planned once, as its plan is then thought to cost little beside planning.
+            " -c random_page_cost=1.1",
             # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
             "server_side_binding": True,
         },

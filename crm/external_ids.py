@@ -48,13 +48,15 @@ class ExternallyIdentified(Trashable):
         """Which resource of the account holds each of the pairs that are held."""
         if not pairs:
             return {}
-        keys, values = zip(*pairs, strict=True)
+        if len(pairs) == 1:
+            # Nearly always. Of an array the database would think that it has ten, and plan each anew in the hope of fewer.
+            which, given = "key = %s AND value = %s", [*next(iter(pairs))]
+        else:
+            which = "(key, value) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+            given = [list(side) for side in zip(*pairs, strict=True)]
         rows = fetch(
-            f"""
-            SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table}
-            JOIN unnest(%s::text[], %s::text[]) AS given (key, value) USING (key, value) WHERE account_id = %s
-            """,  # noqa: S608
-            [list(keys), list(values), Int8(account_id)],
+            f"SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table} WHERE account_id = %s AND {which}",  # noqa: S608
+            [Int8(account_id), *given],
             alone=True,
         )
         held = {(key, value): holder_id for key, value, holder_id in rows}
