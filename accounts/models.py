@@ -20,6 +20,8 @@ from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
 from accounts.prepared import prepared
 from accounts.sessions import Invitation as Invitation
 from accounts.sessions import Session as Session
+from accounts.spelling import StaleWord as StaleWord
+from accounts.spelling import Word as Word
 from accounts.statuses import Status as Status
 from accounts.tags import Tag as Tag
 from accounts.tags import TagCount as TagCount

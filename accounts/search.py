@@ -10,7 +10,7 @@ One GIN index of a table finds by any of: words, parts of the text, tags, links 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,13 +19,22 @@ from django.db import connection, migrations, transaction
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
+from accounts.prepared import as_array
+from accounts.spelling import Word
+
 LENGTH = 255
-# So many candidates are ranked, whatever was asked for; for words that more rows than these have, it is some of them.
+# So many are found at most; for words that more rows than these have, it is some of them.
 MOST = 1000
-# What so many are thought to have that they are met among so many rows of the list is not looked up.
+# So many are ranked together, after those that were met before them: a page far down must not change the pages before it.
+BLOCK = 200
+# What so many are thought to have that a block of them is met among so many rows of the list is not looked up.
 FRONT = 12_000
 # Of what is typed for a title, so many words are looked at; and so close is a title that is shown, where 1 is all of it.
 TERMS, CLOSE = 8, 0.3
+
+# A condition on a row, and its parameters.
+Condition = tuple[str, list[str]]
+HAS_WORDS = "search_words @@ to_tsquery('simple', %s)"
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,8 @@ class Query:
     """What is looked for: `text` is folded, as what is searched is."""
 
     text: str
+    # Whose rows are searched: a mistyped word is looked for among the words that these have.
+    account_id: int | None = None
 
     @cached_property
     def terms(self) -> list[str]:
@@ -58,44 +69,63 @@ class Query:
     def like_words(self) -> str:
         """As a tsquery: all the words, or others in their place, where that may be: what has the same stem (endings change
         with number and case, in Polish as in English), and what has two letters swapped, which trigrams hardly tell."""
+        return " & ".join(f"({self._others(term)})" if self.is_loose(term) else f"'{term}'" for term in self.terms)
 
-        def others(term: str) -> str:
-            stem = term[: max(4, len(term) - (3 if len(term) > 7 else 2))]
-            swapped = [term[:n] + term[n + 1] + term[n] + term[n + 2 :] for n in range(len(term) - 1)]
-            return " | ".join([f"'{stem}':*", *(f"'{word}'" for word in swapped)])
+    @staticmethod
+    def _others(term: str) -> str:
+        stem = term[: max(4, len(term) - (3 if len(term) > 7 else 2))]
+        swapped = [term[:n] + term[n + 1] + term[n] + term[n + 2 :] for n in range(len(term) - 1)]
+        return " | ".join([f"'{stem}':*", *(f"'{word}'" for word in swapped)])
 
-        return " & ".join(f"({others(term)})" if self.is_loose(term) else f"'{term}'" for term in self.terms)
-
-    def like_or_beginning(self) -> tuple[str, list[str]]:
+    def like_or_beginning(self) -> Condition:
         """The condition that a row has the words, or others in their place, or what begins so, in its short text."""
         words = f"{self.words} | {self.like_words}"
         # Of weight A.
         short = re.sub(r"('\S+?')(:\*)?", lambda match: f"{match[1]}{match[2] or ':'}A", words)
-        return "search_words @@ to_tsquery('simple', %s)", [short]
+        return HAS_WORDS, [short]
 
     @staticmethod
     def is_loose(term: str) -> bool:
         """Whether a term may be mistyped: a number is another number then, and a short word is another word."""
         return re.fullmatch("[a-z]{5,}", term) is not None
 
-    def exact(self) -> tuple[str, list[str]]:
-        """The condition on a row that it has what is looked for."""
-        conditions, parameters = ["search_words @@ to_tsquery('simple', %s)"], [self.words]
-        parts = [self.digits] if self.digits else self.terms
-        # Shorter ones are no help to an index of trigrams, nor are other scripts where the database's locale is C.
-        if any(re.search("[a-z0-9]{3}", part) for part in parts):
-            conditions.append(" AND ".join(["search_text LIKE %s"] * len(parts)))
-            parameters += [f"%{part}%" for part in parts]
-        return " OR ".join(f"({condition})" for condition in conditions), parameters
+    @property
+    def loose_terms(self) -> list[str]:
+        return [term for term in self.terms if self.is_loose(term)]
 
-    def similar(self) -> tuple[str, list[str]] | None:
-        """The condition that it has something like it, unless only the exact will do."""
-        if not any(self.is_loose(term) for term in self.terms):
+    def whole(self) -> Condition:
+        """The condition on a row that all the terms are words of its short texts."""
+        return HAS_WORDS, [" & ".join(f"'{term}':A" for term in self.terms)]
+
+    def beginnings(self) -> Condition:
+        """That all are words of any of its texts, or begin one."""
+        return HAS_WORDS, [self.words]
+
+    def parts(self) -> Condition | None:
+        """That all are in its short texts, anywhere; None where the index is no help to find that."""
+        parts = [self.digits] if self.digits else self.terms
+        if not any(map(has_trigram, parts)):
             return None
-        # How alike is set with the connection: pg_trgm.word_similarity_threshold.
-        alike = ["search_text %%> %s" if self.is_loose(term) else "search_text LIKE %s" for term in self.terms]
-        parameters = [self.like_words, *(term if self.is_loose(term) else f"%{term}%" for term in self.terms)]
-        return f"(search_words @@ to_tsquery('simple', %s)) OR ({' AND '.join(alike)})", parameters
+        return " AND ".join(["search_text LIKE %s"] * len(parts)), [f"%{part}%" for part in parts]
+
+    def alike(self, spelled: dict[str, list[str]]) -> Condition:
+        """That it has all, or something like it: `spelled` are the words that a term may have been meant for."""
+        return HAS_WORDS, [" & ".join(f"({self._alike(term, spelled)})" for term in self.terms)]
+
+    def has(self, term: str) -> Condition:
+        """That it has one of the terms, as a word, as the beginning of one, or as a part."""
+        has_word = Query(term).beginnings()
+        return (f"{HAS_WORDS} OR search_text LIKE %s", [*has_word[1], f"%{term}%"]) if has_trigram(term) else has_word
+
+    def _alike(self, term: str, spelled: dict[str, list[str]]) -> str:
+        if not self.is_loose(term):
+            return f"'{term}'"
+        return " | ".join([self._others(term), *(f"'{word}'" for word in spelled.get(term, []))])
+
+
+def has_trigram(text: str) -> bool:
+    """Whether an index of trigrams can find it. It can't where all is shorter, nor other scripts where the database's locale is C."""
+    return re.search("[a-z0-9]{3}", text) is not None
 
 
 def front(listed: QuerySet, most: int) -> tuple[str, list]:
@@ -161,7 +191,7 @@ def _closest(rows: QuerySet, query: Query, most: int, *, listed: QuerySet | None
 
 
 @contextmanager
-def indexed(text: str = "") -> Iterator[Query]:
+def indexed(account_id: int, text: str = "") -> Iterator[Query]:
     """A transaction in which the database goes by indexes alone. What most of an account's rows have it would otherwise look
     for in the whole table, in the hope to meet enough of it soon: among the rows of all accounts, and from anywhere on.
 
@@ -173,7 +203,7 @@ def indexed(text: str = "") -> Iterator[Query]:
             " set_config('max_parallel_workers_per_gather', '0', true)",
             [text],
         )
-        yield Query(cursor.fetchone()[0][:LENGTH].strip())
+        yield Query(cursor.fetchone()[0][:LENGTH].strip(), account_id)
 
 
 def guessed(*several: QuerySet) -> list[int]:
@@ -191,57 +221,125 @@ def guessed(*several: QuerySet) -> list[int]:
     return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
-def search(rows: QuerySet, query: Query, *, listed: QuerySet | None = None, enough: int = MOST) -> list[int]:
-    """The ids of those of `rows` that a search finds, best first, at most MOST.
+def search(
+    rows: QuerySet, query: Query, *, listed: QuerySet | None = None, enough: int = MOST, ranked: bool = True
+) -> list[int]:
+    """The ids of those of `rows` that a search finds, best first if it is `ranked`, at most MOST.
 
-    `rows` are some of what is `listed`. First come those that have all that is looked for, then those that have something
-    like it, which are not looked for where there are `enough` of the first.
+    `rows` are some of what is `listed`. First come those that have all the terms as whole words of their short texts, then those
+    that have them otherwise, then those that have something like them. Each is only looked for where those before it are not
+    `enough`.
     """
     if rows.query.is_empty() or not query.terms:
         return []
-    listed = (rows if listed is None else listed).order_by("id")
-    exact, *similar = [
-        rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
-        for condition in (query.exact(), query.similar())
-        if condition
-    ]
-    every, number = guessed(listed, exact)
-    # Looking up what is common takes long, as all that have it are found before the first is read.
-    enough_in_front = max(MOST, every * MOST / FRONT)
-    found = _best(exact, query, query.words, MOST, listed=listed if number > enough_in_front else None)
-    if similar and len(found) < min(enough, MOST):
-        # To guess this takes the database long as well, as it compares samples. It is guessed twice too high.
-        [number] = guessed(similar[0])
-        in_front = listed if number > 2 * enough_in_front else None
-        # Among those are the first again.
-        more = _best(similar[0], query, query.like_words, MOST + len(found), listed=in_front)
-        found = list(dict.fromkeys([*found, *more]))
-    return found[:MOST]
+    finder = Finder(rows, query, listed=(rows if listed is None else listed).order_by("id"), enough=min(enough, MOST))
+    finder.find() if ranked else finder.find_all()
+    return finder.found[:MOST]
 
 
-def _best(rows: QuerySet, query: Query, words: str, most: int, *, listed: QuerySet | None = None) -> list[int]:
-    """The ids of `rows`, ranked: most like what is looked for, then by the weight of the words.
+class Finder:
+    """One search."""
 
-    Those of `most` of them, that is; where there is a list given, the first in its order.
+    def __init__(self, rows: QuerySet, query: Query, *, listed: QuerySet, enough: int):
+        self.rows, self.query, self.listed, self.enough = rows, query, listed, enough
+        self.room = enough + -enough % BLOCK
+        self.found: list[int] = []
 
-    The subquery is materialized so that it is planned as if all of it were wanted. Planned for the limit, it would walk
-    through the table from its beginning in the hope of finding as many soon. It still ends where the limit is reached.
-    """
-    # Text and words are fetched for the candidates alone.
-    inner = rows.order_by().values("id", text=RawSQL("search_text", []), words=RawSQL("search_words", []))
-    sql, parameters = inner.query.sql_with_params()
-    beginning, before = ("", []) if listed is None else front(listed, FRONT)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            WITH {beginning + "," if beginning else ""} found AS MATERIALIZED ({sql}), candidates AS (SELECT * FROM found LIMIT %s)
-            SELECT id FROM candidates
-            ORDER BY word_similarity(%s, text) DESC, ts_rank(words, to_tsquery('simple', %s), 1) DESC, id
-            """,  # noqa: S608
-            [*before, *parameters, most, query.subject, words],
-        )
-        found = [row[0] for row in cursor.fetchall()]
-    return found if listed is None or len(found) == most else _best(rows, query, words, most)
+    def find(self) -> None:
+        query = self.query
+        several = len(query.terms) > 1 and not query.digits
+        # Of very many terms the longest are the rarer ones.
+        terms = sorted(query.terms, key=len, reverse=True)[:TERMS] if several else []
+        ladder = [query.whole(), query.beginnings(), query.parts(), query.alike({})]
+        sides = [*filter(None, ladder), *(Query(term).beginnings() for term in terms)]
+        self.every, *numbers = guessed(self.listed, *map(self.having, sides))
+        whole, beginnings, *others = numbers[: len(numbers) - len(terms)]
+        self.look(query.whole(), whole)
+        number, rare = min(zip(numbers[len(numbers) - len(terms) :], terms, strict=True), default=(0, ""))
+        if rare and number <= FRONT:
+            # To bring several words together, the index would read all of each.
+            also = [query.has(term) for term in query.terms if term != rare]
+            self.look(Query(rare).beginnings(), number, *also)
+            parts = Query(rare).parts()
+        else:
+            also, parts = [], query.parts()
+            self.look(query.beginnings(), beginnings)
+        # What has several words is hardly anything else.
+        if several and self.found:
+            return
+        if parts is not None:
+            self.look(parts, number if rare else others[0], *also)
+        if query.loose_terms:
+            self.look_alike(others[-1])
+
+    def find_all(self) -> None:
+        query = self.query
+        exact, values = query.beginnings()
+        if (parts := query.parts()) is not None:
+            exact, values = f"({exact}) OR ({parts[0]})", [*values, *parts[1]]
+        self.every, number, alike = guessed(self.listed, self.having((exact, values)), self.having(query.alike({})))
+        self.look((exact, values), number)
+        if query.loose_terms:
+            self.look_alike(alike)
+
+    def look_alike(self, number: int) -> None:
+        if not self.is_enough():
+            table = self.rows.model._meta.db_table
+            spelled = Word.objects.like(self.query.account_id, table, self.query.loose_terms)
+            self.look(self.query.alike(spelled), number)
+
+    def is_enough(self) -> bool:
+        return len(self.found) >= self.enough
+
+    def having(self, condition: Condition) -> QuerySet:
+        return self.rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
+
+    def look(self, condition: Condition, number: int, *also: Condition) -> None:
+        """Find the best of those that the index has for a condition, of which there are about so many, and that meet the others."""
+        if self.is_enough():
+            return
+        # Looking up what is common takes long, as all that have it are found before the first is read.
+        if number > max(MOST, self.every * BLOCK / FRONT):
+            found = self.best(condition, also, in_front=True)
+            if len(found) == self.room:
+                self.found += found
+                return
+        self.found += self.best(condition, also)
+
+    def best(self, condition: Condition, also: Sequence[Condition], *, in_front: bool = False) -> list[int]:
+        """The ids of some of the rows that are not found yet, each BLOCK of them ranked: most like what is looked for, then by the
+        weight of the words. `in_front` looks for them from the beginning of the list.
+
+        The subquery is materialized so that it is planned as if all of it were wanted. Planned for the limit, it would walk
+        through the table from its beginning in the hope of finding as many soon. It still ends where the limit is reached.
+        """
+        # Text and words are fetched for the candidates alone.
+        texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
+        sql, parameters = self.having(condition).order_by().values("id", **texts).query.sql_with_params()
+        beginning, before = front(self.listed, FRONT * self.room // BLOCK) if in_front else ("", [])
+        which = "".join(f" AND ({words})" for words, _ in also)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                WITH {beginning + "," if beginning else ""} found AS MATERIALIZED ({sql}),
+                candidates AS (
+                    SELECT *, row_number() OVER () AS number FROM found WHERE id <> ALL (%s::bigint[]){which} LIMIT %s
+                )
+                SELECT id FROM candidates ORDER BY (number - 1) / %s, word_similarity(%s, search_text) DESC,
+                    ts_rank(search_words, to_tsquery('simple', %s), 1) DESC, id
+                """,  # noqa: S608
+                [
+                    *before,
+                    *parameters,
+                    as_array(self.found),
+                    *(value for _, values in also for value in values),
+                    self.room,
+                    BLOCK,
+                    self.query.subject,
+                    f"{self.query.words} | {self.query.like_words}",
+                ],
+            )
+            return [row[0] for row in cursor.fetchall()]
 
 
 # Migrations

@@ -7,6 +7,7 @@ service adds to that is the difference. `bench.run` compares the answers of both
 import json
 import os
 from datetime import UTC
+from functools import cache
 
 import orjson
 from django.db import connection, transaction
@@ -14,7 +15,8 @@ from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.search import Query
+from accounts.models import Account
+from accounts.search import indexed, search
 from accounts.text import escape
 from bench.data import LOGIN
 
@@ -84,12 +86,6 @@ WHERE client.account_id = %s AND client.trashed_at IS NULL
 CLIENTS = f"{SELECT_CLIENTS} AND client.id = ANY(%s)"
 CLIENT_IDS = "SELECT id FROM crm_client WHERE account_id = %s AND trashed_at IS NULL ORDER BY id LIMIT 26 OFFSET %s"
 HOLDER = "SELECT holder_id FROM crm_clientexternalid WHERE account_id = %s AND key = %s AND value = %s"
-SEARCH = """
-WITH found AS MATERIALIZED (
-    SELECT id, search_text AS text, search_words AS words FROM crm_client WHERE account_id = %s AND trashed_at IS NULL AND ({})
-), candidates AS (SELECT * FROM found LIMIT %s)
-SELECT id FROM candidates ORDER BY word_similarity(%s, text) DESC, ts_rank(words, to_tsquery('simple', %s), 1) DESC, id
-"""
 CREATE_CLIENT = f"""
 INSERT INTO crm_client AS client (account_id, name, email, email_key, phone, city, external_ids, additional_fields, tags, creator_id,
                         updater_id, created_at, updated_at)
@@ -239,16 +235,25 @@ def clients_of(ids: list[int]) -> list[dict]:
     return [client_data(by_id[id]) for id in ids]
 
 
+@cache
+def search_for(given: str) -> tuple[list[int], list[tuple[str, list]]]:
+    """What a search finds, and what it asks: that depends on guesses of the database, so it is noted when the service asks it."""
+    asked = []
+
+    def note(execute, sql, values, many, context):
+        asked.append((sql, values))
+        return execute(sql, values, many, context)
+
+    with connection.execute_wrapper(note), indexed(ACCOUNT, given) as query:
+        return search(Account(id=ACCOUNT).clients.live(), query, enough=26)[:26], asked
+
+
 def find_clients(given: str) -> list[int]:
-    query = Query(rows("SELECT search.fold(%s)", given)[0][0])
-    (condition, values), most = query.exact(), 1000
-    found = [row[0] for row in rows(SEARCH.format(condition), ACCOUNT, *values, most, query.subject, query.words)]
-    if len(found) < 26 and (similar := query.similar()):
-        condition, values = similar
-        most += len(found)
-        more = rows(SEARCH.format(condition), ACCOUNT, *values, most, query.subject, query.like_words)
-        found = list(dict.fromkeys([*found, *(row[0] for row in more)]))
-    return found[:26]
+    found, asked = search_for(given)
+    with transaction.atomic():
+        for sql, values in asked:
+            rows(sql, *values)
+    return found
 
 
 @csrf_exempt

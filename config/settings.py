@@ -151,8 +151,8 @@ DATABASES = {
             "connect_timeout": 5,
             "application_name": "rostrum",
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s"
-            # How alike words must be to be taken for each other (`accounts.search`): those of six with one other letter.
-            " -c pg_trgm.word_similarity_threshold=0.38"
+            # How alike words must be to be taken for each other (`accounts.spelling`): those of five with one other letter.
+            " -c pg_trgm.similarity_threshold=0.3"
             # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
             " -c jit=off"
             # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is

@@ -167,7 +167,7 @@ class PostQuerySet(TrashableQuerySet):
         rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
         if not is_carriable(text):
             return []
-        with indexed(text) as query:
+        with indexed(account.id, text) as query:
             ids = search(rows, query, listed=account.posts.live().of_forums(), enough=start + size)
             return rows_of(account, ids[start : start + size], columns)
 
@@ -178,7 +178,7 @@ class PostQuerySet(TrashableQuerySet):
         rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
         if not is_carriable(text):
             return []
-        with indexed(text) as query:
+        with indexed(account.id, text) as query:
             ids = like(rows, query, listed=account.posts.live().of_forums(), most=most)
             return rows_of(account, ids, columns)
 

@@ -149,14 +149,14 @@ class Listing(Paged):
         rows = filters.qs
         if rows.query.is_empty():
             return []
-        with indexed(text or "") as query:
+        with indexed(self.account.id, text or "") as query:
             if text is None:
                 return self.filtered(filters, order, start=start, stop=stop)
             if start >= MOST:
                 return []
-            found = search(rows, query, listed=self.listed(), enough=stop if order is None else MOST)
             if order is None:
-                return found[start:stop]
+                return search(rows, query, listed=self.listed(), enough=stop)[start:stop]
+            found = search(rows, query, listed=self.listed(), ranked=False)
             rows = self.listed().filter(id__in=found).order_by(*self.order_by(order))
             return list(rows.values_list("id", flat=True)[start:stop])
 

@@ -90,14 +90,13 @@ class UsersPage(SettingsPage):
             now=timezone.now(),
         )
 
-    @staticmethod
-    def users(listed, q: str, page) -> list[User]:
+    def users(self, listed, q: str, page) -> list[User]:
         """Those of a page, and one more if there is one; of a search, the best first."""
         if not q:
             return list(listed[page.start : page.stop])
         if page.start >= MOST or not is_carriable(q):
             return []
-        with indexed(q) as query:
+        with indexed(self.request.account.id, q) as query:
             ids = search(listed.order_by(), query, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
         rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
         return [rows[id] for id in ids if id in rows]

@@ -170,6 +170,7 @@ def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, fron
     monkeypatch.setattr("accounts.search.guessed", lambda every, *several: [0, *(10_000 for _ in several)])
     monkeypatch.setattr("accounts.search.FRONT", front)
     monkeypatch.setattr("accounts.search.MOST", most)
+    monkeypatch.setattr("accounts.search.BLOCK", most)
     for name in ("Ewa Nowak", "Adam Nowak", "Nowak", "Nowka"):
         make_client(acme.alice, name)
         make_client(other.mallory, name)
@@ -229,7 +230,7 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
 )
 def test_whatever_is_asked_is_answered(acme, text):
     make_client(acme.alice, "Jan")
-    with indexed(text) as query:
+    with indexed(acme.account.id, text) as query:
         assert isinstance(search(Client.objects.filter(account=acme.account), query), list)
 
 
@@ -254,7 +255,7 @@ def test_long_texts_of_any_letters_are_stored(acme):
     }.items(),
 )
 def test_folding(db, text, folded):
-    with indexed(text) as query:
+    with indexed(0, text) as query:
         assert query.text == folded
 
 

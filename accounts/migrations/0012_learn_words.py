@@ -1,0 +1,9 @@
+from django.db import migrations
+
+from accounts.spelling import add_words
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0011_words")]
+
+    operations = [add_words(table) for table in ("accounts_user", "accounts_status")]

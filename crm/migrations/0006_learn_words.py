@@ -1,0 +1,9 @@
+from django.db import migrations
+
+from accounts.spelling import add_words
+
+
+class Migration(migrations.Migration):
+    dependencies = [("crm", "0005_lists"), ("accounts", "0011_words")]
+
+    operations = [add_words(table) for table in ("crm_client", "crm_contact", "crm_contactlist", "crm_deal")]
