@@ -1,10 +1,13 @@
 """How the database finds the pages of long lists: by an index, without reading the table or sorting all of it."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
+from itertools import count
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
@@ -192,7 +195,7 @@ def test_it_works(long_lists, monkeypatch):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def too_much(what: str, asked: list[tuple[str, list]], most: int) -> list[tuple]:
+def too_much(what: str, asked: list[tuple[str, list]], most: int, explained: Callable = explained) -> list[tuple]:
     """What reads or sorts more rows than that, or a whole table."""
     wrong = []
     settings = [one for one in asked if "set_config" in one[0]]
@@ -285,3 +288,53 @@ def test_pages_for_people(long_lists):
             assert len(asked) <= (12 if "q=" in path else 8), path
             wrong += too_much(path, asked, most)
     assert not wrong, "\n".join(map(str, wrong))
+
+
+# What is prepared, and how many of acme's 20,000 clients or 15,000 posts it may read.
+PREPARED = {
+    "/app/clients.json": 26,
+    "/app/clients/100002.json": 1,
+    "/app/clients.json?external_ids[shop]=S-25000": 1,
+    "/app/contacts.json": 26,
+    "/": 60,
+    "/?page=3": 110,
+    "/app/posts/200002.xml": 1,
+    "/app/users/me.xml": 1,
+}
+
+
+def test_what_is_prepared_is_planned_once_and_well_for_all(long_lists):
+    """However many accounts there are, as `planned_for_large_accounts` says: for an account of average size of many it would be
+    planned to read all rows of the account."""
+    acme, _ = long_lists
+    with connection.cursor() as cursor:
+        cursor.execute("DEALLOCATE ALL")
+    connection.connection._prepared.clear()
+    xml, json_client = acme.xml(), acme.json()
+    wrong = []
+    for path, most in PREPARED.items():
+        client = json_client if ".json" in path else xml
+        for _ in range(8):
+            assert client.get(path).status_code == 200, path
+        asked = noted(partial(client.get, path))[1]
+        wrong += too_much(path, asked, most, explained=explained_once)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
+        planned = cursor.fetchall()
+    assert len(planned) > 10
+    assert [one for one in planned if one[2] > 5] == []
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def explained_once(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
+    """The plan that serves any values."""
+    numbers = count(1)
+    text = re.sub(r"%s", lambda _: f"${next(numbers)}", sql).replace("%%", "%")
+    with transaction.atomic(), connection.cursor() as cursor:
+        given = ", ".join(psycopg.sql.Literal(value).as_string(connection.connection) for value in parameters)
+        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        cursor.execute(f"PREPARE one AS {text}")
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE one({given})")
+        found = cursor.fetchone()[0]
+        cursor.execute("DEALLOCATE one")
+    return list(nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"]))

@@ -692,6 +692,15 @@ def test_every_index_and_unique_constraint_begins_with_the_account(db):
     assert others == EXCEPTIONS
 
 
+def test_every_table_is_planned_for_large_accounts(db):
+    options = query("""
+        SELECT relname, attoptions FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE attname = 'account_id' AND relkind = 'r'
+        """)
+    assert {table: chosen for table, chosen in options if chosen != ["n_distinct=2"]} == {}
+    assert {table for table, _ in options} == {model._meta.db_table for model in TENANT_TABLES}
+
+
 # How much of a limit is used, by keys that have the account in them or are nobody's.
 OF_NO_TENANT = {"accounts_account", "accounts_ratecount", "django_migrations"}
 

@@ -1,0 +1,24 @@
+from django.db import migrations
+
+from accounts.tenancy import planned_for_large_accounts
+
+TABLES = (
+    "accounts_apitoken",
+    "accounts_change",
+    "accounts_host",
+    "accounts_idempotentanswer",
+    "accounts_invitation",
+    "accounts_session",
+    "accounts_staleword",
+    "accounts_status",
+    "accounts_tag",
+    "accounts_tagcount",
+    "accounts_user",
+    "accounts_word",
+)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0012_learn_words")]
+
+    operations = planned_for_large_accounts(*TABLES)

@@ -1,0 +1,20 @@
+from django.db import migrations
+
+from accounts.tenancy import planned_for_large_accounts
+
+TABLES = (
+    "crm_client",
+    "crm_clientexternalid",
+    "crm_contact",
+    "crm_contactlist",
+    "crm_contactlistcount",
+    "crm_contactlistmembership",
+    "crm_deal",
+    "crm_dealexternalid",
+)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("crm", "0006_learn_words")]
+
+    operations = planned_for_large_accounts(*TABLES)

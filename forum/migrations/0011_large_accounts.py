@@ -1,0 +1,20 @@
+from django.db import migrations
+
+from accounts.tenancy import planned_for_large_accounts
+
+TABLES = (
+    "forum_category",
+    "forum_comment",
+    "forum_forum",
+    "forum_post",
+    "forum_postcount",
+    "forum_proxyvote",
+    "forum_statuschange",
+    "forum_vote",
+)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("forum", "0010_learn_words")]
+
+    operations = planned_for_large_accounts(*TABLES)
