@@ -30,7 +30,7 @@ class Picture:
 PICTURES = [
     Picture("forum", "/"),
     # It has an official response, and comments.
-    Picture("post", "/app/roadmap", click="text=A dark theme"),
+    Picture("post", "/app/roadmap", click="a:has-text('A dark theme')"),
     Picture("api", "/app/account/api/clients", theme="dark"),
     Picture("settings", "/app/account"),
 ]
