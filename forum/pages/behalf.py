@@ -90,7 +90,7 @@ class ProxyVotesPage(TeamPage):
         q = self.looked_for()
         found = customers(request.account, q)
         if request.htmx:
-            return self.render("forum/customers.html", q=q, found=found)
+            return self.render("forum/customers.html", q=q, found=found, casts=True)
         post = self.find(id)
         votes = request.account.proxy_votes.of_post(id).with_names()[: VOTES + 1]
         votes = list(votes)

@@ -256,12 +256,15 @@ class PostPage(ForumPage):
         voters = account.votes.voters(account.id, id, most=VOTERS) if post.votes_cache else []
         names = [name for _, name in voters]
         customers = 0
-        if len(names) < VOTERS and post.votes_cache > len(names):
-            # All users are among them, so these are the clients and the contacts.
-            customers = post.votes_cache - len(names)
+        if post.votes_cache > len(names):
             if is_team:
-                proxies = account.proxy_votes.of_post(id).with_names()[: VOTERS - len(names)]
-                names += [proxy.client_name or proxy.contact_name for proxy in proxies]
+                # Clients and contacts have up to a half of the room, or what users leave of it.
+                proxies = account.proxy_votes.of_post(id).with_names()[:VOTERS]
+                proxies = [proxy.client_name or proxy.contact_name for proxy in proxies]
+                names = (names[: max(VOTERS - len(proxies), VOTERS // 2)] + proxies)[:VOTERS]
+            elif len(names) < VOTERS:
+                # All users are among them, so the others are clients and contacts.
+                customers = post.votes_cache - len(names)
         return self.render(
             section="suggestions",
             post=post,
@@ -275,8 +278,8 @@ class PostPage(ForumPage):
             answered=next((change for change in reversed(history) if change.response), None),
             voters=voters,
             voter_names=names,
-            customers=0 if is_team else customers,
-            other_voters=post.votes_cache - len(names) - (0 if is_team else customers),
+            customers=customers,
+            other_voters=post.votes_cache - len(names) - customers,
             voted={id} if user is not None and post.is_voted else set(),
             duplicates=duplicates[:DUPLICATES],
             more_duplicates=len(duplicates) > DUPLICATES,

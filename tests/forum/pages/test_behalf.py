@@ -22,7 +22,10 @@ def test_it_works(acme):
     contact = make_contact(acme.alice, "Nora North", email="nora@northwind.example")
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
-    form = button_of(bob.get(path_of(post)), "cast")
+    page = bob.get(path_of(post))
+    # There is nobody to choose yet.
+    assert "Add their vote" not in page
+    form = button_of(page, "find")
     form["q"] = "north"
     found = form.submit("do", value="find")
     assert texts(found, "#vote-found label") == [

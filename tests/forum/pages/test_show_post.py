@@ -134,6 +134,12 @@ def test_many_voters(acme):
     text = " ".join(acme.page().get(f"/app/posts/{post.id}").html.text.split())
     assert "Voter 00, Voter 01," in text
     assert "Voter 19 and 2 more" in text
+    # To the team customers are shown among so many.
+    for number in range(12):
+        post.vote_for(by=acme.bob, client_id=make_client(acme.alice, f"Client {number:02}").id)
+    text = " ".join(acme.page(acme.bob).get(f"/app/posts/{post.id}").html.text.split())
+    assert "Voter 09, Client 00, Client 01," in text
+    assert "Client 09 and 14 more" in text
 
 
 def test_names_of_clients_are_for_the_team(acme):
