@@ -108,6 +108,13 @@ class Query:
             return None
         return " AND ".join(["search_text LIKE %s"] * len(parts)), [f"%{part}%" for part in parts]
 
+    def exact(self) -> Condition:
+        """That all are its words, or begin one, or all are in its short texts."""
+        words, values = self.beginnings()
+        if (parts := self.parts()) is None:
+            return words, values
+        return f"({words}) OR ({parts[0]})", [*values, *parts[1]]
+
     def alike(self, spelled: dict[str, list[str]]) -> Condition:
         """That it has all, or something like it: `spelled` are the words that a term may have been meant for."""
         return HAS_WORDS, [" & ".join(f"({self._alike(term, spelled)})" for term in self.terms)]
@@ -233,7 +240,7 @@ def search(
     if rows.query.is_empty() or not query.terms:
         return []
     finder = Finder(rows, query, listed=(rows if listed is None else listed).order_by("id"), enough=min(enough, MOST))
-    finder.find() if ranked else finder.find_all()
+    finder.find(ranked=ranked)
     return finder.found[:MOST]
 
 
@@ -245,48 +252,37 @@ class Finder:
         self.room = enough + -enough % BLOCK
         self.found: list[int] = []
 
-    def find(self) -> None:
+    def find(self, *, ranked: bool) -> None:
         query = self.query
         several = len(query.terms) > 1 and not query.digits
         # Of very many terms the longest are the rarer ones.
-        terms = sorted(query.terms, key=len, reverse=True)[:TERMS] if several else []
-        ladder = [query.whole(), query.beginnings(), query.parts(), query.alike({})]
-        sides = [*filter(None, ladder), *(Query(term).beginnings() for term in terms)]
-        self.every, *numbers = guessed(self.listed, *map(self.having, sides))
-        whole, beginnings, *others = numbers[: len(numbers) - len(terms)]
-        self.look(query.whole(), whole)
-        number, rare = min(zip(numbers[len(numbers) - len(terms) :], terms, strict=True), default=(0, ""))
-        if rare and number <= FRONT:
-            # To bring several words together, the index would read all of each.
-            also = [query.has(term) for term in query.terms if term != rare]
-            self.look(Query(rare).beginnings(), number, *also)
-            parts = Query(rare).parts()
+        terms = sorted(query.terms, key=len, reverse=True)[:TERMS] if several and ranked else []
+        conditions = [query.whole(), query.beginnings(), query.exact(), query.alike({})]
+        sides = [*conditions, *(Query(term).beginnings() for term in terms)]
+        self.every, whole, beginnings, exact, alike, *numbers = guessed(self.listed, *map(self.having, sides))
+        if not ranked or (beginnings <= BLOCK and not several):
+            # All of them in one block.
+            self.look(query.exact(), exact)
         else:
-            also, parts = [], query.parts()
-            self.look(query.beginnings(), beginnings)
-        # What has several words is hardly anything else.
-        if several and self.found:
-            return
-        if parts is not None:
-            self.look(parts, number if rare else others[0], *also)
-        if query.loose_terms:
-            self.look_alike(others[-1])
-
-    def find_all(self) -> None:
-        query = self.query
-        exact, values = query.beginnings()
-        if (parts := query.parts()) is not None:
-            exact, values = f"({exact}) OR ({parts[0]})", [*values, *parts[1]]
-        self.every, number, alike = guessed(self.listed, self.having((exact, values)), self.having(query.alike({})))
-        self.look((exact, values), number)
-        if query.loose_terms:
-            self.look_alike(alike)
-
-    def look_alike(self, number: int) -> None:
-        if not self.is_enough():
+            self.look(query.whole(), whole)
+            number, rare = min(zip(numbers, terms, strict=True), default=(MOST, ""))
+            if rare and number <= FRONT:
+                # To bring several words together, the index would read all of each.
+                also = [query.has(term) for term in query.terms if term != rare]
+                readings = [Query(rare).beginnings(), Query(rare).parts()]
+                beginnings, exact = number, number
+            else:
+                also, readings = [], [query.beginnings(), query.parts()]
+            self.look(readings[0], beginnings, *also)
+            # What has several words is hardly anything else.
+            if several and self.found:
+                return
+            if readings[1] is not None:
+                self.look(readings[1], exact, *also)
+        if query.loose_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
-            spelled = Word.objects.like(self.query.account_id, table, self.query.loose_terms)
-            self.look(self.query.alike(spelled), number)
+            spelled = Word.objects.like(query.account_id, table, query.loose_terms)
+            self.look(query.alike(spelled), alike)
 
     def is_enough(self) -> bool:
         return len(self.found) >= self.enough
