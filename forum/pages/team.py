@@ -265,7 +265,7 @@ class ToolsPage(TeamPage):
             "duplicates": list(duplicates.values_list("id", "title")[:DUPLICATES]),
         }
         template = "forum/team_tools.html" if request.htmx else None
-        return self.render(template, status=422 if sent else 200, **context)
+        return self.render(template, http_status=422 if sent else 200, **context)
 
     def status_form(self, post: Post, *sent) -> StatusForm:
         statuses = self.request.account.first_statuses(Status.Kind.POST)

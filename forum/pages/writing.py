@@ -129,7 +129,7 @@ class VotePage(ForumPage):
 
     def point_to(self, original: Post) -> HttpResponse:
         if self.request.htmx:
-            response = self.render("forum/merged.html", status=HTTPStatus.CONFLICT, original=original)
+            response = self.render("forum/merged.html", http_status=HTTPStatus.CONFLICT, original=original)
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             return response
         messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
@@ -190,7 +190,7 @@ class WritingPage(ForumPage):
         preview = render(form["content"].value() or "") if self.wants_preview else None
         return self.render(
             template,
-            status=status,
+            http_status=status,
             section="suggestions",
             form=form,
             preview=preview,
