@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from accounts import errors
+from accounts import errors, throttling
 from accounts.errors import Conflict, faults
 from accounts.fields import TEAM, TEXT_LENGTH, Tags
 from accounts.models import Status
@@ -143,8 +143,12 @@ class TeamPage(ForumPage):
         post.write(serializer.values, by=self.request.user)
 
     def looked_for(self) -> str:
-        given = self.request.POST if self.request.method == "POST" else self.request.GET
-        return cleaned(given.get("q", ""))[:LENGTH].strip()
+        is_sent = self.request.method == "POST"
+        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:LENGTH].strip()
+        if q and not is_sent:
+            # What is sent is counted anyway.
+            throttling.count_search(self.request)
+        return q
 
 
 def as_sent(text: str | None) -> str:

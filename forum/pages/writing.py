@@ -209,6 +209,8 @@ class NewPostPage(WritingPage):
 
     def get(self, request):
         title, category_id = request.GET.get("title", "")[:255], to_id(request.GET.get("category"))
+        if title:
+            throttling.count_search(request)
         initial = {"title": title, "kind": Post.Kind.SUGGESTION, "key": idempotency.new_form_key()}
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(request, title))
