@@ -199,12 +199,13 @@ class Post(TenantModel, Tagged, Mergeable):
     # Questions
 
     def has_echo(self) -> bool:
-        """Whether anybody but its author commented or voted."""
+        """Whether anybody but its author commented or voted; clients and contacts, for whom the team votes, are others."""
         if not self.comments_cache and not self.votes_cache:
             return False
+        account = self.account
+        others = [rows.exclude(user_id=self.user_id) for rows in (account.comments, account.votes)]
         sides = [
-            rows.filter(post_id=self.id).exclude(user_id=self.user_id).order_by().values("post_id")[:1]
-            for rows in (self.account.comments, self.account.votes)
+            rows.filter(post_id=self.id).order_by().values("post_id")[:1] for rows in (*others, account.proxy_votes)
         ]
         return bool(sides[0].union(sides[1], all=True)[:1])
 
