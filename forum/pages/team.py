@@ -51,6 +51,9 @@ REFUSALS = {
     ("post", "approved"): gettext_lazy(
         "This suggestion was approved in the meantime. You can still delete it on its page."
     ),
+    ("post", "changed"): gettext_lazy(
+        "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
+    ),
     ("client_id", "gone"): gettext_lazy("This client no longer exists."),
     ("contact_id", "gone"): gettext_lazy("This contact no longer exists."),
 }

@@ -391,6 +391,7 @@ class EditPage(WritingPage):
             if values and EditForm.version_of(post) != form.cleaned_data["version"]:
                 return "changed", post
             if values:
+                post.held_back = request.forum.approval
                 post.write(values, by=request.user)
             return "done", post
 
@@ -409,7 +410,10 @@ class EditPage(WritingPage):
             form.data = form.data.copy()
             form.data["version"] = EditForm.version_of(post)
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, now=post)
-        messages.success(request, _("Saved."))
+        said = _("Saved.")
+        if not post.approved and not request.user.is_team:
+            said = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
+        messages.success(request, said)
         return redirect(f"/app/posts/{id}")
 
 
