@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.db.models import F, OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
 from accounts.pages.base import redirect
@@ -46,7 +47,7 @@ class ModerationPage(TeamPage):
             if post.approved:
                 return
             if request.POST.get("version", seen := EditForm.version_of(post)) != seen:
-                raise ValidationError({"post": ["was changed"]}, "changed")
+                raise ValidationError({"post": [gettext_noop("was changed in the meantime")]}, "changed")
             post.approve(by=request.user)
 
         id = to_id(request.POST.get("id")) or 0
