@@ -2,8 +2,11 @@
 
 import logging
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from email.utils import formataddr, make_msgid, parseaddr
+from heapq import heappop, heappush
+from itertools import count
+from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
+from time import monotonic, sleep
 from typing import Any
 
 from django.conf import settings
@@ -16,29 +19,81 @@ logger = logging.getLogger("rostrum.mail")
 
 # Of one process. When the mail server is slower than that for long, e-mails are lost, but neither memory nor answers.
 MOST_WAITING = 1000
+# Seconds before each try: at the first one the answer is out; the others are for a mail server that is away, or wants it later.
+WAITS = (0.2, 5, 30, 120, 600)
+# When the process ends, what is left is tried a last time, and no new one is begun after so many seconds.
+ENDING = 5
 
 
 class Postman:
-    """One thread that sends what the answers left behind, and finishes it when the process ends."""
+    """Sends what the answers left behind, by a thread that lives as long as something is left; the process ends with it."""
 
     def __init__(self):
-        self.waiting = threading.BoundedSemaphore(MOST_WAITING)
-        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="postman")
+        # A heap: when it is due, a number, how often it was tried, the letter.
+        self.waiting: list[tuple[float, int, int, Letter]] = []
+        self.numbers = count()
+        self.lock = threading.Lock()
+        self.thread: threading.Thread | None = None
+        self.ends_at: float | None = None
 
     def take(self, letter: "Letter") -> None:
-        if not self.waiting.acquire(blocking=False):
-            logger.error("an e-mail was not sent: too many wait")
-            return
-        self.thread.submit(self.deliver, letter)
+        with self.lock:
+            if len(self.waiting) >= MOST_WAITING:
+                logger.error("an e-mail was not sent: too many wait")
+                return
+            self.put(letter)
+            if self.thread is None:
+                # A thread that answers is a daemon to Python, and hands that on.
+                self.thread = threading.Thread(target=self.work, name="postman", daemon=False)
+                self.thread.start()
 
-    def deliver(self, letter: "Letter") -> None:
+    def put(self, letter: "Letter", tried: int = 0) -> None:
+        heappush(self.waiting, (monotonic() + WAITS[tried], next(self.numbers), tried, letter))
+
+    def work(self) -> None:
+        while True:
+            with self.lock:
+                # The interpreter waits for this thread when the main one is through.
+                if self.ends_at is None and not threading.main_thread().is_alive():
+                    self.ends_at = monotonic() + ENDING
+                now, is_ending = monotonic(), self.ends_at is not None
+                if is_ending and self.waiting and now > self.ends_at:
+                    logger.error("e-mails were not sent, as the process ends: %d", len(self.waiting))
+                    self.waiting.clear()
+                if not self.waiting:
+                    self.thread = None
+                    return
+                wait = 0 if is_ending else self.waiting[0][0] - now
+                if wait <= 0:
+                    _due, _number, tried, letter = heappop(self.waiting)
+            if wait > 0:
+                sleep(min(wait, 1))
+            else:
+                self.deliver(letter, tried + 1)
+
+    def deliver(self, letter: "Letter", tried: int) -> None:
         try:
             letter.send()
         except Exception as error:  # noqa: BLE001, whatever it is, the next one is to be sent
             # Its words may have the address in them.
-            logger.error("an e-mail was not sent: %s", type(error).__name__)
-        finally:
-            self.waiting.release()
+            if may_pass(error) and tried < len(WAITS) and self.ends_at is None:
+                logger.warning("an e-mail is tried again later: %s", type(error).__name__)
+                with self.lock:
+                    self.put(letter, tried)
+            else:
+                logger.error("an e-mail was not sent: %s", type(error).__name__)
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether it may be sent later: no server was reached, or it said so (RFC 5321, section 4.2.1)."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(code < 500 for code, _words in error.recipients.values())
+    if isinstance(error, SMTPResponseException):
+        return error.smtp_code < 500
+    # Those of smtplib are among the others.
+    return isinstance(error, SMTPServerDisconnected) or (
+        isinstance(error, OSError) and not isinstance(error, SMTPException)
+    )
 
 
 postman = Postman()

@@ -13,6 +13,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
+from accounts.text import cleaned
 
 
 def new_secret() -> tuple[str, bytes]:
@@ -57,7 +58,7 @@ class SessionQuerySet(models.QuerySet):
             account_id=user.account_id,
             user_id=user.id,
             digest=digest,
-            agent=agent[:255],
+            agent=cleaned(agent)[:255],
             seen_at=now,
             expires_at=now + Session.LIFETIME,
         )

@@ -199,14 +199,15 @@ class Post(TenantModel, Tagged, Mergeable):
     # Questions
 
     def has_echo(self) -> bool:
-        """Whether anybody but its author commented or voted."""
+        """Whether anybody but its author commented or voted; clients and contacts, for whom the team votes, are others."""
         if not self.comments_cache and not self.votes_cache:
             return False
+        account = self.account
+        others = [rows.exclude(user_id=self.user_id) for rows in (account.comments, account.votes)]
         sides = [
-            rows.filter(post_id=self.id).exclude(user_id=self.user_id).order_by().values("post_id")[:1]
-            for rows in (self.account.comments, self.account.votes)
+            rows.filter(post_id=self.id).order_by().values("post_id")[:1] for rows in (*others, account.proxy_votes)
         ]
-        return bool(sides[0].union(sides[1], all=True)[:1])
+        return bool(sides[0].union(*sides[1:], all=True)[:1])
 
     def may_be_changed_by(self, user: User) -> bool:
         """The team changes and deletes any post, its author while nobody else commented or voted."""
@@ -220,7 +221,7 @@ class Post(TenantModel, Tagged, Mergeable):
         written in the transaction.
 
         A new one gets, where nothing else is said, the first category of its forum and the account's first status for
-        posts; a member's may have to wait for the team. Closing goes with the status: one that closes closes the post,
+        posts; a member's may have to wait for the team, as it may again when its words are changed. Closing goes with the status: one that closes closes the post,
         unless `closed` is said too. Later changes of the status, and responses, are noted (`StatusChange`).
         """
         tags = values.pop("tags", None)
@@ -244,6 +245,12 @@ class Post(TenantModel, Tagged, Mergeable):
         if is_answered:
             values["response_user_id"] = by.id if values["response"] else None
             values["response_html"] = None if values["response"] is None else render(values["response"])
+        is_reworded = any(
+            values.get(name, text) != text for name, text in (("title", self.title), ("content", self.content))
+        )
+        if not is_new and is_reworded and self.approved and self._waits_for_approval(by):
+            # Or whoever has something harmless approved could put anything in its place.
+            values["approved"] = False
         for name, value in values.items():
             setattr(self, name, value)
         self.updated_at = timezone.now()

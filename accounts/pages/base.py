@@ -61,14 +61,14 @@ class Page(View):
     def http_method_not_allowed(self, request, *args, **kwargs) -> HttpResponse:
         return errors.respond(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
 
-    def render(self, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
         context = {"indexed": self.indexed} | context
-        return render(self.request, template or self.template_name, context, status=status)
+        return render(self.request, template or self.template_name, context, status=http_status)
 
     def render_form(self, form, template: str | None = None, **context: Any) -> HttpResponse:
         """The page with its form; 422 where what was sent is not valid."""
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
-        return self.render(template, status=status, form=form, **context)
+        return self.render(template, http_status=status, form=form, **context)
 
     def act(self, what: Callable[[], Any], *, done: str = "") -> bool:
         """Do it in a transaction; say that it is done, or else what is wrong. Whether it was done."""

@@ -391,7 +391,7 @@ class Examples(Page):
 
     def show(self, shown: list[Trial], section: str, *, status: int = 200):
         return self.render(
-            status=status,
+            http_status=status,
             part="api",
             trials=shown,
             tag=shown[0].example.tag,

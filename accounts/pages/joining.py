@@ -30,7 +30,7 @@ class SignUpForm(Form):
 
 def no_sign_ups(page: Page):
     reads = page.request.method in ("GET", "HEAD")
-    return page.render("accounts/no_sign_ups.html", status=HTTPStatus.OK if reads else HTTPStatus.FORBIDDEN)
+    return page.render("accounts/no_sign_ups.html", http_status=HTTPStatus.OK if reads else HTTPStatus.FORBIDDEN)
 
 
 class SignUp(Page):
@@ -159,7 +159,7 @@ class Joining(Page):
         return None
 
     def void(self):
-        return self.render("accounts/void.html", status=HTTPStatus.NOT_FOUND, again=self.again)
+        return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=self.again)
 
 
 class SignUpFinish(Joining):

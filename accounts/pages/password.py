@@ -94,7 +94,7 @@ class Renewed(Page):
     def refuse(self):
         self.user, _said = user_of_link(self.request, PURPOSE)
         if self.user is None:
-            return self.render("accounts/void.html", status=HTTPStatus.NOT_FOUND, again="/app/password")
+            return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again="/app/password")
         return super().refuse()
 
     def get(self, request):

@@ -137,7 +137,7 @@ class Profile(Page):
         if form is not None:
             shown[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        return self.render(status=status, part="profile", forms=shown)
+        return self.render(http_status=status, part="profile", forms=shown)
 
 
 class EmailForm(GuardedForm):
@@ -211,7 +211,7 @@ class Security(Page):
             shown[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
         sessions = Session.objects.of(request.user).order_by("-seen_at", "-id")[: self.SHOWN]
-        return self.render(status=status, part="security", forms=shown, sessions=sessions)
+        return self.render(http_status=status, part="security", forms=shown, sessions=sessions)
 
 
 class EndSession(Page):
@@ -246,7 +246,7 @@ class ConfirmEmail(Page):
     def refuse(self):
         self.user, said = user_of_link(self.request, EMAIL)
         if self.user is None:
-            return self.render("accounts/void.html", status=HTTPStatus.NOT_FOUND, again="/app/profile/security")
+            return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again="/app/profile/security")
         self.email = said["email"]
         return super().refuse()
 

@@ -39,8 +39,8 @@ class SettingsPage(Page):
             return errors.respond(request, 400)
         return getattr(self, act)(request, **kwargs)
 
-    def render(self, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
-        return super().render(template, status=status, part=self.part, **context)
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        return super().render(template, http_status=http_status, part=self.part, **context)
 
     def read_page(self, **given: int) -> PageOfList:
         """The page of a list that is asked for; what is `given` is not asked."""

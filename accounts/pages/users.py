@@ -76,6 +76,8 @@ class UsersPage(SettingsPage):
             rows = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
             found = list(rows[page.start : page.stop])
         else:
+            if q:
+                throttling.count_search(request)
             users = request.account.users
             found = self.users(users.staff() if tab == "team" else users.members(), q, page)
         for row in found:

@@ -184,7 +184,8 @@ for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same
         Operation(
             f"{verb}_forum_post",
             "Change a post",
-            f"For the team, and for its author while nobody else commented or voted. Only what is sent changes.{words}",
+            "For the team, and for its author while nobody else commented or voted. Only what is sent changes. Where members' posts"
+            f" wait for approval, one to which its author gives another title or content waits again.{words}",
             TAG,
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
             document(written(documents.POST, **{"status": "planned", "responsible-id": 15})),

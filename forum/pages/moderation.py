@@ -4,12 +4,15 @@ from django.contrib import messages
 from django.db.models import F, OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
 from accounts.pages.base import redirect
 from accounts.pages.settings import to_id
 from accounts.paging import Page as PageOfList
 from forum.markdown import render
+from forum.models import Post
+from forum.pages.forms import EditForm
 from forum.pages.team import Deleted, TeamPage
 
 
@@ -40,13 +43,22 @@ class ModerationPage(TeamPage):
     def approve(self, request) -> HttpResponse:
         def act() -> None:
             post = self.hold(id)
-            if not post.approved:
-                post.approve(by=request.user)
+            found[:] = [post]
+            if post.approved:
+                return
+            if request.POST.get("version", seen := EditForm.version_of(post)) != seen:
+                raise ValidationError({"post": [gettext_noop("was changed in the meantime")]}, "changed")
+            post.approve(by=request.user)
 
         id = to_id(request.POST.get("id")) or 0
-        if self.decide(act, done=_("The suggestion is approved: everyone can see it now.")):
-            return self.go_back(f"/app/posts/{id}")
-        return self.go_back("/")
+        found: list[Post] = []
+        if self.decide(act):
+            if found[0].is_private:
+                said = _("The suggestion is approved. It is private: only its author and the team can see it.")
+            else:
+                said = _("The suggestion is approved: everyone can see it now.")
+            messages.success(request, said)
+        return self.go_back(f"/app/posts/{id}" if found else "/")
 
     def reject(self, request) -> HttpResponse:
         id = to_id(request.POST.get("id")) or 0
@@ -54,7 +66,7 @@ class ModerationPage(TeamPage):
         self.decide(lambda: self.hold(id).reject(by=request.user), done=done)
         return self.go_back("/")
 
-    def decide(self, act, *, done: str) -> bool:
+    def decide(self, act, *, done: str = "") -> bool:
         try:
             return self.act(act, done=done)
         except Deleted:

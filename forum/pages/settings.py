@@ -16,8 +16,8 @@ from forum.models import Category, Forum
 
 ACCESS = {
     Forum.Access.PUBLIC: gettext_lazy("Public: everyone can read, whoever signs up can take part"),
-    Forum.Access.MEMBERS: gettext_lazy("Members: everyone can read, the people you invite can take part"),
-    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and the people you invite can see it"),
+    Forum.Access.MEMBERS: gettext_lazy("Members: everyone can read, your members can take part; nobody signs up here"),
+    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and your members can see it; nobody signs up here"),
 }
 
 
@@ -32,7 +32,15 @@ class ForumForm(Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=gettext_lazy("What it is for, in a sentence or two. Search engines show it."),
     )
-    access = forms.ChoiceField(label=gettext_lazy("Access"), choices=ACCESS.items(), widget=forms.RadioSelect)
+    access = forms.ChoiceField(
+        label=gettext_lazy("Access"),
+        choices=ACCESS.items(),
+        widget=forms.RadioSelect,
+        help_text=gettext_lazy(
+            "Members are the people you invite, and whoever signs up at a public forum of yours. They belong to all your forums,"
+            " private ones too."
+        ),
+    )
     approval = forms.BooleanField(
         label=gettext_lazy("New suggestions wait for approval"),
         required=False,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from accounts import errors
+from accounts import errors, throttling
 from accounts.errors import Conflict, faults
 from accounts.fields import TEAM, TEXT_LENGTH, Tags
 from accounts.models import Status
@@ -50,6 +50,9 @@ REFUSALS = {
     ),
     ("post", "approved"): gettext_lazy(
         "This suggestion was approved in the meantime. You can still delete it on its page."
+    ),
+    ("post", "changed"): gettext_lazy(
+        "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
     ),
     ("client_id", "gone"): gettext_lazy("This client no longer exists."),
     ("contact_id", "gone"): gettext_lazy("This contact no longer exists."),
@@ -143,8 +146,12 @@ class TeamPage(ForumPage):
         post.write(serializer.values, by=self.request.user)
 
     def looked_for(self) -> str:
-        given = self.request.POST if self.request.method == "POST" else self.request.GET
-        return cleaned(given.get("q", ""))[:LENGTH].strip()
+        is_sent = self.request.method == "POST"
+        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:LENGTH].strip()
+        if q and not is_sent:
+            # What is sent is counted anyway.
+            throttling.count_search(self.request)
+        return q
 
 
 def as_sent(text: str | None) -> str:
@@ -265,7 +272,7 @@ class ToolsPage(TeamPage):
             "duplicates": list(duplicates.values_list("id", "title")[:DUPLICATES]),
         }
         template = "forum/team_tools.html" if request.htmx else None
-        return self.render(template, status=422 if sent else 200, **context)
+        return self.render(template, http_status=422 if sent else 200, **context)
 
     def status_form(self, post: Post, *sent) -> StatusForm:
         statuses = self.request.account.first_statuses(Status.Kind.POST)

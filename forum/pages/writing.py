@@ -129,7 +129,7 @@ class VotePage(ForumPage):
 
     def point_to(self, original: Post) -> HttpResponse:
         if self.request.htmx:
-            response = self.render("forum/merged.html", status=HTTPStatus.CONFLICT, original=original)
+            response = self.render("forum/merged.html", http_status=HTTPStatus.CONFLICT, original=original)
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             return response
         messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
@@ -190,7 +190,7 @@ class WritingPage(ForumPage):
         preview = render(form["content"].value() or "") if self.wants_preview else None
         return self.render(
             template,
-            status=status,
+            http_status=status,
             section="suggestions",
             form=form,
             preview=preview,
@@ -209,6 +209,8 @@ class NewPostPage(WritingPage):
 
     def get(self, request):
         title, category_id = request.GET.get("title", "")[:255], to_id(request.GET.get("category"))
+        if title:
+            throttling.count_search(request)
         initial = {"title": title, "kind": Post.Kind.SUGGESTION, "key": idempotency.new_form_key()}
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(request, title))
@@ -389,6 +391,7 @@ class EditPage(WritingPage):
             if values and EditForm.version_of(post) != form.cleaned_data["version"]:
                 return "changed", post
             if values:
+                post.held_back = request.forum.approval
                 post.write(values, by=request.user)
             return "done", post
 
@@ -407,7 +410,10 @@ class EditPage(WritingPage):
             form.data = form.data.copy()
             form.data["version"] = EditForm.version_of(post)
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, now=post)
-        messages.success(request, _("Saved."))
+        said = _("Saved.")
+        if not post.approved and not request.user.is_team:
+            said = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
+        messages.success(request, said)
         return redirect(f"/app/posts/{id}")
 
 

@@ -5,7 +5,7 @@ from django import template
 from accounts.idempotency import new_form_key
 from accounts.models import User
 from forum.models import Post
-from forum.pages.forms import CommentForm
+from forum.pages.forms import CommentForm, EditForm
 
 register = template.Library()
 
@@ -18,3 +18,9 @@ def blank_comment() -> CommentForm:
 @register.filter
 def may_be_changed_by(post: Post, user: User | None) -> bool:
     return user is not None and post.may_be_changed_by(user)
+
+
+@register.filter
+def version(post: Post) -> str:
+    """Which words of it a page shows, for whoever decides on them."""
+    return EditForm.version_of(post)

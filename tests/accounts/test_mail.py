@@ -1,6 +1,9 @@
 """E-mails: what is in them, and that sending one holds nobody up."""
 
 import logging
+import smtplib
+import socket
+import threading
 
 import pytest
 from django.core import mail as django_mail
@@ -53,32 +56,128 @@ def test_it_is_in_the_language_of_its_reader():
     assert '<html lang="en">' in unknown.write()[2]
 
 
-def test_it_is_sent_by_another_thread():
-    postman = Postman()
-    postman.take(letter())
-    postman.thread.shutdown()
+@pytest.fixture
+def postman(monkeypatch) -> Postman:
+    """One who waits for nothing."""
+    monkeypatch.setattr(mail, "WAITS", (0,) * len(mail.WAITS))
+    return Postman()
+
+
+def deliver(postman: Postman, *letters: Letter) -> None:
+    """All that it can; without a thread, so that a fault of its own fails the test."""
+    for one in letters:
+        postman.put(one)
+    postman.work()
+
+
+def failing(monkeypatch, *errors: Exception) -> list[Letter]:
+    """The letters that were tried. The first tries end in these errors."""
+    tried, left, send = [], list(errors), Letter.send
+
+    def attempt(self):
+        tried.append(self)
+        if left:
+            raise left.pop(0)
+        send(self)
+
+    monkeypatch.setattr(Letter, "send", attempt)
+    return tried
+
+
+def test_it_is_sent_by_another_thread(monkeypatch, postman):
+    threads = []
+    monkeypatch.setattr(Letter, "send", lambda self: threads.append(threading.current_thread()))
+    # As the server's threads are to Python; the one that sends is waited for when the process ends.
+    server = threading.Thread(target=postman.take, args=[letter()], daemon=True)
+    server.start()
+    server.join()
+    if (thread := postman.thread) is not None:
+        thread.join()
+    assert [(one.name, one.daemon) for one in threads] == [("postman", False)]
+    assert postman.thread is None
+
+
+LATER = [
+    ConnectionRefusedError("new@example.com"),
+    TimeoutError(),
+    socket.gaierror(),
+    smtplib.SMTPServerDisconnected(),
+    smtplib.SMTPConnectError(421, b"new@example.com"),
+    smtplib.SMTPDataError(451, b""),
+    smtplib.SMTPRecipientsRefused({"new@example.com": (450, b"")}),
+]
+NEVER = [
+    smtplib.SMTPRecipientsRefused({"new@example.com": (550, b"")}),
+    smtplib.SMTPSenderRefused(553, b"", "new@example.com"),
+    smtplib.SMTPAuthenticationError(535, b""),
+    smtplib.SMTPNotSupportedError("new@example.com"),
+    ValueError("new@example.com"),
+]
+
+
+def name_of(error: Exception) -> str:
+    return type(error).__name__
+
+
+@pytest.mark.parametrize("error", LATER, ids=name_of)
+def test_what_passes_is_tried_again(monkeypatch, caplog, postman, error):
+    tried = failing(monkeypatch, error)
+    with caplog.at_level(logging.INFO, "rostrum.mail"):
+        deliver(postman, letter())
+    assert (len(tried), len(django_mail.outbox)) == (2, 1)
+    assert [record.getMessage() for record in caplog.records] == [f"an e-mail is tried again later: {name_of(error)}"]
+
+
+@pytest.mark.parametrize("error", NEVER, ids=name_of)
+def test_what_does_not_pass_is_noted_without_the_address(monkeypatch, caplog, postman, error):
+    tried = failing(monkeypatch, error)
+    with caplog.at_level(logging.INFO, "rostrum.mail"):
+        deliver(postman, letter())
+    assert (len(tried), django_mail.outbox) == (1, [])
+    assert [record.getMessage() for record in caplog.records] == [f"an e-mail was not sent: {name_of(error)}"]
+
+
+def test_it_is_given_up_after_a_few_times(monkeypatch, caplog, postman):
+    tried = failing(monkeypatch, *(TimeoutError() for _ in range(9)))
+    deliver(postman, letter())
+    assert len(tried) == 5
+    assert caplog.records[-1].getMessage() == "an e-mail was not sent: TimeoutError"
+    assert postman.waiting == []
+
+
+def test_others_are_not_behind_it(monkeypatch, postman):
+    monkeypatch.setattr(mail, "WAITS", (0, 0.05))
+    first, second = letter(), letter()
+    tried = failing(monkeypatch, TimeoutError())
+    deliver(postman, first, second)
+    assert tried == [first, second, first]
+
+
+def test_a_process_that_ends_tries_what_is_left_a_last_time(monkeypatch, caplog, postman):
+    monkeypatch.setattr(mail, "WAITS", (600, 600))
+    monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
+    first, second = letter(), letter()
+    tried = failing(monkeypatch, TimeoutError())
+    deliver(postman, first, second)
+    assert tried == [first, second]
     assert len(django_mail.outbox) == 1
+    assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: TimeoutError"]
 
 
-def test_a_failure_is_noted_without_the_address(monkeypatch, caplog):
-    def refuse(self):
-        raise OSError("550 new@example.com is unknown")
-
-    monkeypatch.setattr(Letter, "send", refuse)
-    postman = Postman()
-    with caplog.at_level(logging.ERROR, "rostrum.mail"):
-        postman.take(letter())
-        postman.thread.shutdown()
-    assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: OSError"]
-
-
-def test_no_more_wait_than_there_is_room_for(monkeypatch, caplog):
-    monkeypatch.setattr(mail, "MOST_WAITING", 1)
-    postman = Postman()
-    postman.waiting.acquire()
-    postman.take(letter())
-    postman.thread.shutdown()
+def test_a_process_that_ends_does_not_take_long(monkeypatch, caplog, postman):
+    monkeypatch.setattr(mail, "ENDING", -1)
+    monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
+    deliver(postman, letter(), letter())
     assert django_mail.outbox == []
+    assert [record.getMessage() for record in caplog.records] == ["e-mails were not sent, as the process ends: 2"]
+
+
+def test_no_more_wait_than_there_is_room_for(monkeypatch, caplog, postman):
+    monkeypatch.setattr(mail, "MOST_WAITING", 1)
+    postman.put(letter())
+    postman.take(letter())
+    assert postman.thread is None
+    assert len(postman.waiting) == 1
     assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: too many wait"]
 
 

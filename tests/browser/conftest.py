@@ -1,5 +1,6 @@
 """Chromium at acme's forum, with the static files that production serves."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 from django.test import override_settings
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from accounts.models import Session, User
 from config.wsgi import Application
@@ -61,20 +62,28 @@ def world(django_db_setup, django_db_blocker, chromium) -> Iterator[World]:
             call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
 
 
-@pytest.fixture
-def browse(chromium) -> Iterator[Callable[..., Page]]:
-    """A page at acme's forum, as a user if one is named, or the secret of a session. The test fails with what goes wrong in it."""
-    faults, contexts = Faults(), []
+@pytest.fixture(scope="package")
+def watched() -> Faults:
+    """What goes wrong in any window."""
+    return Faults()
 
-    def open_page(
-        user: User | None = None,
-        *,
-        secret: str = "",
-        javascript: bool = True,
-        theme: str = "light",
-        width: int = 1200,
-        language: str = "en",
-    ) -> Page:
+
+@pytest.fixture
+def faults(watched) -> Iterator[Faults]:
+    """The test fails with what goes wrong in a window meanwhile."""
+    watched.clear()
+    yield watched
+    assert watched == []
+
+
+@contextlib.contextmanager
+def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., BrowserContext]]:
+    """Opens a browser's contexts at acme's forum, and closes them."""
+    opened = []
+
+    def open_one(
+        *, secret: str = "", javascript: bool = True, theme: str = "light", width: int = 1200, language: str = "en"
+    ) -> BrowserContext:
         context = chromium.new_context(
             base_url=ORIGIN,
             java_script_enabled=javascript,
@@ -84,20 +93,35 @@ def browse(chromium) -> Iterator[Callable[..., Page]]:
             reduced_motion="reduce",
             permissions=["clipboard-read", "clipboard-write"],
         )
-        contexts.append(context)
+        opened.append(context)
         context.set_default_timeout(10_000)
-        faults.watch(context)
-        if user is not None:
-            _row, secret = Session.objects.open(user)
+        watched.watch(context)
         if secret:
             context.add_cookies([{"name": "session", "value": secret, "url": ORIGIN}])
-        return context.new_page()
+        return context
 
-    open_page.faults = faults
-    yield open_page
-    for context in contexts:
+    yield open_one
+    for context in opened:
         context.close()
-    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def open_context(chromium, watched) -> Iterator[Callable[..., BrowserContext]]:
+    """For the tests of a module that share windows; as the holder of a session's secret if one is given."""
+    with contexts(chromium, watched) as open_one:
+        yield open_one
+
+
+@pytest.fixture
+def browse(chromium, watched, faults) -> Iterator[Callable[..., Page]]:
+    """A page at acme's forum, as a user if one is named, in a window of its own."""
+    with contexts(chromium, watched) as open_one:
+
+        def open_page(user: User | None = None, **looks) -> Page:
+            secret = "" if user is None else Session.objects.open(user)[1]
+            return open_one(secret=secret, **looks).new_page()
+
+        yield open_page
 
 
 # What people do from page to page

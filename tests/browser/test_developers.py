@@ -26,11 +26,11 @@ def make_token(page: Page) -> str:
 
 
 def run(page: Page, example: Example) -> Locator:
-    """Run it as it stands; the place of its answer."""
+    """Run it as it stands; the place of its answer. There are many: they are not looked for as people do."""
     form = form_of(page, example)
-    form.get_by_role("button", name="Run").click()
+    form.locator("[data-run]").dispatch_event("click")
     status = form.locator("[data-answer] [data-status]")
-    expect(status).to_be_visible()
+    status.wait_for()
     assert status.inner_text() in ("200 OK", "201 Created"), f"{example.id}: {form.inner_text()}"
     return form.locator("[data-answer]")
 
@@ -62,7 +62,7 @@ def test_every_example_runs(acme, browse):
             answer = run(page, example)
             offer = answer.locator("[data-offer]")
             if offer.is_visible():
-                offer.click()
+                offer.dispatch_event("click")
                 expect(offer).to_have_text("It is filled in")
             ran.add(example.id)
         for example in shown:

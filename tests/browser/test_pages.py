@@ -1,12 +1,13 @@
 """What holds of every page: no faults that axe finds, room on small screens and for large letters, and the keyboard is enough."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page, Response
 
 from tests.browser.pages import PAGES, page_routes, routes_listed
 
@@ -24,38 +25,67 @@ def test_every_page_is_in_the_list():
     assert set(routes_listed()) - page_routes() == set(), "these are no pages any more"
 
 
+@pytest.fixture(scope="module")
+def windows(world, open_context) -> Callable[[str], "Window"]:
+    """A window for each of the cast, and for visitors, in which they go from page to page."""
+    return cache(lambda who: Window(open_context(secret=world.sessions.get(who, ""))))
+
+
+@pytest.fixture(scope="module")
+def frames() -> set[str]:
+    """What was walked by keyboard once already."""
+    return set()
+
+
 @pytest.mark.parametrize("shown", PAGES, ids=str)
-def test_it_is_for_everyone(world, browse, shown):
+def test_it_is_for_everyone(world, windows, faults, frames, shown):
     """All the checks share one visit, as a visit is what takes the time."""
-    page = browse(secret=world.sessions.get(shown.who, ""))
-    weight = weigh(page)
-    response = page.goto(shown.address(world))
+    window = windows(shown.who)
+    page, response = window.page, window.visit(shown.address(world))
     assert response.status == shown.status
-    assert 0 < sum(weight.values()) < MOST, weight
+    assert 0 < sum(window.weight.values()) < MOST, window.weight
     if shown.prepare:
         shown.prepare(page)
-    found = [*faults_for_the_keyboard(page), *faults_by_axe(page), *faults_of_room(page)]
+    found = [*faults_for_the_keyboard(page, frames), *faults_by_axe(page), *faults_of_room(page)]
     assert found == [], "\n\n".join(found)
 
 
-def weigh(page: Page) -> dict[str, float]:
-    """What comes over the wire from now on, by request."""
-    sizes: dict[str, float] = {}
-    client = page.context.new_cdp_session(page)
-    client.send("Network.enable")
-    client.on("Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}))
-    return sizes
+class Window:
+    def __init__(self, context: BrowserContext):
+        self.page = context.new_page()
+        # What came over the wire for the page that is open, by request.
+        self.weight: dict[str, float] = {}
+        client = context.new_cdp_session(self.page)
+        client.send("Network.enable")
+        # As for whoever comes for the first time.
+        client.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        client.on(
+            "Network.loadingFinished",
+            lambda event: self.weight.update({event["requestId"]: event["encodedDataLength"]}),
+        )
+
+    def visit(self, address: str) -> Response | None:
+        self.page.set_viewport_size({"width": WIDE, "height": 800})
+        self.page.emulate_media(color_scheme="light")
+        self.weight.clear()
+        return self.page.goto(address)
 
 
 OPEN = "(kind) => document.querySelectorAll(kind).forEach((one) => { one.open = true; })"
 
 # The keyboard
 
-# What is to be reached, each with a number to know it by. Of a group of radio buttons Tab reaches one. From then on each
-# Tab notes where it has led to, once that is scrolled to.
-BEGIN = """() => {
+STOPS = "a[href], button, input, select, textarea, summary, [tabindex='0']"
+# What is around the page's own part: its words and what they look like, wherever they lead.
+FRAME = """(stops) => [...document.querySelectorAll(stops)]
+  .filter((one) => !one.closest("main"))
+  .map((one) => [one.localName, one.className, one.textContent.trim()].join(" "))
+  .join("\\n")"""
+# What is to be reached in a part, each with a number to know it by. Of a group of radio buttons Tab reaches one. From then on
+# each Tab notes where it has led to, once that is scrolled to.
+BEGIN = """([part, stops]) => {
   const groups = new Set();
-  const wanted = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex='0']")]
+  const wanted = [...document.querySelector(part).querySelectorAll(stops)]
     .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled && one.tabIndex >= 0)
     .filter((one) => one.type !== "radio" || !groups.has(one.name) && groups.add(one.name))
     .map((one, number) => {
@@ -76,9 +106,15 @@ BEGIN = """() => {
 }"""
 
 
-def faults_for_the_keyboard(page: Page) -> Iterator[str]:
+def faults_for_the_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
+    """In all of the page; where what is around its own part was walked already (`frames`), in that part alone."""
     page.evaluate(OPEN, "details")
-    wanted = page.evaluate(BEGIN)
+    frame, part = page.evaluate(FRAME, STOPS), "html"
+    if frame in frames:
+        part = "main"
+        page.locator(part).focus()
+    frames.add(frame)
+    wanted = page.evaluate(BEGIN, [part, STOPS])
     # Once around, wherever it begins; the document itself is a stop too.
     for _ in range(len(wanted) + 3):
         page.keyboard.press("Tab")

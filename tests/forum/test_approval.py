@@ -39,8 +39,40 @@ def test_what_a_member_writes_waits_for_the_team(acme):
     post.approve(by=acme.bob)
     assert list(acme.account.posts.waiting()) == []
     assert acme.account.posts.visible_to(None).filter(id=post.id).exists()
-    post.write({"title": "Changed again"}, by=acme.carol)
-    assert Post.objects.get(pk=post.pk).approved
+
+
+@pytest.mark.parametrize(
+    ("values", "login", "waits"),
+    [
+        ({"title": "Other words"}, "carol", True),
+        ({"content": "Other words"}, "carol", True),
+        ({"title": "Mine", "content": "As it was", "kind": "error", "private": True}, "carol", False),
+        ({"title": "Other words"}, "bob", False),
+    ],
+)
+def test_other_words_wait_again(acme, values, login, waits):
+    post = make_post(acme.carol, "Mine", content="As it was")
+    post.write({"content": "As it was", "title": "Mine"}, by=acme.carol)
+    acme.account.forums.update(approval=True)
+    post.write(dict(values), by=acme.account.users.get(login=login))
+    assert Post.objects.get(pk=post.pk).approved is not waits
+    assert list(acme.account.posts.waiting()) == ([post] if waits else [])
+    if waits:
+        post.approve(by=acme.bob)
+        acme.account.forums.update(approval=False)
+        post.write({"title": "And others"}, by=acme.carol)
+        assert Post.objects.get(pk=post.pk).approved
+
+
+def test_other_words_by_xml_wait_again(acme):
+    post = make_post(acme.carol, "Mine")
+    acme.account.forums.update(approval=True)
+    path, carol = f"/app/posts/{post.id}.xml", acme.xml(acme.carol)
+    assert carol.send_xml("PUT", path, "<post><title>Mine</title><kind>error</kind></post>").status_code == 200
+    assert Post.objects.get().approved
+    assert carol.send_xml("PUT", path, "<post><title>Another's</title></post>").status_code == 200
+    assert not Post.objects.get().approved
+    assert carol.get(path).status_code == 200
 
 
 @pytest.mark.parametrize("approval", [False, True])

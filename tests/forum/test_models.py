@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import Status
 from forum.lists import Shelf
 from forum.models import Category, Forum, Post
-from tests.factories import make_category, make_post, make_task, make_user
+from tests.factories import make_category, make_client, make_contact, make_post, make_task, make_user
 
 
 def test_it_works(acme):
@@ -123,6 +123,17 @@ def test_only_what_others_did_is_an_echo(acme):
     post.withdraw_vote(by=acme.bob)
     assert post.may_be_changed_by(acme.carol)
     assert not post.may_be_changed_by(make_user(acme.account))
+
+
+def test_a_customer_s_vote_is_an_echo(acme):
+    client, contact = make_client(acme.bob), make_contact(acme.bob)
+    for voter in ({"client_id": client.id}, {"contact_id": contact.id}):
+        post = make_post(acme.carol)
+        post.vote_for(by=acme.bob, **voter)
+        assert post.has_echo()
+        assert not post.may_be_changed_by(acme.carol)
+        post.withdraw_vote_for(**voter)
+        assert post.may_be_changed_by(acme.carol)
 
 
 def test_an_echo_in_another_account_is_none(acme, other):

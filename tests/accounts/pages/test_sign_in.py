@@ -50,6 +50,12 @@ def test_it_rejects_a_form_of_another_site(acme):
     assert "This form has expired" in response
 
 
+def test_a_browser_of_an_odd_name(acme):
+    Visitor(acme.host, HTTP_USER_AGENT="a\x00b\x1f" + "c" * 300).sign_in("carol")
+    [session] = acme.account.sessions.all()
+    assert session.agent == "a\ufffdb\ufffd" + "c" * 251
+
+
 def test_it_goes_nowhere_else_afterwards(acme):
     for target in ("https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"):
         form = acme.page().get("/app/sign-in", {"next": target}).forms["sign-in"]

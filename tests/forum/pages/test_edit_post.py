@@ -115,6 +115,24 @@ def test_comments_and_votes_are_no_change(acme, post):
     assert form.submit().status_code == 303
 
 
+def test_other_words_wait_for_approval_again(acme, post):
+    acme.account.forums.update(approval=True)
+    words = "it waits for approval again"
+    carol, bob = acme.page(acme.carol), acme.page(acme.bob)
+    assert words in carol.get(f"/app/posts/{post.id}/edit")
+    assert words not in bob.get(f"/app/posts/{post.id}/edit")
+    page = fill_in(carol, post, kind="error").submit().follow()
+    assert "Saved." in page
+    assert fresh(post).approved
+    page = fill_in(carol, post, title="Buy here").submit().follow()
+    assert "Saved. It is waiting for approval: until then, only you and the team can see it." in page
+    assert not fresh(post).approved
+    acme.page().get(f"/app/posts/{post.id}", status=404)
+    assert "Buy here" in bob.get("/app/moderation")
+    page = fill_in(bob, post, content="Please, again").submit().follow()
+    assert "It is waiting" not in page.html.find(id="messages").get_text()
+
+
 def test_it_rejects_authors_once_others_have_answered(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, title="Mine")

@@ -275,3 +275,21 @@ def test_it_rejects_searching_without_end(acme, settings):
     assert answers[-1].headers["Retry-After"]
     assert visitor.get("/").status_code == 200
     assert carol.get("/?q=a").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/app/posts/new?title=prices",
+        "/app/posts/{}/merge?q=prices",
+        "/app/posts/{}/behalf?q=prices",
+        "/app/account/users?q=a",
+    ],
+)
+def test_it_rejects_searching_elsewhere_without_end(acme, settings, path):
+    path = path.format(make_post(acme.carol).id)
+    alice = acme.page(acme.alice)
+    settings.RATE_LIMIT = 2
+    answers = [alice.get(path, expect_errors=True).status_code for _ in range(3)]
+    assert answers == [200, 200, 429]
+    assert alice.get(path.partition("?")[0]).status_code == 200

@@ -60,6 +60,31 @@ def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
     assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303
 
 
+def test_it_rejects_what_was_changed_meanwhile(acme, waiting):
+    """What the team has not read it does not approve."""
+    first = waiting[0]
+    bob = acme.page(acme.bob)
+    forms = [button_of(bob.get(path), "approve", id=first.id) for path in (QUEUE, f"/app/posts/{first.id}")]
+    first.comment(by=acme.carol, text="More")
+    first.write({"content": "Quite another thing"}, by=acme.carol)
+    for form, back in zip(forms, (QUEUE, f"/app/posts/{first.id}"), strict=True):
+        [told] = went_to(form.submit("do", value="approve"), back)
+        assert told == "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
+    assert not fresh(first).approved
+    button_of(bob.get(QUEUE), "approve", id=first.id).submit("do", value="approve")
+    assert fresh(first).approved
+
+
+def test_what_is_private_stays_so(acme, waiting):
+    post = make_post(acme.carol, private=True)
+    bob = acme.page(acme.bob)
+    response = button_of(bob.get(QUEUE), "approve", id=post.id).submit("do", value="approve")
+    assert went_to(response, QUEUE) == [
+        "The suggestion is approved. It is private: only its author and the team can see it."
+    ]
+    acme.page().get(f"/app/posts/{post.id}", status=404)
+
+
 def test_it_rejects_what_is_not_there(acme, other, waiting):
     theirs = make_post(other.mallory)
     while theirs.id <= waiting[1].id:

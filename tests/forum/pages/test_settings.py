@@ -48,6 +48,8 @@ def test_it_works(acme):
     assert (forum.description, forum.access, forum.approval, forum.is_default) == ("For all", "members", True, False)
     assert acme.account.hosts.get(id=forum.host_id).name == "ideas.example.org"
     assert "General" in Visitor("ideas.example.org").get("/")
+    # What holds of them, and surprises.
+    assert "They belong to all your forums, private ones too." in acme.page(acme.alice).get(NEW)
 
     page = acme.page(acme.alice)
     shown = page.get(path_of(forum))

@@ -1,0 +1,14 @@
+"""What every page is made of."""
+
+from accounts.models import Status
+from accounts.pages import base
+
+
+def test_a_template_may_be_told_of_a_status(rf, monkeypatch):
+    """Which is a thing of the forum, and not that of the answer."""
+    told = []
+    monkeypatch.setattr(base, "render", lambda request, template, context, *, status: told.append((context, status)))
+    page, planned = base.Page(), Status(name="Planned")
+    page.setup(rf.get("/"))
+    page.render("forum/roadmap.html", status=planned, http_status=422)
+    assert told == [({"indexed": False, "status": planned}, 422)]
