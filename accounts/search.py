@@ -174,7 +174,7 @@ def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int) -> list[i
         RawSQL(condition, [value for _, values in wanted for value in values], output_field=BooleanField())  # noqa: S611
     )
     found = _closest(sharing, query, most, listed=listed.order_by("id") if is_common else None)
-    if len(found) < most and (searched := search(rows, query, listed=listed, enough=most)):
+    if len(found) < most and (searched := search(rows, query, listed=listed, enough=most, ranked=False)):
         # Of those, too, only what has it in its short text.
         found = list(dict.fromkeys([*found, *_closest(rows.filter(id__in=searched), query, most, listed=None)]))
     return found[:most]
@@ -229,18 +229,24 @@ def guessed(*several: QuerySet) -> list[int]:
 
 
 def search(
-    rows: QuerySet, query: Query, *, listed: QuerySet | None = None, enough: int = MOST, ranked: bool = True
+    rows: QuerySet,
+    query: Query,
+    *,
+    listed: QuerySet | None = None,
+    enough: int = MOST,
+    ranked: bool = True,
+    loosely: bool = True,
 ) -> list[int]:
     """The ids of those of `rows` that a search finds, best first if it is `ranked`, at most MOST.
 
     `rows` are some of what is `listed`. First come those that have all the terms as whole words of their short texts, then those
-    that have them otherwise, then those that have something like them. Each is only looked for where those before it are not
-    `enough`.
+    that have them otherwise, then, `loosely`, those that have something like them. Each is only looked for where those before it
+    are not `enough`.
     """
     if rows.query.is_empty() or not query.terms:
         return []
     finder = Finder(rows, query, listed=(rows if listed is None else listed).order_by("id"), enough=min(enough, MOST))
-    finder.find(ranked=ranked)
+    finder.find(ranked=ranked, loosely=loosely)
     return finder.found[:MOST]
 
 
@@ -252,7 +258,7 @@ class Finder:
         self.room = enough + -enough % BLOCK
         self.found: list[int] = []
 
-    def find(self, *, ranked: bool) -> None:
+    def find(self, *, ranked: bool, loosely: bool) -> None:
         query = self.query
         several = len(query.terms) > 1 and not query.digits
         # Of very many terms the longest are the rarer ones.
@@ -279,7 +285,7 @@ class Finder:
                 return
             if readings[1] is not None:
                 self.look(readings[1], exact, *also)
-        if query.loose_terms and not self.is_enough():
+        if loosely and query.loose_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
             spelled = Word.objects.like(query.account_id, table, query.loose_terms)
             self.look(query.alike(spelled), alike)

@@ -36,7 +36,7 @@ class WordQuerySet(models.QuerySet):
                 """
                 SELECT term, ARRAY(
                     SELECT word FROM accounts_word WHERE account_id = %s AND kind = %s AND word %% term
-                    ORDER BY similarity(word, term) DESC, word LIMIT %s
+                    GROUP BY word ORDER BY similarity(word, term) DESC, word LIMIT %s
                 ) FROM unnest(%s::text[]) AS term
                 """,
                 [account_id, table, MOST, list(terms)],
@@ -45,12 +45,16 @@ class WordQuerySet(models.QuerySet):
 
 
 class Word(models.Model):
-    """A word of five letters or more that some row has, or had, in its short text; `kind` is the table."""
+    """A word of five letters or more that some row has, or had, in its short text; `kind` is the table.
 
-    pk = models.CompositePrimaryKey("account_id", "kind", "word")
+    `noted_by` is a connection, so that none waits for another that notes the same: a new word may be there more than once.
+    """
+
+    pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=255)
     word = models.CharField(max_length=255, db_collation="C")
+    noted_by = models.IntegerField()
 
     objects = WordQuerySet.as_manager()
 
@@ -101,10 +105,12 @@ class StaleWordQuerySet(models.QuerySet):
 
 
 class StaleWord(models.Model):
-    """A word that a row had, and perhaps none has any more. `noted_by` is a connection, so that none waits for another."""
+    """A word that a row had, and perhaps none has any more. It may be noted while its account goes."""
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
-    account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
+    account = models.ForeignKey(
+        "accounts.Account", models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     kind = models.CharField(max_length=255)
     word = models.CharField(max_length=255)
     noted_by = models.IntegerField()
@@ -119,11 +125,14 @@ CREATE_FUNCTIONS = r"""
 CREATE FUNCTION search.spelled(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
 AS $$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $$;
 
--- In the order of the words, so that no two transactions wait for each other.
 CREATE FUNCTION search.learn() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO accounts_word (account_id, kind, word)
-    SELECT DISTINCT account_id, TG_TABLE_NAME, word FROM written, search.spelled(search_text) AS word ORDER BY 1, 3
+    INSERT INTO accounts_word (account_id, kind, word, noted_by)
+    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM written, search.spelled(search_text) AS spelled (word)
+    WHERE NOT EXISTS (
+        SELECT FROM accounts_word AS known
+        WHERE known.account_id = written.account_id AND known.kind = TG_TABLE_NAME AND known.word = spelled.word
+    )
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
@@ -131,8 +140,12 @@ END $$;
 CREATE FUNCTION search.relearn() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
-        INSERT INTO accounts_word (account_id, kind, word)
-        SELECT NEW.account_id, TG_TABLE_NAME, word FROM search.spelled(NEW.search_text) AS word
+        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(NEW.search_text) AS spelled (word)
+        WHERE NOT EXISTS (
+            SELECT FROM accounts_word AS known
+            WHERE known.account_id = NEW.account_id AND known.kind = TG_TABLE_NAME AND known.word = spelled.word
+        )
         ON CONFLICT DO NOTHING;
     END IF;
     INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
@@ -152,8 +165,8 @@ DROP FUNCTION search.spelled(text);
 def fill(table: str) -> str:
     """The statement that learns the words of all rows there are."""
     return f"""
-        INSERT INTO accounts_word (account_id, kind, word)
-        SELECT DISTINCT account_id, '{table}', word FROM {table}, search.spelled(search_text) AS word WHERE {live(table)}
+        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.spelled(search_text) AS word WHERE {live(table)}
         ON CONFLICT DO NOTHING;
     """  # noqa: S608
 

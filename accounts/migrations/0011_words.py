@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                 (
                     "account",
                     models.ForeignKey(
+                        db_constraint=False,
                         db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="+",
@@ -47,11 +48,19 @@ class Migration(migrations.Migration):
                 (
                     "pk",
                     models.CompositePrimaryKey(
-                        "account_id", "kind", "word", blank=True, editable=False, primary_key=True, serialize=False
+                        "account_id",
+                        "kind",
+                        "word",
+                        "noted_by",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
                     ),
                 ),
                 ("kind", models.CharField(max_length=255)),
                 ("word", models.CharField(db_collation="C", max_length=255)),
+                ("noted_by", models.IntegerField()),
                 (
                     "account",
                     models.ForeignKey(
@@ -66,8 +75,8 @@ class Migration(migrations.Migration):
                 "indexes": [
                     django.contrib.postgres.indexes.GinIndex(
                         fields=["account", "kind", "word"],
-                        opclasses=["int8_ops", "text_ops", "gin_trgm_ops"],
                         name="word_spelling",
+                        opclasses=["int8_ops", "text_ops", "gin_trgm_ops"],
                     )
                 ],
             },
