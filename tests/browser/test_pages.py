@@ -68,7 +68,13 @@ class Window:
         self.page.set_viewport_size({"width": WIDE, "height": 800})
         self.page.emulate_media(color_scheme="light")
         self.weight.clear()
-        return self.page.goto(address)
+        response = self.page.goto(address)
+        for _ in range(100):
+            # Chromium says what came over the wire when it gets round to it.
+            if self.weight:
+                break
+            self.page.wait_for_timeout(20)
+        return response
 
 
 OPEN = "(kind) => document.querySelectorAll(kind).forEach((one) => { one.open = true; })"
