@@ -172,20 +172,21 @@ def fill(table: str) -> str:
 
 
 def add_words(table: str) -> migrations.RunSQL:
-    """Keep the words of a searched table, and learn those of its rows."""
+    """Keep the words of a searched table, and learn those of its rows.
+
+    For a migration that is not one transaction (`atomic = False`): to learn a large table's words takes a while, in which
+    others write. It may be done again.
+    """
     before, after = live(table, "OLD"), live(table, "NEW")
     return migrations.RunSQL(
-        f"""
-        CREATE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written
-            FOR EACH STATEMENT EXECUTE FUNCTION search.learn();
-        CREATE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW
-            WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn();
-        CREATE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before}) EXECUTE FUNCTION search.relearn();
-        {fill(table)}
-        """,
-        f"""
-        DROP TRIGGER unlearn ON {table};
-        DROP TRIGGER relearn ON {table};
-        DROP TRIGGER learn ON {table};
-        """,
+        [
+            f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
+            " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()",
+            f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
+            f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()",
+            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
+            " EXECUTE FUNCTION search.relearn()",
+            fill(table),
+        ],
+        [f"DROP TRIGGER IF EXISTS {name} ON {table}" for name in ("unlearn", "relearn", "learn")],
     )

@@ -153,8 +153,8 @@ def planned_for_large_accounts(*tables: str) -> list[migrations.RunSQL]:
     """
     return [
         migrations.RunSQL(
-            f"ALTER TABLE {table} ALTER account_id SET (n_distinct = 2); ANALYZE {table};",
-            f"ALTER TABLE {table} ALTER account_id RESET (n_distinct);",
+            [f"ALTER TABLE {table} ALTER account_id SET (n_distinct = 2)", f"ANALYZE {table}"],
+            f"ALTER TABLE {table} ALTER account_id RESET (n_distinct)",
         )
         for table in tables
     ]

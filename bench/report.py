@@ -74,7 +74,7 @@ def show_memory(result: dict | None) -> None:
         say("\nMemory: this system does not tell how much a process uses.")
         return
     steps = ", ".join(f"{step['mib']:.0f} MiB after {step['requests']:,} requests" for step in result["steps"])
-    say(f"\nMemory of {result['workers']} workers together: {steps}")
+    say(f"\nMemory of {result['workers']} workers together: {steps}; {result['failed']} of the answers were no success")
 
 
 def show_overload(result: dict) -> None:

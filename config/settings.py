@@ -204,7 +204,7 @@ TURNS, PLACES, PATIENCE_SECONDS = 4, 48, 5
 # Threads beyond the places turn away: fast enough that all connections which a worker may have are through in less than a
 # second, as /healthz may be behind them; no faster, as that is strength for nothing.
 CLIENT_CONNECTIONS = 512
-TURNING_AWAY, REFUSAL_SECONDS = 8, 0.0125
+TURNING_AWAY, REFUSAL_SECONDS = 8, 0.03
 THREADS = PLACES + TURNING_AWAY
 
 # A body of more is refused before it is read (decisions, section 5).

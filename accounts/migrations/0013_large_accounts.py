@@ -19,6 +19,8 @@ TABLES = (
 
 
 class Migration(migrations.Migration):
+    # So that no table is held while others wait to write.
+    atomic = False
     dependencies = [("accounts", "0012_learn_words")]
 
     operations = planned_for_large_accounts(*TABLES)

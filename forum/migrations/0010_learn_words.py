@@ -4,6 +4,8 @@ from accounts.spelling import add_words
 
 
 class Migration(migrations.Migration):
+    # So that no table is held while others wait to write.
+    atomic = False
     dependencies = [("forum", "0009_people_indexes"), ("accounts", "0011_words")]
 
     operations = [add_words(table) for table in ("forum_post",)]

@@ -15,6 +15,8 @@ TABLES = (
 
 
 class Migration(migrations.Migration):
+    # So that no table is held while others wait to write.
+    atomic = False
     dependencies = [("forum", "0010_learn_words")]
 
     operations = planned_for_large_accounts(*TABLES)
