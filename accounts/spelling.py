@@ -180,12 +180,18 @@ def add_words(table: str) -> migrations.RunSQL:
     before, after = live(table, "OLD"), live(table, "NEW")
     return migrations.RunSQL(
         [
-            f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
-            " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()",
-            f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
-            f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()",
-            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
-            " EXECUTE FUNCTION search.relearn()",
+            (
+                f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
+                " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()"
+            ),
+            (
+                f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
+                f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()"
+            ),
+            (
+                f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
+                " EXECUTE FUNCTION search.relearn()"
+            ),
             fill(table),
         ],
         [f"DROP TRIGGER IF EXISTS {name} ON {table}" for name in ("unlearn", "relearn", "learn")],
