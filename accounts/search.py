@@ -120,9 +120,9 @@ class Query:
         return HAS_WORDS, [" & ".join(f"({self._alike(term, spelled)})" for term in self.terms)]
 
     def has(self, term: str) -> Condition:
-        """That it has one of the terms, as a word, as the beginning of one, or as a part."""
-        has_word = Query(term).beginnings()
-        return (f"{HAS_WORDS} OR search_text LIKE %s", [*has_word[1], f"%{term}%"]) if has_trigram(term) else has_word
+        """That it has one of the terms, as a word, as the beginning of one, or as a part; for rows that are found already."""
+        words, values = Query(term).beginnings()
+        return f"{words} OR search_text LIKE %s", [*values, f"%{term}%"]
 
     def _alike(self, term: str, spelled: dict[str, list[str]]) -> str:
         if not self.is_loose(term):
@@ -285,6 +285,9 @@ class Finder:
                 return
             if readings[1] is not None:
                 self.look(readings[1], exact, *also)
+            elif (parts := query.parts()) is not None:
+                # The rarest is too short to be looked up as a part.
+                self.look(parts, exact)
         if loosely and query.loose_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
             spelled = Word.objects.like(query.account_id, table, query.loose_terms)

@@ -115,6 +115,13 @@ def test_it_is_not_found(acme, query):
     assert found(acme, query) == []
 
 
+def test_short_parts_beside_longer_words(acme):
+    make_client(acme.alice, "Felix Michalewicz", email="felix.michalewicz84@example.com")
+    make_client(acme.alice, "Felix Michalewicz", email="felix.michalewicz91@example.com")
+    for query in ("felix michalewicz 84", "84 felix", "michalewicz 84 example"):
+        assert len(found(acme, query)) == 1, query
+
+
 def test_what_is_not_searched(acme):
     make_client(acme.alice, "A", origin="allegro", bank_account="PL611090", country="Polska", tags=["vip"])
     for query in ("allegro", "611090", "polska", "vip"):
