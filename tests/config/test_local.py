@@ -23,7 +23,7 @@ def test_it_works(run):
         idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert idle.recv(12) == b"HTTP/1.1 200"
         service.process.terminate()
-        service.await_end(seconds=15)
+        service.await_end(seconds=5)
     assert service.process.wait() == 0
     first = password(service)
 
@@ -34,7 +34,7 @@ def test_it_works(run):
         assert "Creating the database" not in service.output()
         assert password(service) == first
         service.process.send_signal(number)
-        service.await_end(seconds=15)
+        service.await_end(seconds=5)
         assert service.process.wait() == 0
 
 
@@ -43,7 +43,7 @@ def test_it_stops_while_it_is_starting(run):
     for text in ("Creating the database", "Migrating the database"):
         service.await_text(text)
         service.process.terminate()
-        service.await_end(seconds=15)
+        service.await_end(seconds=5)
         assert service.process.wait() == 0
         service = run(service.port)
     service.await_text(READY)
@@ -73,7 +73,7 @@ def test_it_ends_with_the_make_that_started_it(run):
     service = run(command=shell, MAKELEVEL="1")
     service.await_text(READY)
     service.process.kill()
-    service.await_end(seconds=15)
+    service.await_end(seconds=5)
 
 
 def test_it_starts_postgresql_again(run):
