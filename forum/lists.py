@@ -278,12 +278,16 @@ REACH = 2700
 
 def _limits(start: int, size: int) -> dict[str, int]:
     """How much of the list is read. Of a limit that is written out, the database knows what it means for its plan, and so keeps
-    that; a plan for one that it does not know would be made for a tenth of the table."""
+    that; a plan for one that it does not know would be made for a tenth of the table. What is skipped it takes for a tenth of
+    what is read, so the limit is at most twice what the page needs: else it would find a plan of its own for each page cheaper."""
     if start == 0:
         return {"first": size}
-    if start + size <= REACH:
-        return {"start": start, "first": size, "reach": REACH}
-    return {"start": start, "size": size, "stop": start + size}
+    if start + size > REACH:
+        return {"start": start, "size": size, "stop": start + size}
+    reach = size
+    while reach < start + size:
+        reach *= 2
+    return {"start": start, "first": size, "reach": reach}
 
 
 @prepared(

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +25,8 @@ class Service:
         self.log = data.parent / f"{time.monotonic_ns()}.log"
         unset = ("DATABASE_URL", "SECRET_KEY", "BASE_DOMAIN", "HTTPS", "WORKERS", "HOST", "MAKELEVEL", "DEMO")
         kept = {name: value for name, value in os.environ.items() if name not in unset}
+        # As from a terminal, also where the tests themselves run under nohup.
+        inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         with self.log.open("w") as log:
             self.process = psutil.Popen(
                 command,
@@ -34,6 +37,7 @@ class Service:
                 stdout=log,
                 stderr=log,
             )
+        signal.signal(signal.SIGHUP, inherited)
         self.family = []
 
     def output(self):

@@ -297,7 +297,9 @@ PREPARED = {
     "/app/clients.json?external_ids[shop]=S-25000": 1,
     "/app/contacts.json": 26,
     "/": 60,
-    "/?page=3": 110,
+    "/?page=2": 110,
+    "/?page=3": 160,
+    "/?page=70": 3700,
     "/app/posts/200002.xml": 1,
     "/app/users/me.xml": 1,
 }

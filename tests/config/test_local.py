@@ -3,6 +3,9 @@ import socket
 import stat
 import sys
 
+import psutil
+import pytest
+
 from tests.service import READY, Service, free_port
 
 
@@ -36,6 +39,15 @@ def test_it_works(run):
         service.process.send_signal(number)
         service.await_end(seconds=5)
         assert service.process.wait() == 0
+
+
+def test_it_outlives_its_terminal_under_nohup(run):
+    service = run(command=("nohup", sys.executable, "-m", "config.local"))
+    service.await_text(READY)
+    service.process.send_signal(signal.SIGHUP)
+    with pytest.raises(psutil.TimeoutExpired):
+        service.process.wait(1)
+    assert service.get("/readyz") == 200
 
 
 def test_it_stops_while_it_is_starting(run):
