@@ -1,4 +1,5 @@
-"""Search (`q` of the lists), on PostgreSQL alone: words by text search, fragments and typing errors by trigrams.
+"""Search (`q` of the lists), on PostgreSQL alone: words by text search, fragments by trigrams; what a mistyped word was meant for
+is looked for among the words that there are (`accounts.spelling`).
 
 A searched table has three columns beside those of its model, all of them written by the database from the others, so that
 no code can forget to: `search_name`, which the list goes by in the order of names; `search_text`, the short fields; and
@@ -110,10 +111,7 @@ class Query:
 
     def exact(self) -> Condition:
         """That all are its words, or begin one, or all are in its short texts."""
-        words, values = self.beginnings()
-        if (parts := self.parts()) is None:
-            return words, values
-        return f"({words}) OR ({parts[0]})", [*values, *parts[1]]
+        return joined("OR", self.beginnings(), *filter(None, [self.parts()]))
 
     def alike(self, spelled: dict[str, list[str]]) -> Condition:
         """That it has all, or something like it: `spelled` are the words that a term may have been meant for."""
@@ -128,6 +126,15 @@ class Query:
         if not self.is_loose(term):
             return f"'{term}'"
         return " | ".join([self._others(term), *(f"'{word}'" for word in spelled.get(term, []))])
+
+
+def joined(by: str, *conditions: Condition) -> Condition:
+    """One condition of several, by AND or OR."""
+    return f" {by} ".join(f"({sql})" for sql, _ in conditions), [value for _, values in conditions for value in values]
+
+
+def having(rows: QuerySet, condition: Condition) -> QuerySet:
+    return rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
 
 
 def has_trigram(text: str) -> bool:
@@ -157,22 +164,17 @@ def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int) -> list[i
     # What is short says little, and of many words the longest are the rarer ones.
     terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:TERMS] or query.terms[:1]
     conditions = [Query(term).like_or_beginning() for term in terms]
-    sides = [rows.filter(RawSQL(*condition, output_field=BooleanField())) for condition in conditions]  # noqa: S611
-    every, *numbers = guessed(listed, *sides)
+    every, *numbers = guessed(listed, *(having(rows, condition) for condition in conditions))
     by_number = sorted(zip(numbers, conditions, strict=True), key=lambda pair: pair[0])
     # What shares one of the rare words, or two of those that more have than can be ranked.
     room, wanted, common = MOST, [], []
-    for number, (condition, values) in by_number:
-        (wanted if number <= room else common).append((condition, values))
+    for number, condition in by_number:
+        (wanted if number <= room else common).append(condition)
         room -= number if number <= room else 0
     is_common = not wanted and len(common) == 1 and by_number[0][0] > max(MOST, every * MOST / FRONT)
     if len(common) > 1 or not wanted:
-        both = " AND ".join(f"({condition})" for condition, _ in common[:2])
-        wanted.append((both, [value for _, values in common[:2] for value in values]))
-    condition = " OR ".join(f"({condition})" for condition, _ in wanted)
-    sharing = rows.filter(
-        RawSQL(condition, [value for _, values in wanted for value in values], output_field=BooleanField())  # noqa: S611
-    )
+        wanted.append(joined("AND", *common[:2]))
+    sharing = having(rows, joined("OR", *wanted))
     found = _closest(sharing, query, most, listed=listed.order_by("id") if is_common else None)
     if len(found) < most and (searched := search(rows, query, listed=listed, enough=most, ranked=False)):
         # Of those, too, only what has it in its short text.
@@ -263,31 +265,31 @@ class Finder:
         several = len(query.terms) > 1 and not query.digits
         # Of very many terms the longest are the rarer ones.
         terms = sorted(query.terms, key=len, reverse=True)[:TERMS] if several and ranked else []
-        conditions = [query.whole(), query.beginnings(), query.exact(), query.alike({})]
-        sides = [*conditions, *(Query(term).beginnings() for term in terms)]
-        self.every, whole, beginnings, exact, alike, *numbers = guessed(self.listed, *map(self.having, sides))
+        readings = [query.whole(), query.beginnings(), query.exact(), query.alike({})]
+        by_term = [Query(term).beginnings() for term in terms]
+        self.every, whole, beginnings, exact, alike, *numbers = guessed(
+            self.listed, *(having(self.rows, condition) for condition in (*readings, *by_term))
+        )
         if not ranked or (beginnings <= BLOCK and not several):
             # All of them in one block.
             self.look(query.exact(), exact)
         else:
             self.look(query.whole(), whole)
-            number, rare = min(zip(numbers, terms, strict=True), default=(MOST, ""))
-            if rare and number <= FRONT:
+            key, also = query, []
+            number, rarest = min(zip(numbers, terms, strict=True), default=(MOST, ""))
+            if rarest and number <= FRONT:
                 # To bring several words together, the index would read all of each.
-                also = [query.has(term) for term in query.terms if term != rare]
-                readings = [Query(rare).beginnings(), Query(rare).parts()]
+                key, also = Query(rarest), [query.has(term) for term in query.terms if term != rarest]
                 beginnings, exact = number, number
-            else:
-                also, readings = [], [query.beginnings(), query.parts()]
-            self.look(readings[0], beginnings, *also)
+            self.look(key.beginnings(), beginnings, *also)
             # What has several words is hardly anything else.
             if several and self.found:
                 return
-            if readings[1] is not None:
-                self.look(readings[1], exact, *also)
-            elif (parts := query.parts()) is not None:
-                # The rarest is too short to be looked up as a part.
-                self.look(parts, exact)
+            if key.parts() is None:
+                # The rarest may be too short to be looked up as a part.
+                key, also = query, []
+            if (parts := key.parts()) is not None:
+                self.look(parts, exact, *also)
         if loosely and query.loose_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
             spelled = Word.objects.like(query.account_id, table, query.loose_terms)
@@ -295,9 +297,6 @@ class Finder:
 
     def is_enough(self) -> bool:
         return len(self.found) >= self.enough
-
-    def having(self, condition: Condition) -> QuerySet:
-        return self.rows.filter(RawSQL(*condition, output_field=BooleanField()))  # noqa: S611
 
     def look(self, condition: Condition, number: int, *also: Condition) -> None:
         """Find the best of those that the index has for a condition, of which there are about so many, and that meet the others."""
@@ -320,7 +319,7 @@ class Finder:
         """
         # Text and words are fetched for the candidates alone.
         texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
-        sql, parameters = self.having(condition).order_by().values("id", **texts).query.sql_with_params()
+        sql, parameters = having(self.rows, condition).order_by().values("id", **texts).query.sql_with_params()
         beginning, before = front(self.listed, FRONT * self.room // BLOCK) if in_front else ("", [])
         which = "".join(f" AND ({words})" for words, _ in also)
         with connection.cursor() as cursor:

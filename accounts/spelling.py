@@ -125,14 +125,19 @@ CREATE_FUNCTIONS = r"""
 CREATE FUNCTION search.spelled(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
 AS $$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $$;
 
+-- Those that an account's rows of a table had not before.
+CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text LANGUAGE sql STABLE ROWS 8
+AS $$
+    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
+        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
+    )
+$$;
+
 CREATE FUNCTION search.learn() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO accounts_word (account_id, kind, word, noted_by)
-    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM written, search.spelled(search_text) AS spelled (word)
-    WHERE NOT EXISTS (
-        SELECT FROM accounts_word AS known
-        WHERE known.account_id = written.account_id AND known.kind = TG_TABLE_NAME AND known.word = spelled.word
-    )
+    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
+    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
@@ -141,11 +146,8 @@ CREATE FUNCTION search.relearn() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'UPDATE' THEN
         INSERT INTO accounts_word (account_id, kind, word, noted_by)
-        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(NEW.search_text) AS spelled (word)
-        WHERE NOT EXISTS (
-            SELECT FROM accounts_word AS known
-            WHERE known.account_id = NEW.account_id AND known.kind = TG_TABLE_NAME AND known.word = spelled.word
-        )
+        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
+        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
         ON CONFLICT DO NOTHING;
     END IF;
     INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
@@ -158,6 +160,7 @@ END $$;
 DROP_FUNCTIONS = """
 DROP FUNCTION search.relearn();
 DROP FUNCTION search.learn();
+DROP FUNCTION search.unknown(bigint, text, text);
 DROP FUNCTION search.spelled(text);
 """
 
