@@ -221,8 +221,9 @@ class Post(TenantModel, Tagged, Mergeable):
         written in the transaction.
 
         A new one gets, where nothing else is said, the first category of its forum and the account's first status for
-        posts; a member's may have to wait for the team, as it may again when its words are changed. Closing goes with the status: one that closes closes the post,
-        unless `closed` is said too. Later changes of the status, and responses, are noted (`StatusChange`).
+        posts; a member's may have to wait for the team, as it may again when its words are changed. Closing goes with the
+        status: one that closes closes the post, unless `closed` is said too. Later changes of the status, and responses, are
+        noted (`StatusChange`).
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
