@@ -153,11 +153,11 @@ def front(listed: QuerySet, most: int) -> tuple[str, list]:
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
 
-def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int) -> list[int]:
+def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int, searched: bool = False) -> list[int]:
     """The ids of at most so many of `rows` whose short text is like what is looked for, still being typed; best first.
 
     A search wants all of the words. Here it is enough to share the rarer ones, ended otherwise or with two letters swapped, and
-    rows are ranked by their whole text; where that finds too few, it is searched.
+    rows are ranked by their whole text; where that finds too few, it is searched, unless it was `searched` in vain already.
     """
     if rows.query.is_empty() or not query.terms:
         return []
@@ -176,9 +176,9 @@ def like(rows: QuerySet, query: Query, *, listed: QuerySet, most: int) -> list[i
         wanted.append(joined("AND", *common[:2]))
     sharing = having(rows, joined("OR", *wanted))
     found = _closest(sharing, query, most, listed=listed.order_by("id") if is_common else None)
-    if len(found) < most and (searched := search(rows, query, listed=listed, enough=most, ranked=False)):
+    if len(found) < most and not searched and (ids := search(rows, query, listed=listed, enough=most, ranked=False)):
         # Of those, too, only what has it in its short text.
-        found = list(dict.fromkeys([*found, *_closest(rows.filter(id__in=searched), query, most, listed=None)]))
+        found = list(dict.fromkeys([*found, *_closest(rows.filter(id__in=ids), query, most, listed=None)]))
     return found[:most]
 
 

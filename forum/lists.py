@@ -172,14 +172,22 @@ class PostQuerySet(TrashableQuerySet):
             return rows_of(account, ids[start : start + size], columns)
 
     def similar_to(
-        self, text: str, columns: tuple[str, ...], *, account: Account, forum_id: int, most: int = 5
+        self,
+        text: str,
+        columns: tuple[str, ...],
+        *,
+        account: Account,
+        forum_id: int,
+        most: int = 5,
+        searched: bool = False,
     ) -> list[tuple]:
-        """The columns of at most so many open posts of a forum whose title is like `text`, typed so far; best first."""
+        """The columns of at most so many open posts of a forum whose title is like `text`, typed so far or `searched` for in
+        vain; best first."""
         rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
         if not is_carriable(text):
             return []
         with indexed(account.id, text) as query:
-            ids = like(rows, query, listed=account.posts.live().of_forums(), most=most)
+            ids = like(rows, query, listed=account.posts.live().of_forums(), most=most, searched=searched)
             return rows_of(account, ids, columns)
 
     def roadmap(

@@ -162,6 +162,10 @@ class PostListPage(ListPage):
             )
         if not rows and page.number > 1:
             raise Http404
+        # Where nothing has all the words, what comes close in the whole forum.
+        close = []
+        if is_everywhere and not rows and not status:
+            close = rows = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, searched=True)
         # A search at the forum's own path is in all of it.
         is_first = category == first and not (q and category_name)
         path = path_of(category and category.name, is_first=is_first or is_everywhere)
@@ -175,6 +179,7 @@ class PostListPage(ListPage):
             order=order,
             chosen=status,
             q=q,
+            comes_close=bool(close),
             page=page,
             more=len(rows) > page.size,
             # Where a search stays, as an address has it: a name may have a question mark.

@@ -139,6 +139,28 @@ def test_search(acme):
     assert titles(acme.page().get("/?q=spreadsheet&status=rejected")) == []
 
 
+def test_what_comes_close_to_a_search(acme, other):
+    ideas = make_category(acme.account, "Ideas")
+    make_post(acme.alice, "A dark theme", category_id=ideas.id)
+    make_post(acme.alice, "Export to a spreadsheet")
+    make_private(acme.carol)
+    make_post(other.mallory, "A dark theme")
+    page = acme.page().get("/?q=drk+theme")
+    assert titles(page) == ["A dark theme"]
+    assert "No suggestion has all of these words. These come close:" in page.html.select_one("#results").text
+    assert page.html.select_one(".empty a")["href"].endswith("&title=drk%20theme")
+    # What has the words is enough.
+    page = acme.page().get("/?q=dark+theme")
+    assert titles(page) == ["A dark theme"]
+    assert "come close" not in page
+    assert page.html.select_one(".empty") is None
+    # A part of the forum is not left, and a feed has what is found alone.
+    assert titles(acme.page().get("/Ideas?q=drk+theme")) == []
+    assert titles(acme.page().get("/?q=drk+theme&status=new")) == []
+    assert "dark" not in acme.page().get("/app/feed.atom?q=drk+theme")
+    assert acme.page().get("/?q=drk+theme&page=2", expect_errors=True).status_code == 404
+
+
 def test_a_search_that_finds_nothing(acme):
     page = acme.page().get("/", {"q": 'Ponies & "more"'})
     assert "Nothing like that has been suggested yet" in page
@@ -238,6 +260,8 @@ def test_statements(acme):
         (acme.bob, "/", 7),
         # The posts are found in six: how to look them up, the words, a guess, what has them, what is like it, and the rows.
         (None, "/?q=post", 9),
+        # Looked for in vain, to the loosest reading; then what comes close.
+        (None, "/?q=post+pony", 17),
     ):
         visitor = acme.page(user)
         before = len(statements(visitor, path))
