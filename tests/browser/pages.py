@@ -160,6 +160,7 @@ PAGES = [
     Shown("", "bob"),
     Shown("", path="/?status=completed", what="empty"),
     Shown("", path="/?q=suggestion", what="searched"),
+    Shown("", path="/?q=suggestion+qqqq", what="searched, and something comes close"),
     Shown("", path="/?q=qqqq", what="searched in vain"),
     Shown("<category_name:category_name>", path="/ideas for the mobile application"),
     Shown("app/roadmap"),

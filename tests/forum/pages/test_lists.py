@@ -148,12 +148,12 @@ def test_what_comes_close_to_a_search(acme, other):
     page = acme.page().get("/?q=drk+theme")
     assert titles(page) == ["A dark theme"]
     assert "No suggestion has all of these words. These come close:" in page.html.select_one("#results").text
-    assert page.html.select_one(".empty a")["href"].endswith("&title=drk%20theme")
+    assert page.html.select_one(".closer a")["href"].endswith("&title=drk%20theme")
     # What has the words is enough.
     page = acme.page().get("/?q=dark+theme")
     assert titles(page) == ["A dark theme"]
     assert "come close" not in page
-    assert page.html.select_one(".empty") is None
+    assert page.html.select_one(".closer") is None
     # A part of the forum is not left, and a feed has what is found alone.
     assert titles(acme.page().get("/Ideas?q=drk+theme")) == []
     assert titles(acme.page().get("/?q=drk+theme&status=new")) == []
