@@ -1,12 +1,13 @@
-"""Settings that are missing or wrong are errors with a sentence of advice, all of them at once."""
+"""Settings that are missing or wrong are errors, or warnings, with a sentence of advice, all of them at once."""
 
 from django.conf import settings
-from django.core.checks import Error, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
 
 
 @register()
-def configuration(app_configs, **kwargs) -> list[Error]:
-    found = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
+def configuration(app_configs, **kwargs) -> list[CheckMessage]:
+    found: list[CheckMessage] = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
     given = settings.ENVIRONMENT.values
     for name, advice in {
         "SECRET_KEY": "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
@@ -28,6 +29,14 @@ def configuration(app_configs, **kwargs) -> list[Error]:
                 "BASE_DOMAIN is not set, and people reach the service by https.",
                 hint="Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop.",
                 id="rostrum.E005",
+            )
+        )
+    if settings.HTTPS and given.get("EMAIL_URL", "").strip() in ("", "console:"):
+        found.append(
+            checks.Warning(
+                "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",
+                hint="Write its address: smtp://user:password@host:587/?tls=True",
+                id="rostrum.W001",
             )
         )
     return found

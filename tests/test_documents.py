@@ -122,6 +122,25 @@ def test_readme_names_every_variable():
         assert variable.purpose in (ROOT / "README.md").read_text()
 
 
+def test_the_containers_get_every_variable():
+    from config.settings import ENVIRONMENT
+
+    compose, example = (ROOT / "docker-compose.yml").read_text(), (ROOT / ".env.example").read_text()
+    given = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
+    for variable in ENVIRONMENT.variables:
+        name = variable.name
+        passed_on = re.search(rf"^    {name}: (.*)$", compose, re.MULTILINE)
+        assert passed_on is not None, name
+        if name == "DATABASE_URL":
+            continue
+        assert name in given, name
+        # What has a default has the same everywhere.
+        if (default := re.search(r":-(.*)}$", passed_on[1])) is not None:
+            assert default[1] == variable.default == given[name]
+        else:
+            assert f"${{{name}:?" in passed_on[1]
+
+
 def test_links_lead_somewhere():
     for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "bench" / "README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):

@@ -17,6 +17,7 @@ GOOD = {
     "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.com",
     "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
+    "EMAIL_URL": "smtp://user:hunter2@mail.example.com:587/?tls=True",
 }
 NAMES = [
     "SECRET_KEY",
@@ -24,6 +25,7 @@ NAMES = [
     "DATABASE_URL",
     "HTTPS",
     "TRUST_PROXY",
+    "EMAIL_URL",
     "LOG_LEVEL",
     "STATEMENT_TIMEOUT",
     "RATE_LIMIT",
@@ -47,7 +49,7 @@ def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None
 def test_it_works(monkeypatch):
     assert found(monkeypatch) == []
     assert found(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="yes") == []
-    assert found(monkeypatch, HTTPS="off", BASE_DOMAIN=None) == []
+    assert found(monkeypatch, HTTPS="off", BASE_DOMAIN=None, EMAIL_URL=None) == []
 
 
 SECRET_KEY_ADVICE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
@@ -59,6 +61,16 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
     ("name", "value", "id", "message", "hint"),
     [
         ("SECRET_KEY", None, "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
+        *(
+            (
+                "EMAIL_URL",
+                url,
+                "rostrum.W001",
+                "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",
+                "Write its address: smtp://user:password@host:587/?tls=True",
+            )
+            for url in (None, "console:")
+        ),
         ("SECRET_KEY", " ", "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
         (
             "SECRET_KEY",
