@@ -34,6 +34,7 @@ def test_it_works(acme):
     response = button_of(response, "restore", id=deal.id).submit("do").follow()
     assert "My deal is restored." in response
     assert "My deal" not in texts(response, ".list strong")
+    assert "Nothing of this kind is in the trash." in page.get(f"{PATH}?kind=deal")
     assert acme.account.deals.live().exists()
 
 
