@@ -26,6 +26,7 @@ PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Rostrum: the interface</title>
 <link rel="icon" type="image/png" href="{icon}">
 <link rel="stylesheet" href="{style}">

@@ -132,3 +132,14 @@ def test_examples_without_javascript(acme, browse):
     form_of(page, shown["delete_client"]).get_by_label("I am sure").check()
     run("delete_client")
     assert acme.account.clients.live().count() == 0
+
+
+def test_the_reference_is_as_dark_as_the_pages(acme, browse):
+    page = browse(theme="dark")
+    page.goto("/app/docs")
+    page.get_by_role("heading", name="Rostrum").wait_for()
+    page_itself = page.locator("html")
+    # By Swagger UI's own stylesheet, which knows that it is dark.
+    expect(page_itself).to_have_css("color-scheme", "dark")
+    page.emulate_media(color_scheme="light")
+    expect(page_itself).to_have_css("color-scheme", "normal")

@@ -10,3 +10,9 @@ SwaggerUIBundle({
   persistAuthorization: false,
   validatorUrl: null,
 });
+
+// Dark where the reader's other pages are, also when that changes while this one is open.
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", follow);
+follow();
