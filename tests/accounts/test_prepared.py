@@ -63,10 +63,11 @@ def test_lists_of_values(acme):
         found = Client.objects.filter(account_id=account_id, id__any=ids).order_by("-id")
         return found.values_list("name", "external_ids", "additional_fields", "id", "discount", "created_at")
 
-    for wanted in ([], ids[:1], ids, [*ids, 2**40, 2**62]):
+    for wanted in ([], ids[:1], ids[1:2], ids, [*ids, 2**40, 2**62], [*ids, *range(7)], [*ids, *range(30)]):
         given = {"account_id": acme.account.id, "ids": wanted}
         assert clients(**given) == list(clients.build(**given))
-    assert len(clients._statements) == 1
+    # Of one, of three, of five, and one for none and for ten and more.
+    assert len(clients._statements) == 4
 
     @prepared(account_id=int)
     def codes(account_id):
