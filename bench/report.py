@@ -83,7 +83,8 @@ def show_overload(result: dict) -> None:
     )
     statuses = ", ".join(f"{count:,} x {status}" for status, count in sorted(result["statuses"].items()))
     say(
-        f"  served {result['served per second']:.0f}/s, {result['served share of peak']:.0%} of the peak; {statuses}; "
+        f"  served {result['served per second']:.0f}/s, {result['served share of peak']:.0%} of the peak (of "
+        f"{', '.join(f'{share:.0%}' for share in result['shares of the rounds'])}); {statuses}; "
         f"{result['503 without Retry-After']} x 503 without Retry-After, {result['timeouts']} timed out, "
         f"{result['broken connections']} connections broke"
     )
