@@ -31,7 +31,7 @@ def configuration(app_configs, **kwargs) -> list[CheckMessage]:
                 id="rostrum.E005",
             )
         )
-    if settings.HTTPS and given.get("EMAIL_URL", "").strip() in ("", "console:"):
+    if settings.HTTPS and settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend":
         found.append(
             checks.Warning(
                 "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",

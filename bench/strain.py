@@ -97,6 +97,17 @@ class Probe:
         }
 
 
+def settle(server: Server, case: Case, token: str) -> None:
+    """Wait until all are served again: what a round of overload leaves behind has to go first. Raises LoadError if it does not."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return wrk.warm_up(server.address, case, token)
+        except wrk.LoadError:
+            if time.monotonic() > deadline:
+                raise
+
+
 def overload(server: Server, case: Case, token: str, options: Options) -> dict:
     """The most that it serves; then five times that, arriving whether or not what came before was answered.
 
@@ -108,11 +119,9 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
     with Bar("overload", ROUNDS * (2 + PEAKS * options.seconds + seconds), lasting=False) as bar:
         watch, health = Watch(), Probe(server, "/healthz", {"Host": HOST})
         for _ in range(ROUNDS):
-            # What is left of the round before goes, which takes a second.
-            time.sleep(2)
-            for _ in range(2):
-                wrk.warm_up(server.address, case, token)
-                bar.add(1)
+            settle(server, case, token)
+            wrk.warm_up(server.address, case, token)
+            bar.add(2)
             peak = 0.0
             for _ in range(PEAKS):
                 peak = max(peak, wrk.succeed(server.address, case, token, seconds=options.seconds).per_second)

@@ -42,7 +42,8 @@ def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None
         if value is not None:
             monkeypatch.setenv(name, value)
     read = runpy.run_path(str(ROOT / "config" / "settings.py"))
-    with override_settings(ENVIRONMENT=read["ENVIRONMENT"], HTTPS=read["HTTPS"], MIDDLEWARE=read["MIDDLEWARE"]):
+    looked_at = {name: read[name] for name in ("ENVIRONMENT", "HTTPS", "MIDDLEWARE", "EMAIL_BACKEND")}
+    with override_settings(**looked_at):
         return [(error.id, error.msg, error.hint) for error in configuration(None)]
 
 
@@ -69,7 +70,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",
                 "Write its address: smtp://user:password@host:587/?tls=True",
             )
-            for url in (None, "console:")
+            for url in (None, "console:", "console://anything")
         ),
         ("SECRET_KEY", " ", "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
         (
