@@ -101,6 +101,13 @@ def redirect(to: str) -> HttpResponse:
     return response
 
 
+def nothing(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
+    """What leaves the page of whoever asked by JavaScript as it is."""
+    response = HttpResponse(status=status)
+    del response["Content-Type"]
+    return response
+
+
 def to_sign_in(request: HttpRequest) -> HttpResponse:
     """To the sign-in page, and back afterwards: to this page, or to the one that the request came from."""
     if request.htmx:

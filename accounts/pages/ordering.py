@@ -1,11 +1,13 @@
 """Moving things in a list: by buttons, by the arrow keys, by dragging (ordering.js). Statuses and categories share it."""
 
+from http import HTTPStatus
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.ordering import Ordered
-from accounts.pages.base import Page
+from accounts.pages.base import Page, nothing
 from accounts.pages.settings import to_id
 
 STEPS = {"up": -1, "down": 1}
@@ -25,6 +27,4 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
         done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
     if not page.request.htmx:
         return back
-    answer = HttpResponse(status=204 if done else 409)
-    del answer["Content-Type"]
-    return answer
+    return nothing(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)

@@ -16,7 +16,7 @@ from accounts import errors, throttling
 from accounts.errors import Conflict, faults
 from accounts.fields import TEAM, TEXT_LENGTH, Tags
 from accounts.models import Status
-from accounts.pages.base import fault_in_words, redirect
+from accounts.pages.base import fault_in_words, nothing, redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
 from accounts.search import LENGTH
@@ -88,14 +88,7 @@ class TeamPage(ForumPage):
             return super().dispatch(request, *args, **kwargs)
         except Deleted:
             messages.error(request, DELETED)
-            return self.leave("/")
-
-    def leave(self, to: str) -> HttpResponse:
-        if not self.request.htmx:
-            return redirect(to)
-        response = HttpResponse()
-        response["HX-Redirect"] = to
-        return response
+            return redirect("/")
 
     def post(self, request, **kwargs) -> HttpResponse:
         act = self.acts.get(request.POST.get("do", ""))
@@ -247,13 +240,29 @@ class PlaceForm(Form):
 
 
 class ToolsPage(TeamPage):
-    """All of the tools: beside the post, where htmx puts them, and else as a page of their own."""
+    """All of the tools: beside the post, where htmx puts them, and else as a page of their own.
+
+    What htmx asks for unasked may be answered when somebody has already deleted the post there, or signed out: so that
+    answer leads nowhere and says nothing, or it would take the place of the page that they are on the way to. The links
+    stay, and tell whoever follows one.
+    """
 
     template_name = "forum/team_page.html"
     acts = {"status": "change_status", "place": "change_place"}
 
+    def refuse(self) -> HttpResponse | None:
+        if self.request.htmx and self.request.user is None:
+            return nothing()
+        return super().refuse()
+
     def get(self, request, id: int) -> HttpResponse:
-        return self.show(self.find(id), tool=request.GET.get("tool", ""))
+        try:
+            post = self.find(id)
+        except Deleted:
+            if request.htmx:
+                return nothing()
+            raise
+        return self.show(post, tool=request.GET.get("tool", ""))
 
     def show(self, post: Post, *, tool: str = "", **sent: Form) -> HttpResponse:
         """With the form that was sent and is not right yet, if one was."""

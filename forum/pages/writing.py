@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import errors, idempotency, throttling
 from accounts.authentication import has_token_of_page, is_from_elsewhere
 from accounts.models import Status
-from accounts.pages.base import Page, came_from, csrf_failure, redirect
+from accounts.pages.base import Page, came_from, csrf_failure, nothing, redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
 from accounts.pages.sign_in import SignInForm, sign_in
@@ -281,9 +281,7 @@ class SimilarPart(Page):
     def get(self, request):
         if request.user is None:
             # The session has ended: the form says so when it is sent.
-            answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
-            del answer["Content-Type"]
-            return answer
+            return nothing()
         throttling.count_search(request)
         return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
 

@@ -96,6 +96,30 @@ def test_inviting_an_agent(acme, browse, javascript):
     assert acme.account.users.get(login="dora").role == User.Role.AGENT
 
 
+def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
+    """They are fetched unasked: they must not take the place of the page that says what was done."""
+    post = make_post(acme.carol, "Deleted by mistake")
+    page = browse(acme.alice)
+    held = {}
+
+    def hold(route) -> None:
+        held[route.request.url.rpartition("/")[2]] = route
+
+    page.route(re.compile("/(team|delete)$"), hold)
+    page.goto(f"/app/posts/{post.id}")
+    page.locator("summary").filter(has_text="Delete").click()
+    with page.expect_request("**/delete"):
+        page.get_by_role("button", name="Delete it").dispatch_event("click")
+    # The service has deleted it already, though the answer is still on its way.
+    post.trash(by=acme.alice)
+    with page.expect_response("**/team"):
+        held["team"].continue_()
+    page.wait_for_timeout(100)
+    post.restore()
+    held["delete"].continue_()
+    expect(told(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
+
+
 def test_getting_something_back(acme, browse, javascript):
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice, javascript=javascript)

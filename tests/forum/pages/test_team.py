@@ -204,7 +204,17 @@ def test_what_was_deleted_meanwhile(acme):
     post.trash(by=acme.alice)
     assert went_to(form.submit("do"), "/") == DELETED
     assert went_to(bob.get(tools(post)), "/") == DELETED
-    assert bob.get(tools(post), headers=HTMX).headers["HX-Redirect"] == "/"
+
+
+def test_what_is_fetched_beside_a_post_leads_nobody_elsewhere(acme):
+    """It may come while they are on the way to the page that says what they have just done."""
+    post = make_post(acme.carol)
+    bob, visitor = acme.page(acme.bob), acme.page()
+    post.trash(by=acme.alice)
+    for page in (bob, visitor):
+        response = page.get(tools(post), headers=HTMX)
+        assert (response.status_code, response.body) == (204, b"")
+        assert not {"HX-Redirect", "Location", "Set-Cookie"} & set(response.headers)
 
 
 @pytest.mark.parametrize("path", ["team", "merge", "behalf"])
