@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 from django.test import override_settings
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
@@ -18,6 +18,10 @@ from tests.client import Everybody
 from tests.factories import make_account, make_token, make_user
 from tests.fixtures import Cast
 from tests.live import Threaded, serving
+
+# How long things may take where the machine is busy with something else: a fault, too, is told only then.
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
 
 COLLECTED = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
 
@@ -94,7 +98,7 @@ def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., Brows
             permissions=["clipboard-read", "clipboard-write"],
         )
         opened.append(context)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         watched.watch(context)
         if secret:
             context.add_cookies([{"name": "session", "value": secret, "url": ORIGIN}])
