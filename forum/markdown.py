@@ -116,6 +116,7 @@ MARKUP = [
     for pattern, left in (
         (r"(?m)^ {0,3}(?:```|~~~).*$", " "),  # the edges of code
         (r"(?m)^[ \t|:=_*+-]+$", " "),  # rules, and the lines below headings
+        (r"(?m)^[ \t]*\||(?<!\\)\|[ \t]*$", ""),  # the edges of tables
         (r"(?m)^[ \t]*(?:(?:#{1,6}|[*+-]|\d{1,9}[.)])(?:[ \t]+|$)|>[ \t]?)+", ""),
         (r"!?\[([^\[\]]*)\]\([^()\n]*(?:\)|$)", r"\1"),
         (r"<((?:https?|mailto):[^<>\s]*)>", r"\1"),

@@ -191,6 +191,8 @@ def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
         ("```python\nprint(1)\n```\n---\nTitle\n=====", "print(1) Title"),
         (r"\*so\* \# &amp; &lt;b&gt;", "*so* # & <b>"),
         ("a | b\n--|--\n1 | 2", "a | b 1 | 2"),
+        ("Look:\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n", "Look: a | b 1 | 2"),
+        ("a || b", "a || b"),
     ],
 )
 def test_a_text_in_plain_words(text, words):
