@@ -14,11 +14,13 @@ from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
 from accounts.fields import Text
 
-DEEPEST = 32
+DEEPEST, LONGEST_NAMESPACE = 32, 255
 
 _DECLARED = re.compile(rb"""<\?xml[^>]{,100}\sencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
 # Encodings that Python has for itself alone.
 _PYTHONS_OWN = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+# How UTF-16 begins, with a byte order mark or without.
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 # What XML 1.0 cannot carry, in UTF-8 and in the encodings that have ASCII in its place.
 _UNCARRIABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xed[\xa0-\xbf]|\xef\xbf[\xbe\xbf]")
 _BAD_REFERENCE = errors.codes[errors.XML_ERROR_BAD_CHAR_REF]
@@ -29,8 +31,8 @@ class XMLParser(BaseXMLParser):
 
     Names may have hyphens or underscores. Values stay texts but for integers and booleans that say so: the fields of the
     wire know what they want. Several parameters come in a `hash`, whose children are read as if each were the root.
-    Raises ParseError for what is malformed, has a DTD, is in an encoding that it is not, or is nested deeper than 32, and
-    ValidationError for a text with a character that XML cannot carry.
+    Raises ParseError for what is malformed, has a DTD, is in an encoding that it is not, is nested deeper than 32, or has a
+    namespace of more than 255 characters, and ValidationError for a text with a character that XML cannot carry.
     """
 
     media_types = ("application/xml", "text/xml", "")
@@ -40,8 +42,12 @@ class XMLParser(BaseXMLParser):
         if not body.strip():
             return {}
         charset = parser_context["request"].META.get("rostrum.charset") if parser_context else None
+        encoding = _encoding(body, charset)
+        if encoding.startswith("utf-16"):
+            body, encoding = _from_utf_16(body, encoding), "utf-8"
         builder = _Builder()
-        parser = DefusedXMLParser(target=builder, encoding=_encoding(body, charset), forbid_dtd=True)
+        parser = DefusedXMLParser(target=builder, encoding=encoding, forbid_dtd=True)
+        parser.parser.StartNamespaceDeclHandler = _check_namespace
         try:
             parser.feed(body)
             name, value = parser.close()
@@ -59,8 +65,8 @@ class XMLParser(BaseXMLParser):
         return {name: value}
 
 
-def _encoding(body: bytes, charset: str | None) -> str | None:
-    """The encoding that the Content-Type names, or None where the document says it. Raises ParseError."""
+def _encoding(body: bytes, charset: str | None) -> str:
+    """The encoding of a document, which its beginning, the Content-Type or the declaration says. Raises ParseError."""
     declared = _DECLARED.match(body)
     name = charset or (declared[1].decode() if declared else "utf-8")
     try:
@@ -70,10 +76,27 @@ def _encoding(body: bytes, charset: str | None) -> str | None:
     if codec is None or not codec._is_text_encoding or codec.name in _PYTHONS_OWN:
         raise ParseError(f"The encoding that the {'Content-Type' if charset else 'XML'} names is not known")
     # A byte order mark says more than a header that was set by habit.
-    if body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return None
+    if body.startswith(codecs.BOM_UTF8):
+        return "utf-8"
+    if found := _UTF_16.get(body[:2]):
+        return found
     # Python itself writes `utf8`, which expat does not know.
-    return "utf-8" if codec.name == "utf-8" else charset
+    return codec.name if codec.name.startswith("utf-") else name
+
+
+def _from_utf_16(body: bytes, encoding: str) -> bytes:
+    """In UTF-8. expat would take half of a surrogate pair and whatever comes next for a pair; here it stays what it is, to be
+    refused in its place."""
+    try:
+        return body.decode(encoding, "surrogatepass").encode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise ParseError("The XML is not in the encoding that it begins with") from None
+
+
+def _check_namespace(_prefix: str | None, address: str | None) -> None:
+    """expat writes the namespace before each name: a long one, and many names, would take it minutes."""
+    if address and len(address) > LONGEST_NAMESPACE:
+        raise ParseError(f"The XML has a namespace that is too long (maximum is {LONGEST_NAMESPACE} characters)")
 
 
 class _Builder:

@@ -3,6 +3,7 @@
 import codecs
 from encodings.aliases import aliases
 from io import BytesIO
+from time import process_time
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,7 @@ NAMES = "Zażółć gęślą jaźń"
 UNSUPPORTED = "The XML is in an encoding that is not supported"
 UNKNOWN_CHARSET = "The encoding that the Content-Type names is not known"
 UNKNOWN_ENCODING = "The encoding that the XML names is not known"
+CHARACTERS = "has a character that can't be used (a control character or half of a surrogate pair)"
 DTD = "The XML has a DTD or an entity declaration, which is not accepted"
 
 
@@ -176,6 +178,19 @@ def test_very_many_elements_and_attributes():
     assert read(f"<{'a' * 500_000}/>") == {"a" * 500_000: ""}
 
 
+@pytest.mark.parametrize("declared", ['xmlns="{}"', 'xmlns:x="{}"'])
+def test_a_namespace_that_each_name_would_be_written_with(acme, declared):
+    """An element would take as long as its namespace, however short it is itself."""
+    sentence = "The XML has a namespace that is too long (maximum is 255 characters)"
+    body = "<a " + declared.format("u" * 500_000) + f">{'<b/>' * 100_000}</a>"
+    began = process_time()
+    assert shown(acme.xml().send_xml("POST", "/", body)) == refusal(400, sentence)
+    assert process_time() - began < 2
+    inner = "<a><b " + declared.format("u" * 256) + "/></a>"
+    assert shown(acme.xml().send_xml("POST", "/", inner)) == refusal(400, sentence)
+    assert read("<a " + declared.format("u" * 255) + "><b/></a>") == {"a": {"b": ""}}
+
+
 @pytest.mark.parametrize("body", ["", " ", "\n\t\r\n"])
 def test_an_empty_body_has_no_parameters(body):
     assert read(body) == {}
@@ -247,6 +262,7 @@ def test_characters_and_references(text, expected):
     assert read(f"<a>{text}</a>") == {"a": expected}
 
 
+UTF_16 = ("utf-16-le", "utf-16-be")
 # Each is what some client sends.
 ENCODINGS = [
     (f"<a>{NAMES}</a>".encode(), None),
@@ -256,6 +272,7 @@ ENCODINGS = [
     (f"<?xml version='1.0' encoding='utf8'?>\n<a>{NAMES}</a>".encode(), "UTF-8"),
     (codecs.BOM_UTF8 + f"<a>{NAMES}</a>".encode(), None),
     (codecs.BOM_UTF8 + f"<a>{NAMES}</a>".encode(), "iso-8859-2"),
+    (codecs.BOM_UTF8 + f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode(), None),
     (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
     (f'<?xml version="1.0" encoding="iso-8859-2" standalone="yes"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
     (f'<?xml version="1.0" encoding="windows-1250"?><a>{NAMES}</a>'.encode("windows-1250"), None),
@@ -269,6 +286,8 @@ ENCODINGS = [
     (f"<a>{NAMES}</a>".encode("utf-16"), "utf-16"),
     (f'<?xml version="1.0" encoding="UTF-16"?><a>{NAMES}</a>'.encode("utf-16"), None),
     (codecs.BOM_UTF16_BE + f"<a>{NAMES}</a>".encode("utf-16-be"), "utf-8"),
+    *((f"<a>{NAMES}</a>".encode(encoding), charset) for encoding in UTF_16 for charset in (None, encoding)),
+    (f'<?xml version="1.0" encoding="UTF-16"?><a>{NAMES}</a>'.encode("utf-16-le"), None),
     ("<a>Za&#380;&#243;&#322;&#263; g&#281;&#347;l&#261; ja&#378;&#324;</a>".encode("ascii"), "us-ascii"),
 ]
 
@@ -327,8 +346,28 @@ def test_text_that_xml_cannot_carry_is_named_with_its_field(before, character, a
     body = f"<post><title>x</title><my-text>{before}{bad}{after}</my-text></post>"
     with pytest.raises(ValidationError) as caught:
         read(body.encode(errors="surrogatepass"))
-    sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
-    assert caught.value.detail == {"my_text": [sentence]}
+    assert caught.value.detail == {"my_text": [CHARACTERS]}
+
+
+@pytest.mark.parametrize("encoding", UTF_16)
+@pytest.mark.parametrize("text", ["a\ud800bcd", "a\ud800", "\udc00", "\ud800\ud800\udc00", "\0", "\uffff"])
+def test_utf_16_with_what_xml_cannot_carry(encoding, text):
+    with pytest.raises(ValidationError) as caught:
+        read(f"<a><b>{text}</b></a>".encode(encoding, "surrogatepass"))
+    assert caught.value.detail == {"b": [CHARACTERS]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])
+@pytest.mark.parametrize("text", ["fish & chips", "<c>", "a < b", "&nbsp;", '<c d="1" d="2"/>', "<x:c/>"])
+def test_utf_16_that_is_malformed(encoding, text):
+    with pytest.raises(ParseError, match="The XML can't be read"):
+        read(f"<a><b>{text}</b></a>".encode(encoding))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])
+def test_utf_16_that_is_cut_off(encoding):
+    with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
+        read("<a>🦉</a>".encode(encoding)[:-1])
 
 
 MARKUP = st.sampled_from(
