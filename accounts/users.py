@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from accounts import locks
 from accounts.prepared import prepared
 from accounts.roles import Managed, ManagedQuerySet
 from accounts.sessions import Invitation
@@ -35,12 +37,18 @@ class UserQuerySet(ManagedQuerySet):
         )
 
     def check_free(self, account_id: int, *, but: int | None = None, **names: str) -> None:
-        """Nobody else in the account has that login or e-mail. Raises ValidationError."""
-        taken = Q(*((f"{name}_key", fold(value)) for name, value in names.items()), _connector=Q.OR)
-        others = self.filter(taken, account_id=account_id).exclude(id=but)
-        keys = set(chain.from_iterable(others.values_list(*(f"{name}_key" for name in names))))
-        if faults := {name: "is already taken" for name, value in names.items() if fold(value) in keys}:
+        """Nobody else in the account is known by that login or e-mail. Raises ValidationError."""
+        taken = self.taken(account_id, names.values(), but=but)
+        if faults := {name: "is already taken" for name, value in names.items() if fold(value) in taken}:
             raise ValidationError(faults)
+
+    def taken(self, account_id: int, names: Iterable[str], *, but: int | None = None) -> set[str]:
+        """Those of the names, folded, that somebody else in the account signs in with. A login is no other user's e-mail
+        either: it would be taken for that one's. Who asks for the same names waits until this transaction has ended."""
+        keys = {fold(name) for name in names}
+        locks.hold(*(("user", account_id, key) for key in keys))
+        known = self.filter(Q(login_key__in=keys) | Q(email_key__in=keys), account_id=account_id).exclude(id=but)
+        return keys & set(chain.from_iterable(known.values_list("login_key", "email_key")))
 
     @transaction.atomic(savepoint=False)
     def sign_up(self, account: "Account", *, login: str, email: str, password: str, name: str, **fields) -> "User":

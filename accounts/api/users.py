@@ -1,5 +1,7 @@
 """Users as JSON, and the rules for a new one in both generations."""
 
+from functools import cached_property
+
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework.exceptions import ValidationError
@@ -10,6 +12,7 @@ from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.fields import Choice, Email, Integer, Text
 from accounts.models import User
 from accounts.tenancy import fold
+from accounts.text import is_carriable
 
 # Django's words are whole sentences about "this password"; ours go on from the field's name.
 PASSWORD_RULES = {
@@ -21,14 +24,13 @@ PASSWORD_RULES = {
 
 
 class Unique(Text):
-    """A login or an e-mail: no other user of the account has it, in any case."""
+    """A login or an e-mail: no other user of the account is known by it, in any case."""
 
     default_error_messages = {"taken": "is already taken"}
 
     def to_internal_value(self, data) -> str:
         text = super().to_internal_value(data)
-        account = self.context["account"]
-        if account is not None and account.users.filter(**{f"{self.field_name}_key": fold(text)}).exists():
+        if fold(text) in self.parent.taken:
             self.fail("taken")
         return text
 
@@ -61,6 +63,14 @@ class NewUserSerializer(ResourceSerializer):
     password = Password(required=True, write_only=True)
     name = Text()
     role = Choice(User.Role.values)
+
+    @cached_property
+    def taken(self) -> set[str]:
+        """Which of the login and the e-mail somebody has; within the transaction that makes the user."""
+        account = self.context["account"]
+        names = [self.initial_data.get(name) for name in ("login", "email")]
+        names = [name for name in names if isinstance(name, str) and is_carriable(name)]
+        return set() if account is None else User.objects.taken(account.id, names)
 
 
 class UserSerializer(ResourceSerializer):

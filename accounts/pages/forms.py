@@ -125,14 +125,6 @@ def check_password_rules(form: forms.Form, field: str, user: User) -> None:
             form.add_error(field, error)
 
 
-def check_not_taken(form: forms.Form, account, names: tuple[str, ...], *, but: int | None = None) -> None:
-    """Logins and e-mails are unique within an account, without regard to case."""
-    for name in names:
-        value = form.cleaned_data.get(name)
-        if value and account.users.filter(**{f"{name}_key": fold(value)}).exclude(id=but).exists():
-            form.add_error(name, _("Is already taken"))
-
-
 def languages() -> list[tuple[str, str]]:
     return list(settings.LANGUAGES)
 

@@ -121,6 +121,9 @@ def user(login="dora", email="dora@acme.example", password="a very good secret",
         (user(email="x" * 255 + "@acme.example"), ["Email is too long (maximum is 255 characters)"]),
         (user(email="alice@acme.example"), ["Email is already taken"]),
         (user(email="Alice@ACME.example"), ["Email is already taken"]),
+        # Basic and the pages know people by either, so nobody's login is another one's e-mail.
+        (user("Alice@ACME.example"), ["Login is already taken"]),
+        (user("alice@acme.example", "alice@acme.example"), ["Login is already taken", "Email is already taken"]),
         (user(password="f4&amp;g"), ["Password is too short (minimum is 8 characters)"]),
         (user(password="password1"), ["Password is too common"]),
         (user(password="8135813581"), ["Password can't be entirely numeric"]),
@@ -154,6 +157,12 @@ def test_it_rejects_invalid_fields(acme, fields, sentences):
     response = create(acme.xml(), fields)
     assert shown(response) == refusal(422, *sentences)
     assert acme.account.users.count() == 3
+
+
+def test_it_rejects_an_email_that_somebody_has_as_login(acme):
+    make_user(acme.account, "dora@acme.example", email="other@acme.example")
+    response = create(acme.xml(), user(email="Dora@acme.example"))
+    assert shown(response) == refusal(422, "Email is already taken")
 
 
 @pytest.mark.parametrize("field", ["login", "email", "password", "name"])
