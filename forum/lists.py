@@ -49,9 +49,16 @@ class PostQuerySet(TrashableQuerySet):
     }
 
     def with_names(self) -> Self:
-        """With what a post is shown with besides its own row: the code of its status, and its author's name."""
+        """With what a post is shown with besides its own row: the code of its status, and its author's name.
+
+        A status that was joined would be the one before: while the row is waited for it may get another, and would not be
+        found then.
+        """
+        status = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
         return self.annotate(
-            status_code=F("status__code"), nick=F("user__name"), post_id=Value(None, models.BigIntegerField(null=True))
+            status_code=Subquery(status.values("code")),
+            nick=F("user__name"),
+            post_id=Value(None, models.BigIntegerField(null=True)),
         ).defer(*RENDERED)
 
     def of_forum(self, forum_id: int) -> Self:

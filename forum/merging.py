@@ -22,6 +22,11 @@ class Mergeable(models.Model):
 
     # What may have changed since the row was read, and is known anew when it is held.
     HELD = (
+        "forum_id",
+        "category_id",
+        "private",
+        "kind",
+        "approved",
         "status_id",
         "closed",
         "votes_cache",

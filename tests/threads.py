@@ -1,10 +1,12 @@
 """Things that happen at the same time, each on a thread and a connection of its own."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from django.db import connections
+from django.db import connection, connections, transaction
+from django.db.models import Model
 
 
 def at_once(*acts: Callable[[], object]) -> list:
@@ -21,3 +23,26 @@ def at_once(*acts: Callable[[], object]) -> list:
 
     with ThreadPoolExecutor(len(acts)) as pool:
         return [future.result() for future in [pool.submit(run, act) for act in acts]]
+
+
+def while_held(row: Model, change: Callable[[Model], object], act: Callable[[], object]):
+    """Do `act` while `change` holds the row: it waits for that, and goes on when it is committed. Its result."""
+    held = threading.Event()
+
+    def first():
+        with transaction.atomic(), connection.cursor() as cursor:
+            change(type(row).objects.select_for_update().get(pk=row.pk))
+            held.set()
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                cursor.execute("SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+                if cursor.rowcount:
+                    return
+                time.sleep(0.01)
+        raise AssertionError("nothing waits for the row")
+
+    def second():
+        assert held.wait(60)
+        return act()
+
+    return at_once(first, second)[1]

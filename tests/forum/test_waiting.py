@@ -1,0 +1,47 @@
+"""What waits for a post that somebody else is changing."""
+
+import pytest
+from rest_framework.exceptions import ValidationError
+
+from accounts.models import Status
+from forum.models import Post
+from tests.factories import make_post
+from tests.threads import while_held
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("PUT", "/app/posts/{}.json", {"post": {"priority": 3}}, 200),
+        ("POST", "/app/posts/{}/comments.json", {"comment": {"comment": "text"}}, 201),
+        ("POST", "/app/posts/{}/vote.json", None, 201),
+        ("DELETE", "/app/posts/{}/vote.json", None, 200),
+        ("DELETE", "/app/posts/{}.json", None, 200),
+        ("PUT", "/app/posts/{}.xml", "<post><content>text</content></post>", 200),
+        ("DELETE", "/app/posts/{}.xml", "", 200),
+    ],
+)
+def test_it_goes_on_with_the_status_that_it_got_meanwhile(acme, method, path, body, status):
+    post = make_post(acme.alice)
+    planned = acme.account.statuses.get(kind=Status.Kind.POST, code="planned")
+    json, xml, path = acme.json(), acme.xml(), path.format(post.id)
+
+    def ask():
+        return xml.send_xml(method, path, body) if path.endswith(".xml") else json.request(method, path, json=body)
+
+    response = while_held(post, lambda held: held.write({"status": planned}, by=acme.alice), ask)
+    assert response.status_code == status, response.text
+    assert Post.objects.get(pk=post.pk).status_id == planned.id
+
+
+def test_what_becomes_private_is_not_merged_for_everyone_to_read(acme):
+    post, original = make_post(acme.alice), make_post(acme.alice)
+    with pytest.raises(ValidationError, match="is not private"):
+        while_held(
+            post,
+            lambda held: held.write({"private": True}, by=acme.alice),
+            lambda: post.merge_into(original, by=acme.alice),
+        )
+    assert Post.objects.get(pk=post.pk).duplicate_from_id is None
