@@ -199,14 +199,17 @@ class Post(TenantModel, Tagged, Mergeable):
     # Questions
 
     def has_echo(self) -> bool:
-        """Whether anybody but its author commented or voted; clients and contacts, for whom the team votes, are others."""
-        if not self.comments_cache and not self.votes_cache:
-            return False
+        """Whether anybody but its author took part: commented, even if the comment has gone to the original; voted, clients and
+        contacts, for whom the team votes, being others; or wrote what was merged into it."""
         account = self.account
-        others = [rows.exclude(user_id=self.user_id) for rows in (account.comments, account.votes)]
-        sides = [
-            rows.filter(post_id=self.id).order_by().values("post_id")[:1] for rows in (*others, account.proxy_votes)
-        ]
+        comments, votes, duplicates = (
+            rows.exclude(user_id=self.user_id).order_by()
+            for rows in (account.comments, account.votes, self.duplicates())
+        )
+        rows = [duplicates, comments.filter(from_post_id=self.id)]
+        if self.comments_cache or self.votes_cache:
+            rows += [things.filter(post_id=self.id) for things in (comments, votes, account.proxy_votes.order_by())]
+        sides = [things.values("account_id")[:1] for things in rows]
         return bool(sides[0].union(*sides[1:], all=True)[:1])
 
     def may_be_changed_by(self, user: User) -> bool:

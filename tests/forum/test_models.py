@@ -136,6 +136,22 @@ def test_a_customer_s_vote_is_an_echo(acme):
         assert post.may_be_changed_by(acme.carol)
 
 
+def test_what_was_merged_is_an_echo(acme):
+    """On both sides: somebody else's suggestion went into the one, and somebody else's comment out of the other."""
+    original, duplicate = make_post(acme.carol), make_post(acme.alice)
+    duplicate.comment(by=acme.carol, text="mine")
+    duplicate.merge_into(original, by=acme.bob)
+    assert original.has_echo()
+    assert not original.may_be_changed_by(acme.carol)
+    assert Post.objects.get(pk=duplicate.pk).has_echo()
+    own = make_post(acme.carol)
+    own.comment(by=acme.carol, text="mine")
+    target = make_post(acme.carol)
+    own.merge_into(target, by=acme.bob)
+    assert not target.has_echo()
+    assert not Post.objects.get(pk=own.pk).has_echo()
+
+
 def test_an_echo_in_another_account_is_none(acme, other):
     ours, theirs = make_post(acme.alice), make_post(other.mallory)
     while theirs.id < ours.id:
