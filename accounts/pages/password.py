@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -12,6 +13,7 @@ from accounts import links, mail, throttling
 from accounts.models import User
 from accounts.pages.base import Page, base_url, redirect
 from accounts.pages.forms import Form, NewPassword, check_password_rules
+from accounts.pages.settings import to_id
 from accounts.pages.sign_in import sign_in
 from accounts.views import in_transaction
 
@@ -78,24 +80,34 @@ class NewPasswordForm(Form):
         return values
 
 
-def user_of_link(request, purpose: str) -> tuple[User | None, dict | None]:
-    """The user that a link is about, and what it says; None where it is void."""
-    number, token = request.GET.get("user", ""), request.GET.get("token", "")
-    if not (number.isascii() and number.isdigit() and len(number) <= 18):
-        return None, None
-    user = request.account.users.filter(id=int(number), is_active=True).first()
-    said = user and links.read(token, *user.subject_of(purpose))
-    return (None, None) if said is None else (user, said)
+class LinkPage(Page):
+    """Where a link in an e-mail leads, which is good once. `user` is whom it is about, and `said` what it says."""
 
-
-class Renewed(Page):
-    template_name = "accounts/new_password.html"
+    purpose = ""
+    # Where there is another one.
+    again = ""
 
     def refuse(self):
-        self.user, _said = user_of_link(self.request, PURPOSE)
-        if self.user is None:
-            return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again="/app/password")
-        return super().refuse()
+        self.read_link()
+        return self.void() if self.user is None else super().refuse()
+
+    def read_link(self, *, held: bool = False) -> None:
+        """`user` is None where the link is void. `held`, the user is held until the transaction ends, so that nobody who
+        follows the link at the same time comes between."""
+        number, token = to_id(self.request.GET.get("user")), self.request.GET.get("token", "")
+        users = self.request.account.users.filter(id=number or 0, is_active=True)
+        self.user = (users.select_for_update(no_key=True) if held else users).first()
+        self.said = self.user and links.read(token, *self.user.subject_of(self.purpose))
+        if self.said is None:
+            self.user = None
+
+    def void(self) -> HttpResponse:
+        return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=self.again)
+
+
+class Renewed(LinkPage):
+    template_name = "accounts/new_password.html"
+    purpose, again = PURPOSE, "/app/password"
 
     def get(self, request):
         return self.render_form(NewPasswordForm(user=self.user), user=self.user)
@@ -104,7 +116,15 @@ class Renewed(Page):
         form = NewPasswordForm(request.POST, user=self.user)
         if not form.is_valid():
             return self.render_form(form, user=self.user)
-        in_transaction(lambda: self.user.change_password(form.cleaned_data["password"]))
+
+        def act() -> None:
+            self.read_link(held=True)
+            if self.user is not None:
+                self.user.change_password(form.cleaned_data["password"])
+
+        in_transaction(act)
+        if self.user is None:
+            return self.void()
         tell_of_change(self.user, request)
         messages.success(request, _("Your password is changed, and you are signed in."))
         # The session that the browser had, if any, may have ended with the others.

@@ -27,7 +27,7 @@ from accounts.pages.forms import (
     languages,
     zones,
 )
-from accounts.pages.password import tell, tell_of_change, user_of_link
+from accounts.pages.password import LinkPage, tell, tell_of_change
 from accounts.tenancy import fold
 from accounts.views import in_transaction
 
@@ -238,25 +238,28 @@ class EndSession(Page):
         return redirect("/app/profile/security")
 
 
-class ConfirmEmail(Page):
+class ConfirmEmail(LinkPage):
     """Where the link to a new e-mail leads. A button changes it: programs that check e-mails open the links in them."""
 
     template_name = "accounts/confirm_email.html"
-
-    def refuse(self):
-        self.user, said = user_of_link(self.request, EMAIL)
-        if self.user is None:
-            return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again="/app/profile/security")
-        self.email = said["email"]
-        return super().refuse()
+    purpose, again = EMAIL, "/app/profile/security"
 
     def get(self, request):
-        return self.render(email=self.email, login=self.user.login)
+        return self.render(email=self.said["email"], login=self.user.login)
 
     def post(self, request):
-        before = self.user.email
-        if not self.act(lambda: self.user.change_email(self.email), done=_("Your e-mail is changed.")):
-            return redirect("/app/profile/security")
-        if fold(before) != fold(self.email):
-            tell(self.user, "email_changed", request, to=before, email=self.email)
+        before, email = self.user.email, self.said["email"]
+
+        def change() -> None:
+            self.read_link(held=True)
+            if self.user is not None:
+                self.user.change_email(email)
+
+        done = self.act(change)
+        if self.user is None:
+            return self.void()
+        if done:
+            messages.success(request, _("Your e-mail is changed."))
+            if fold(before) != fold(email):
+                tell(self.user, "email_changed", request, to=before, email=email)
         return redirect("/app/profile/security")

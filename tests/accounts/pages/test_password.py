@@ -8,6 +8,7 @@ from tests.accounts.pages.letters import letter, link_in
 from tests.factories import PASSWORD
 from tests.pages import Visitor
 from tests.test_queries import asked_by
+from tests.threads import at_once
 
 NEW = "grasshopper lighthouse vinegar"
 
@@ -88,6 +89,17 @@ def test_a_link_is_good_once(acme):
     page = acme.page().get(path, status=404)
     assert "This link no longer works" in page
     assert "/app/password" in page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_link_that_is_followed_twice_at_once(acme):
+    path = link_for(acme)
+    forms = [acme.page().get(path).forms["password"] for _ in range(2)]
+    for number, form in enumerate(forms):
+        form["password"] = f"{NEW} {number}"
+    answers = at_once(*(lambda form=form: form.submit(expect_errors=True).status_code for form in forms))
+    assert sorted(answers) == [303, 404]
+    acme.page().sign_in("carol", f"{NEW} {answers.index(303)}")
 
 
 def test_a_link_is_void_with_another_email(acme):
