@@ -74,6 +74,9 @@ class Basic(BaseAuthentication):
         scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "basic":
             return None
+        if request.method == "POST" and not request.META.get("CONTENT_TYPE") and is_from_elsewhere(request._request):
+            # A browser remembers the password, and asks nobody before it sends a body of no type for another site's page.
+            raise PermissionDenied("Another site's page may not send this")
         try:
             raw = base64.b64decode(encoded.strip(), validate=True)
         except (binascii.Error, ValueError):

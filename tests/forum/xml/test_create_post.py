@@ -44,6 +44,29 @@ def create(client: XMLClient, fields: str):
     return client.send_xml("POST", "/app/posts.xml", f"<post>{fields}</post>")
 
 
+@pytest.mark.parametrize(
+    ("origin", "content_type", "status"),
+    [
+        (None, None, 201),
+        ("http://acme.example.test", None, 201),
+        ("https://evil.example", "application/xml", 201),
+        ("https://evil.example", None, 403),
+        ("https://www.example.test", None, 403),
+        ("null", None, 403),
+        ("http://[", None, 403),
+    ],
+)
+def test_it_rejects_what_a_browser_sends_for_another_site_without_asking(acme, origin, content_type, status):
+    """It asks before a body of that type is sent, and is not told that it may."""
+    given = {"Origin": origin, "Content-Type": content_type}
+    headers = {name: value for name, value in given.items() if value is not None}
+    response = acme.xml().post("/app/posts.xml", content=POST, headers=headers)
+    assert response.status_code == status
+    if status == 403:
+        assert shown(response) == refusal(403, "Another site's page may not send this")
+        assert not acme.account.posts.exists()
+
+
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
