@@ -276,7 +276,7 @@ class Reference:
 
 
 class Related(Reference, Integer):
-    """The id of something that is not in the trash."""
+    """The id of something that is not in the trash. What a row names already may stay, such as who has left the team."""
 
     default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
 
@@ -287,7 +287,8 @@ class Related(Reference, Integer):
 
     def to_internal_value(self, data) -> int:
         number = super().to_internal_value(data)
-        if number not in self.found([number]):
+        # A link to what goes to the trash is let go there, so what a row names is there.
+        if number != getattr(self.parent.instance, self.field_name, None) and number not in self.found([number]):
             self.fail("missing")
         return number
 

@@ -207,6 +207,18 @@ def test_a_post_is_sent_back_whole(acme, role):
     assert (post.responsible_id, code_of(post)) == (acme.bob.id, "new")
 
 
+def test_who_is_responsible_may_have_left_the_team(acme):
+    former = make_user(acme.account, role="agent")
+    post, another = make_post(acme.carol, responsible_id=former.id), make_post(acme.carol)
+    former.deactivate(by=acme.alice)
+    response = acme.xml().send_xml("PUT", f"/app/posts/{post.id}.xml", single(post))
+    post.refresh_from_db()
+    assert shown(response) == document(200, single(post))
+    assert post.responsible_id == former.id
+    response = update(acme.xml(), another, f"<responsible-id>{former.id}</responsible-id>")
+    assert shown(response) == refusal(422, "Responsible can't be found")
+
+
 def test_nothing_known_is_a_change_of_nothing(acme):
     post = make_post(acme.alice, "before")
     response = update(acme.xml(), post, "<id>1</id><unknown/>")

@@ -1,0 +1,61 @@
+"""Clients read a resource, change one field of it and send it back whole: what they left alone is never in the way."""
+
+import pytest
+
+from accounts.models import User
+from tests.assertions import assert_refused, read
+from tests.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
+
+MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "task": make_task, "post": make_post}
+KEYS = {"task": "post"}
+
+
+def path_of(kind: str, row) -> str:
+    return f"/app/{KEYS.get(kind, kind)}s/{row.id}.json"
+
+
+def put(acme, kind: str, row, /, **fields):
+    return acme.json().put(path_of(kind, row), json={KEYS.get(kind, kind): fields})
+
+
+@pytest.fixture(params=[{"is_active": False}, {"role": User.Role.MEMBER}], ids=["deactivated", "demoted"])
+def former(acme, request) -> tuple[User, dict]:
+    """Somebody of the team, and how he leaves it."""
+    return make_user(acme.account, "dave", role=User.Role.AGENT), request.param
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_who_is_responsible_may_have_left_the_team(acme, former, kind):
+    dave, how = former
+    row, another = (MAKE[kind](acme.alice, responsible_id=id) for id in (dave.id, acme.bob.id))
+    User.objects.filter(pk=dave.pk).update(**how)
+    whole = read(acme.json().get(path_of(kind, row)))
+    response = put(acme, kind, row, **whole)
+    assert response.status_code == 200, response.text
+    assert read(response)["responsible_id"] == dave.id
+    # Nobody is made responsible who is not of the team, nor who has been before.
+    refused = {"responsible_id": ["can't be found"]}
+    assert_refused(put(acme, kind, another, responsible_id=dave.id), 422, "validation_failed", refused)
+    assert put(acme, kind, row, responsible_id=acme.bob.id).status_code == 200
+    assert_refused(put(acme, kind, row, **whole), 422, "validation_failed", refused)
+
+
+def test_many_at_once(acme, former):
+    dave, how = former
+    make_client(acme.alice, "Ann", external_ids={"shop": "1"}, responsible_id=dave.id)
+    User.objects.filter(pk=dave.pk).update(**how)
+    items = [{"name": "Ann", "responsible_id": dave.id, "external_ids": {"shop": number}} for number in (1, 2)]
+    response = acme.json().post("/app/clients/bulk.json", json={"try_update": True, "clients": items})
+    results = read(response)
+    assert [result["status"] for result in results] == [200, 422]
+    assert results[0]["client"]["responsible_id"] == dave.id
+    assert results[1]["errors"] == {"responsible_id": ["can't be found"]}
+
+
+def test_a_link_that_was_let_go_meanwhile_is_not_there(acme):
+    """What went to the trash is no longer what the row names."""
+    client = make_client(acme.alice)
+    deal = make_deal(acme.alice, client_id=client.id)
+    whole = read(acme.json().get(path_of("deal", deal)))
+    client.trash(by=acme.alice)
+    assert_refused(put(acme, "deal", deal, **whole), 422, "validation_failed", {"client_id": ["can't be found"]})
