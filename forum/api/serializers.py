@@ -57,10 +57,20 @@ class PostSerializer(ResourceSerializer):
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
             if name in values and values[name] is None:
                 del values[name]
-        if (status_id := values.pop("status_id", None)) and "status" not in values:
-            values["status"] = self.context["account"].statuses.get(id=status_id)
+        if status_id := values.pop("status_id", None):
+            values["status"] = self.one_status(status_id, values.get("status"))
         place = self.place_task(values) if self.is_task(values) else self.place_post(values)
         return {**values, **place}
+
+    def one_status(self, status_id: int, status: Status | None) -> Status:
+        """The status that is named by its id, and perhaps by its code as well."""
+        before = self.instance.status_id if self.instance else None
+        # Both are answered: of what is sent back whole with one of them changed, the change counts.
+        if status is None or (status.id == before != status_id):
+            return self.context["account"].statuses.get(id=status_id)
+        if status_id not in (before, status.id):
+            raise ValidationError({"status_id": [f"is that of another status than {status.code}"]})
+        return status
 
     def is_task(self, values: dict) -> bool:
         row = self.instance

@@ -59,3 +59,32 @@ def test_a_link_that_was_let_go_meanwhile_is_not_there(acme):
     whole = read(acme.json().get(path_of("deal", deal)))
     client.trash(by=acme.alice)
     assert_refused(put(acme, "deal", deal, **whole), 422, "validation_failed", {"client_id": ["can't be found"]})
+
+
+@pytest.mark.parametrize("make", [make_task, make_post])
+def test_a_status_is_changed_by_its_code_or_by_its_id(acme, make):
+    ids = dict(acme.account.statuses.filter(kind="post").values_list("code", "id"))
+    row = make(acme.alice)
+    for changed, code in (
+        ({}, "new"),
+        ({"status_id": ids["planned"]}, "planned"),
+        ({"status": "started"}, "started"),
+        ({"status": "completed", "status_id": ids["completed"]}, "completed"),
+        ({"status": None, "status_id": ids["new"]}, "new"),
+        ({"status": "planned", "status_id": None}, "planned"),
+    ):
+        whole = read(acme.json().get(path_of("post", row)))
+        body = read(put(acme, "post", row, **{**whole, **changed}))
+        assert (body["status"], body["status_id"]) == (code, ids[code])
+
+
+def test_it_rejects_two_different_statuses(acme):
+    ids = dict(acme.account.statuses.filter(kind="post").values_list("code", "id"))
+    given = {"status": "planned", "status_id": ids["started"]}
+    refused = {"status_id": ["is that of another status than planned"]}
+    row = make_post(acme.alice)
+    assert_refused(put(acme, "post", row, **given), 422, "validation_failed", refused)
+    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", **given}})
+    assert_refused(response, 422, "validation_failed", refused)
+    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", **given, "status_id": ids["planned"]}})
+    assert (response.status_code, read(response)["status"]) == (201, "planned")

@@ -299,7 +299,9 @@ class Help:
         if given.get("task_kind") == "comment":
             return given
         if not is_blank(given.get("status")):
+            # They would have to be the same.
             given["status"] = "planned"
+            given.pop("status_id", None)
         is_task = not is_blank(given.get("task_kind")) and given["task_kind"] != "feedback"
         if "{" in case.path and "task_kind" in given:
             is_task = self.is_task(case)
