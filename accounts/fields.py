@@ -6,7 +6,7 @@ blank text for no number, date or id; a list or an object where a scalar belongs
 
 import re
 from collections.abc import Collection
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
@@ -205,10 +205,12 @@ class Time(Scalar):
                 moment = datetime.combine(day, datetime.min.time())
             if moment is not None and moment.tzinfo is None:
                 moment = timezone.make_aware(moment, self.context["account"].zone)
+            # At either end of the calendar another time zone could be in a year that there is not. What is answered in the
+            # account's is the same in UTC.
+            fits = moment is not None and 1 < moment.astimezone(UTC).year < 9999
         except (ValueError, OverflowError):
-            moment = None
-        # At either end of the calendar another time zone could be in a year that there is not.
-        if moment is None or not 1 < moment.year < 9999:
+            fits = False
+        if not fits:
             self.fail("time")
         return moment
 

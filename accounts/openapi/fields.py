@@ -21,8 +21,8 @@ BLANK = rf"^[{SPACE}]*$"
 # Text that XML can carry, and such text that says something; said by what it is not, as numbers are taken for texts too.
 CARRIABLE = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]"}}
 PRESENT = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]|{BLANK}"}}
-# A time of a year that every time zone has.
-YEAR = r"^(000[2-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-"
+# A time that is of the years from 2 to 9998 in UTC, whatever its own offset is.
+YEAR = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 
 
 def stripped(pattern: str) -> str:

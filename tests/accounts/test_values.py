@@ -1,6 +1,7 @@
 """What is taken for a value of each kind, in every field of every resource, and what never is."""
 
 import json
+from datetime import datetime
 
 import pytest
 from django.db import connection
@@ -184,6 +185,8 @@ def test_dates(acme, given, date):
         "2009-01-26T18:06:53+99:00",
         "0001-01-01T00:00:00+14:00",
         "9999-12-31T23:59:59-14:00",
+        "9998-12-31T23:59:59-12:00",
+        "0002-01-01T00:00:00+01:00",
         "99999-01-01T00:00:00Z",
         1232989613,
         True,
@@ -197,6 +200,15 @@ def test_it_rejects_times(acme, time):
     response = create(acme, "post", scheduled_at=time)
     rule = "is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"
     assert_refused(response, 422, "validation_failed", {"scheduled_at": [rule]})
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "UTC", "Etc/GMT+12"])
+@pytest.mark.parametrize("time", ["9998-12-31T23:59:59+00:00", "0002-01-01T00:00:00+00:00"])
+def test_a_time_at_the_end_of_the_calendar_may_be_sent_back(acme, zone, time):
+    acme.account.change(time_zone=zone)
+    first = read(create(acme, "post", scheduled_at=time))["scheduled_at"]
+    assert datetime.fromisoformat(first) == datetime.fromisoformat(time)
+    assert read(create(acme, "post", scheduled_at=first))["scheduled_at"] == first
 
 
 @pytest.mark.parametrize(
