@@ -22,13 +22,26 @@ from accounts.prepared import Prepared, prepared
 from accounts.trash import Trashable
 from accounts.views import AccountViewSet, in_transaction
 
-IGNORED_LISTED = 20
+# Of the names that were ignored: how many are listed, cut after so many characters, in how many bytes. Proxies and clients
+# refuse headers that are long.
+IGNORED_LISTED, IGNORED_LENGTH, IGNORED_BYTES = 20, 64, 2000
 NOT_SETTABLE = "is not a field that can be set"
 
 
 def moment(value: datetime | None, zone: ZoneInfo) -> str | None:
     """A time as both generations write it: in the account's zone, to the second, with a numeric offset."""
     return None if value is None else value.astimezone(zone).isoformat(timespec="seconds")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a header lists them: percent-encoded, the first ones, and the beginnings of long ones."""
+    written, length = [], 0
+    for name in names[:IGNORED_LISTED]:
+        written.append(quote(name[:IGNORED_LENGTH], safe="", errors="replace"))
+        length += len(written[-1]) + 1
+        if length > IGNORED_BYTES:
+            return ",".join(written[:-1])
+    return ",".join(written)
 
 
 class ResourceSerializer(serializers.Serializer):
@@ -129,9 +142,7 @@ class JSONViewSet(AccountViewSet):
     ) -> HttpResponse:
         headers = dict(headers or {})
         if ignored:
-            headers["X-Ignored-Fields"] = ",".join(
-                quote(name, safe="", errors="replace") for name in ignored[:IGNORED_LISTED]
-            )
+            headers["X-Ignored-Fields"] = listed(ignored)
         return super().answer(data, status=status, headers=headers)
 
     @property

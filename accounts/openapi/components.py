@@ -41,7 +41,8 @@ HEADERS = {
     "Link": _header("The first, previous and next page (RFC 8288).", {"type": "string"}, required=True),
     "Idempotent-Replayed": _header("The answer is that of an earlier request.", {"type": "string", "const": "true"}),
     "X-Ignored-Fields": _header(
-        "Fields that are unknown or read-only: comma-separated, percent-encoded, the first 20.", {"type": "string"}
+        "Fields that are unknown or read-only: comma-separated, percent-encoded, the first 20, cut after 64 characters.",
+        {"type": "string"},
     ),
     "WWW-Authenticate": _header("What credentials are asked for.", {"type": "string"}, required=True),
     "Retry-After": _header("Seconds to wait.", {"type": "integer", "minimum": 1}, required=True),

@@ -1,6 +1,7 @@
 """Unknown and read-only fields are ignored, and named; a client that would rather be refused says so."""
 
 import json
+from urllib.parse import unquote
 
 import pytest
 
@@ -64,6 +65,18 @@ def test_updates(acme):
 def test_the_first_twenty_are_named(acme):
     response = post(acme, {"name": "a", **{f"x{number}": 1 for number in range(30)}})
     assert response.headers["X-Ignored-Fields"] == ",".join(f"x{number}" for number in range(20))
+
+
+@pytest.mark.parametrize("character", ["a", "ą", "😀"])
+def test_long_names_are_cut_and_the_header_stays_short(acme, character):
+    names = [f"{number:02}" + character * 3000 for number in range(20)]
+    response = post(acme, {"name": "a", **dict.fromkeys(names, 1)})
+    assert response.status_code == 201
+    written = response.headers["X-Ignored-Fields"]
+    assert len(written) < 2000
+    listed = unquote(written).split(",")
+    assert listed == [name[:64] for name in names[: len(listed)]]
+    assert len(listed) == {"a": 20, "ą": 5, "😀": 2}[character]
 
 
 @pytest.mark.parametrize(
