@@ -98,7 +98,7 @@ def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     }
     if not locks.try_to_hold("idempotency key", *identity.values()):
         raise Conflict("The first request with this Idempotency-Key is still being carried out; try again")
-    fingerprint = fingerprint_of(request)
+    fingerprint = fingerprint_of(request, view.manner)
     stored = IdempotentAnswer.objects.filter(**identity).first()
     if stored is not None and stored.created_at < timezone.now() - KEPT_FOR:
         stored.delete()
@@ -112,14 +112,15 @@ def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     return response
 
 
-def fingerprint_of(request: Request) -> bytes:
-    """SHA-256 of what was asked: method, address and body, but for the token, which may be sent in any place."""
+def fingerprint_of(request: Request, manner: list[str]) -> bytes:
+    """SHA-256 of what was asked: method, address and body, but for the token, which may be sent in any place; and in what manner,
+    where headers say that."""
     query = [pair for pair in parse_qsl(request.META["QUERY_STRING"], keep_blank_values=True) if pair[0] != "api_token"]
     body: Any = request.data
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "api_token"}
     try:
-        asked = json.dumps([request.method, request.path, query, body], sort_keys=True, default=repr)
+        asked = json.dumps([request.method, request.path, query, body, *manner], sort_keys=True, default=repr)
     except RecursionError:
         raise ParseError("The body is nested too deeply") from None
     return hashlib.sha256(asked.encode()).digest()

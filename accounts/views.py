@@ -69,6 +69,11 @@ class AccountViewSet(viewsets.ViewSet):
     # The fields of an answer that are shown once, and so are not stored to be sent again.
     shown_once: tuple[str, ...] = ()
 
+    @property
+    def manner(self) -> list[str]:
+        """What the headers say of how the request is to be carried out."""
+        return []
+
     def dispatch(self, request, *args, **kwargs):
         """As DRF's, without what is the same for every request here: negotiation, versions, rendering at a later time."""
         self.args, self.kwargs, self.headers = args, kwargs, {}

@@ -151,6 +151,10 @@ class JSONViewSet(AccountViewSet):
         preferences = self.request.headers.get("Prefer", "").lower().replace('"', "").replace(" ", "")
         return "handling=strict" in preferences.replace(";", ",").split(",")
 
+    @property
+    def manner(self) -> list[str]:
+        return ["strict"] if self.strict else []
+
     def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
         """Validate what the body has under each key; every fault of all of them at once.
 

@@ -92,6 +92,10 @@ class BulkViewSet(CRMViewSet):
         except ValidationError:
             raise ValidationError({"x_atomic": ["is not true or false"]}) from None
 
+    @property
+    def manner(self):
+        return [*super().manner, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
+
     def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
         """The result of each item, and the names of fields that were ignored. Raises ValidationError if all or nothing."""
         context = {**self.context(), **self.look_ahead([item for item in items if isinstance(item, dict)])}

@@ -57,6 +57,24 @@ def test_it_rejects_another_request_under_the_same_key(acme, path, body):
     assert acme.account.clients.count() == 1
 
 
+def test_it_rejects_the_same_request_in_another_manner(acme):
+    """Refused, it would have done nothing; carried out once, it tells what was done in that manner."""
+
+    def send(path, body, **headers):
+        return acme.json().post(path, json=body, headers={"Idempotency-Key": f"key of {path}", **headers})
+
+    bulk = "/app/clients/bulk.json", {"clients": [{"name": "Ann"}, {"name": ""}]}
+    first = send(*bulk)
+    assert first.status_code == 200
+    assert_replayed(send(*bulk, **{"X-Atomic": "FALSE"}), first)
+    assert_refused(send(*bulk, **{"X-Atomic": "1"}), 422, "validation_failed", ANOTHER)
+    one = "/app/clients.json", ANN
+    first = send(*one)
+    assert_replayed(send(*one, Prefer="handling=lenient", **{"X-Atomic": "true"}), first)
+    assert_refused(send(*one, Prefer="handling=strict"), 422, "validation_failed", ANOTHER)
+    assert acme.account.clients.count() == 2
+
+
 @pytest.mark.parametrize("key", ["", " ", "\x7f"], ids=ascii)
 def test_it_rejects_a_key_that_may_not_arrive(acme, key):
     """The server hands on what is not ASCII as nothing."""
