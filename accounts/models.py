@@ -95,6 +95,7 @@ class AccountQuerySet(models.QuerySet):
         login: str,
         email: str,
         password: str,
+        owner_name: str = "",
         host: str | None = None,
         forum_name: str = "",
         **fields,
@@ -118,6 +119,7 @@ class AccountQuerySet(models.QuerySet):
             login=login,
             email=email,
             password=password,
+            name=owner_name or login,
             role=User.Role.OWNER,
             notification=User.Notification.ALL,
         )

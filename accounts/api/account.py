@@ -54,6 +54,12 @@ class AccountSerializer(ResourceSerializer):
     currency = Text(read_only=True)
 
 
+class OwnerSerializer(NewUserSerializer):
+    """The first user of a new account: its owner."""
+
+    role = None
+
+
 class AccountViewSet(JSONViewSet):
     permission_classes = [AdminToWrite]
     body_keys = ("account", "user")
@@ -70,7 +76,7 @@ class AccountViewSet(JSONViewSet):
         def act() -> tuple[Account, Any, str, list[str]]:
             context = {"account": partner, "user": request.user}
             account = AccountSerializer(data=self.body("account"), context=context)
-            user = NewUserSerializer(data=self.body("user"), context={**context, "account": None})
+            user = OwnerSerializer(data=self.body("user"), context={**context, "account": None})
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
@@ -78,6 +84,7 @@ class AccountViewSet(JSONViewSet):
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],
+                owner_name=owner.get("name") or "",
                 **{**values, "from_partner": partner.partner_key},
             )
             return *made, ignored

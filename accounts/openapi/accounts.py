@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from accounts.api.account import AccountSerializer
+from accounts.api.account import AccountSerializer, OwnerSerializer
 from accounts.api.changes import FeedSerializer, Since
 from accounts.api.resources import ResourceViewSet
 from accounts.api.statuses import StatusFilters, StatusSerializer
-from accounts.api.users import NewUserSerializer, UserSerializer
+from accounts.api.users import UserSerializer
 from accounts.changes import Change
 from accounts.models import Account, Status, User
 from accounts.openapi.fields import WireFieldExtension
@@ -120,7 +120,7 @@ operate(
             "api_token": "x7KqNc2mBv8rTz4wLs6dHj1pGf5yQa3e/new-shop",
         },
         statuses=(201,),
-        takes={"account": AccountSerializer, "user": NewUserSerializer},
+        takes={"account": AccountSerializer, "user": OwnerSerializer},
         gives=account_answer,
     ),
 )

@@ -248,6 +248,23 @@ def test_ignored_fields(partner):
     assert read(response)["currency"] == "EUR"
 
 
+@pytest.mark.parametrize(("given", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
+def test_the_owners_name(partner, given, name):
+    response = create(partner, {"name": "New Ltd"}, {"name": given})
+    assert response.status_code == 201
+    assert (read(response)["name"], read(response)["user"]["name"]) == ("New Ltd", name)
+
+
+def test_the_first_user_is_the_owner_whatever_role_is_said(partner):
+    response = create(partner, user={"role": "agent"})
+    assert response.headers["X-Ignored-Fields"] == "user.role"
+    assert read(response)["user"]["role"] == "owner"
+    body = {"account": {"prefix": "another"}, "user": {**USER, "role": "agent"}}
+    headers = {"Prefer": "handling=strict"}
+    response = partner.json(partner.alice_token).post("/app/account.json", json=body, headers=headers)
+    assert_refused(response, 422, "validation_failed", {"user.role": ["is not a field that can be set"]})
+
+
 def test_its_address_has_the_port_of_this_one(partner):
     response = JSONClient("acme.example.test:8000", partner.alice_token).post(
         "/app/account.json", json={"account": {"prefix": "new-one"}, "user": USER}
