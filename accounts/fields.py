@@ -24,8 +24,17 @@ MISSING = "can't be blank"
 NAME_LENGTH = 255
 TEXT_LENGTH = 65_536
 BIGGEST_INTEGER = 2**63 - 1
-# ISO 4217.
-CURRENCY = "[A-Z]{3}"
+# The codes of ISO 4217: funds, metals and what banks account in are among them, and so is what was replaced since 2025.
+CURRENCIES = frozenset(
+    """
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW
+    CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF
+    IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP
+    MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG
+    SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND
+    VUV WST XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG
+    """.split()  # noqa: SIM905
+)
 # Who may be made responsible for something.
 TEAM = {"role__in": User.TEAM, "is_active": True}
 
@@ -119,6 +128,17 @@ class Choice(Scalar):
     def to_internal_value(self, data) -> str:
         if data not in self.choices:
             self.fail("choice", choices=", ".join(self.choices))
+        return str(data)
+
+
+class Currency(Scalar):
+    """A currency by its code. What a row has stays, also when it is a currency no more."""
+
+    default_error_messages = {"currency": "is not a code of ISO 4217, such as EUR"}
+
+    def to_internal_value(self, data) -> str:
+        if data not in CURRENCIES and data != getattr(self.parent.instance, self.field_name, None):
+            self.fail("currency")
         return str(data)
 
 

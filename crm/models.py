@@ -458,8 +458,8 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
         if given := values.pop("client", None):
             self.nested_client, client_values = given
             self.nested_client.assign(client_values, by=by)
-        if self._state.adding or "currency" in values:
-            values["currency"] = values.get("currency") or self.account.currency
+        if self._state.adding:
+            values.setdefault("currency", self.account.currency)
         super().assign(values, by=by)
 
     @classmethod

@@ -118,6 +118,17 @@ class ChoiceExtension(WireFieldExtension):
         return {"type": "string", "enum": list(self.target.choices)}
 
 
+class CurrencyExtension(WireFieldExtension):
+    target_class = fields.Currency
+
+    def accepted(self) -> JSONSchema:
+        codes = {"type": "string", "enum": sorted(fields.CURRENCIES)}
+        return {"anyOf": [codes, {"type": "string", "pattern": BLANK}]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string"}
+
+
 class IntegerExtension(WireFieldExtension):
     target_class = fields.Integer
 

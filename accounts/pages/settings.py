@@ -5,14 +5,13 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.validators import RegexValidator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts import errors
-from accounts.fields import CURRENCY
+from accounts.fields import CURRENCIES
 from accounts.pages.base import Page, redirect
 from accounts.pages.forms import Form, languages, zones
 from accounts.paging import Page as PageOfList
@@ -72,7 +71,6 @@ class AccountForm(Form):
         label=gettext_lazy("Currency"),
         max_length=3,
         help_text=gettext_lazy("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
-        validators=[RegexValidator(rf"{CURRENCY}\Z", gettext_lazy("Three letters are needed, such as EUR"))],
     )
     currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
 
@@ -86,6 +84,14 @@ class AccountForm(Form):
         self.data = self.data.copy()
         if currency := self.data.get("currency"):
             self.data["currency"] = currency.strip().upper()
+        self.account = account
+
+    def clean_currency(self) -> str:
+        currency = self.cleaned_data["currency"]
+        # One that is a currency no more stays as long as nobody chooses another.
+        if currency not in CURRENCIES and currency != self.account.currency:
+            raise forms.ValidationError(_("This is not a code of ISO 4217, such as EUR"))
+        return currency
 
 
 class AccountPage(SettingsPage):

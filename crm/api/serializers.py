@@ -8,9 +8,9 @@ from rest_framework.exceptions import ValidationError
 from accounts.api.resources import ResourceSerializer, moment
 from accounts.errors import Outrun
 from accounts.fields import (
-    CURRENCY,
     TEAM,
     Boolean,
+    Currency,
     Day,
     Exact,
     Integer,
@@ -200,7 +200,7 @@ class DealSerializer(ResourceSerializer):
     client_id = Related("clients")
     client = NestedClient(write_only=True)
     external_ids = ExternalIds(Deal)
-    currency = Text(pattern=CURRENCY)
+    currency = Currency()
     status_id = Related("statuses", kind="deal")
     responsible_id = Related("users", **TEAM)
     url = Text()
@@ -209,3 +209,9 @@ class DealSerializer(ResourceSerializer):
     tags = Tags()
     creator_id = Integer(read_only=True)
     updater_id = Integer(read_only=True)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """A null for what a deal always has means that it was not said."""
+        if "currency" in values and values["currency"] is None:
+            del values["currency"]
+        return values

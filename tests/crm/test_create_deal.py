@@ -48,7 +48,7 @@ def test_it_rejects_every_fault_at_once(acme):
             "price": ["is not a number"],
             "client_id": ["can't be found"],
             "external_ids": ["key a b is not made of 1-64 letters, digits, _, . and -"],
-            "currency": ["is not valid"],
+            "currency": ["is not a code of ISO 4217, such as EUR"],
             "status_id": ["can't be found"],
             "responsible_id": ["can't be found"],
             "expected_close_date": ["is not a date (ISO 8601, such as 2009-01-26)"],
@@ -99,7 +99,7 @@ def test_all_of_its_fields(acme):
 def test_the_currency_is_the_accounts(acme):
     acme.account.currency = "PLN"
     acme.account.save()
-    for given in ({}, {"currency": None}):
+    for given in ({}, {"currency": None}, {"currency": " "}):
         response = acme.json().post("/app/deals.json", json={"deal": {"name": "a", **given}})
         assert read(response)["currency"] == "PLN"
 

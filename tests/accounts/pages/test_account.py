@@ -34,7 +34,8 @@ def test_it_works(acme):
         ("name", "a" * 256, "Ensure this value has at most 255 characters (it has 256)."),
         ("time_zone", "Europe/Nowhere", "Select a valid choice. Europe/Nowhere is not one of the available choices."),
         ("language", "xx", "Select a valid choice. xx is not one of the available choices."),
-        ("currency", "E1R", "Three letters are needed, such as EUR"),
+        ("currency", "E1R", "This is not a code of ISO 4217, such as EUR"),
+        ("currency", "ZZZ", "This is not a code of ISO 4217, such as EUR"),
         ("currency", "", "Can't be blank"),
     ],
 )
@@ -77,3 +78,12 @@ def test_a_time_zone_from_elsewhere_stays(acme):
 
 def test_it_asks_little(acme):
     assert_few_statements(acme.page(acme.alice), PATH)
+
+
+def test_a_currency_that_is_one_no_more_stays(acme):
+    acme.account.change(currency="HRK")
+    form = acme.page(acme.alice).get(PATH).forms["account"]
+    form["name"] = "Acme Ltd"
+    assert form.submit("do").status_code == 303
+    acme.account.refresh_from_db()
+    assert (acme.account.name, acme.account.currency) == ("Acme Ltd", "HRK")
