@@ -183,10 +183,13 @@ class NestedClient(WireField):
             client = lookup.client(holders[0])
             if client is None:
                 raise Outrun(f"Client {holders[0]} went to the trash meanwhile")
-            # Its other fields are left alone, and so are not judged.
+            # What it has is left alone, and so is not judged: only keys that it does not have are added to it.
+            others = {key: value for key, value in data["external_ids"].items() if key not in client.external_ids}
             serializer = NestedClientSerializer(
-                client, data={"external_ids": data["external_ids"]}, partial=True, context=self.context
+                client, data={"external_ids": others}, partial=True, context=self.context
             )
+            kept = [key for key, value in client.external_ids.items() if pairs.get(key, value) != value]
+            self.parent.ignored += [f"client.external_ids.{key}" for key in kept]
         if faults := serializer.faults():
             self.refuse(faults)
         self.parent.ignored += [f"client.{name}" for name in serializer.ignored]

@@ -150,6 +150,29 @@ def test_a_client_that_holds_one_of_the_external_ids(acme):
     assert read(make_deal_with(acme, {"external_ids": {"other": "5"}}))["client_id"] == client.id
 
 
+def test_a_client_that_is_found_keeps_the_external_ids_that_it_has(acme):
+    held = {"shop_id": "17", "erp": "K-1", "crm": "9"}
+    client = make_client(acme.alice, external_ids=held)
+    given = {"external_ids": {"shop_id": 17, "erp": "K-2", "crm": None, "new": "5", "gone": None}}
+    response = make_deal_with(acme, given)
+    assert (response.status_code, read(response)["client_id"]) == (201, client.id)
+    assert response.headers["X-Ignored-Fields"] == "client.external_ids.erp"
+    client.refresh_from_db()
+    assert client.external_ids == {**held, "new": "5"}
+    # What it did not take is free.
+    another = {"name": "Eve", "external_ids": {"erp": "K-2"}}
+    assert read(make_deal_with(acme, another))["client_id"] != client.id
+
+
+def test_a_client_that_is_found_has_no_more_external_ids_than_there_may_be(acme):
+    """Also where a null would have made room."""
+    client = make_client(acme.alice, external_ids={f"key{number}": "1" for number in range(50)})
+    response = make_deal_with(acme, {"external_ids": {"key0": "1", "key1": None, "new": "1"}})
+    assert_refused(response, 422, "validation_failed", {"client.external_ids": ["are too many (maximum is 50)"]})
+    client.refresh_from_db()
+    assert len(client.external_ids) == 50
+
+
 def test_other_fields_of_a_client_that_is_found_are_not_judged(acme):
     client = make_client(acme.alice, "Ann", external_ids={"shop_id": "17"})
     response = make_deal_with(acme, {"name": "", "email": [], "external_ids": {"shop_id": "17"}})
