@@ -18,6 +18,8 @@ from accounts.paging import Page
 from accounts.prepared import Prepared, prepared
 from accounts.search import MOST, front, guessed, indexed, search
 
+REPEATED = "is given more than once"
+
 # What more rows than these have is met among so many rows of a list; on a page further down, if every fourth row has it.
 COMMON, FRONT, SPARSE = 5000, 10_000, 4
 # So many rows that pass are collected and sorted.
@@ -76,7 +78,7 @@ class Paged:
             if re.sub(r"\[.*\]\Z", "[key]", name, flags=re.DOTALL) not in known:
                 found[name] = [f"is not one of the parameters {', '.join(known)}"]
             elif len(values) > 1:
-                found[name] = ["is given more than once"]
+                found[name] = [REPEATED]
         try:
             page = Page.read(self.request.query_params)
         except ValidationError as error:

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
 
 from accounts import errors
-from accounts.api.lists import Listing
+from accounts.api.lists import REPEATED, Listing
 from accounts.api.resources import NOT_SETTABLE, ResourceViewSet
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Boolean
@@ -179,7 +179,11 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         return self.model.having_all(self.account.id, pairs)
 
     def read_pairs(self) -> dict[str, str]:
-        pairs = pairs_of(self.request.query_params)
+        parameters = self.request.query_params
+        pairs = pairs_of(parameters)
+        names = [f"external_ids[{key}]" for key in pairs]
+        if repeated := [name for name in names if len(parameters.getlist(name)) > 1]:
+            raise ValidationError({name: [REPEATED] for name in repeated})
         try:
             ExternalIdPairs().run_validation(pairs)
         except ValidationError as error:

@@ -61,6 +61,16 @@ def test_it_rejects_a_query(acme, kind, query, rule):
 
 
 @both
+def test_it_rejects_a_key_that_is_repeated(acme, kind):
+    """In the words of a list, which is asked for in the same way."""
+    query = "external_ids[shop]=17&external_ids%5Bshop%5D=17&external_ids[erp]=1"
+    errors = {"external_ids[shop]": ["is given more than once"]}
+    assert_refused(put(acme, kind, query, name="a"), 422, "validation_failed", errors)
+    assert_refused(acme.json().get(f"/app/{kind}s.json?{query}"), 422, "validation_failed", errors)
+    assert not rows(acme, kind).exists()
+
+
+@both
 @pytest.mark.parametrize("given", [False, 0, "", [], "17"])
 def test_it_rejects_external_ids_that_are_no_object(acme, kind, given):
     response = put(acme, kind, "external_ids[shop]=17", name="First", external_ids=given)
