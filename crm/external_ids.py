@@ -4,7 +4,7 @@ They are read from the resource's own row. A table beside it, one for each kind 
 account: its primary key is what makes an identifier unique, and what finds its holder.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Self
 
@@ -81,17 +81,20 @@ class ExternallyIdentified(Trashable):
         return row
 
     @classmethod
-    def only_one(cls, holder_ids: Iterable[int]) -> int | None:
-        """The one that all of these are, if there is any. Raises ValidationError where they are different ones."""
+    def only_one(cls, holder_ids: Iterable[int], called: Callable[[int], int | str] = int) -> int | None:
+        """The one that all of these are, if there is any. Raises ValidationError where they are different ones, and says what
+        they are `called`."""
         different = sorted(set(holder_ids))
         if len(different) > 1:
-            ids = ", ".join(map(str, different))
+            ids = ", ".join(str(called(id)) for id in different)
             raise ValidationError({"external_ids": [f"belong to different {cls._meta.verbose_name_plural} ({ids})"]})
         return different[0] if different else None
 
     @classmethod
-    def taken(cls, pair: Pair, holder_id: int) -> str:
-        return f"{pair[0]} {pair[1]} belongs to {cls._meta.model_name} {holder_id}"
+    def taken(cls, pair: Pair, holder: int | str) -> str:
+        """`holder` is an id, or what else it is called by."""
+        name = f"{cls._meta.model_name} {holder}" if isinstance(holder, int) else holder
+        return f"{pair[0]} {pair[1]} belongs to {name}"
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
         """Its external ids after `changes`: keys not named stay, a null value removes its key."""

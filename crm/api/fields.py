@@ -79,7 +79,7 @@ class ExternalIds(WireField):
         held = lookup.holders(self.model, wanted)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
         if others:
-            self.refuse([self.model.taken(pair, holder) for pair, holder in others.items()])
+            self.refuse([self.model.taken(pair, lookup.called(holder)) for pair, holder in others.items()])
 
     @classmethod
     def readable(cls, external_ids: Any) -> dict[str, str]:

@@ -24,6 +24,10 @@ class Lookup:
     def holders(self, model: type[ExternallyIdentified], pairs: Mapping[str, str]) -> dict[Pair, int]:
         return model.holders(self.account.id, pairs.items())
 
+    def called(self, id: int) -> int | str:
+        """What a refusal calls a holder by: its id."""
+        return id
+
     def client(self, id: int) -> Client | None:
         """The client, locked; None if it went to the trash."""
         return self.account.clients.live().locked().filter(id=id).first()
@@ -52,6 +56,8 @@ class Ahead(Lookup):
         self._oldest: dict[str, int] = {}
         self._former: dict[str, set[int]] = defaultdict(set)
         self._unsure: set[str] = set()
+        # By id of a row that may not be made after all: the position of its item.
+        self._items: dict[int, int] = {}
 
     def look_up(self, fields: Mapping[str, Any], bodies: Collection[dict]) -> None:
         """Look up the ids that the bodies name."""
@@ -83,7 +89,7 @@ class Ahead(Lookup):
 
     def meant_by(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:
         """As `ClientQuerySet.meant_by`, after `lock_clients`."""
-        holder_id = Client.only_one(self.holders(Client, external_ids).values())
+        holder_id = Client.only_one(self.holders(Client, external_ids).values(), self.called)
         if holder_id is None and (key := email_key(email)):
             if key in self._unsure:
                 self._unsure.discard(key)
@@ -99,19 +105,25 @@ class Ahead(Lookup):
         held = self._held[model]
         return {pair: held[pair] for pair in pairs.items() if pair in held}
 
+    def called(self, id):
+        """Of one that is made only if none is refused: the item that it comes with."""
+        return f"item {self._items[id]}" if id in self._items else id
+
     def client(self, id: int) -> Client | None:
         return self._rows.get(id)
 
     def new(self, model: type[Resource]) -> Resource:
         return model(account=self.account, id=next(self._ids))
 
-    def assign(self, row: Resource, values: dict[str, Any], *, by: User) -> None:
-        """Have the row take on the values, and those that come after it know."""
+    def assign(self, row: Resource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
+        """Have the row take on the values, and those that come after it know. `item` says that what is new may not be made."""
         touched = [row, *(client for client, _ in filter(None, [values.get("client")]))]
         before = [(getattr(each, "external_ids", {}), email_key(getattr(each, "email", None))) for each in touched]
         row.assign(values, by=by)
         for each, (pairs, key) in zip(touched, before, strict=True):
             self._rows[each.id] = each
+            if item is not None and each._state.adding:
+                self._items.setdefault(each.id, item)
             if isinstance(each, ExternallyIdentified):
                 held = self._held[type(each)]
                 for pair in pairs.items() - each.external_ids.items():

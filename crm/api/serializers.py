@@ -175,7 +175,7 @@ class NestedClient(WireField):
         pairs = ExternalIds.readable(data.get("external_ids"))
         holders = sorted(set(lookup.holders(Client, pairs).values()))
         if len(holders) > 1:
-            self.fail("several", ids=", ".join(map(str, holders)))
+            self.fail("several", ids=", ".join(str(lookup.called(id)) for id in holders))
         if not holders:
             client = lookup.new(Client)
             serializer = NestedClientSerializer(data=data, context=self.context)

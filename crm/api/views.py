@@ -110,7 +110,8 @@ class BulkViewSet(CRMViewSet):
                 outcomes.append((422, None))
                 continue
             outcomes.append((201, context["lookup"].new(self.model)) if row is None else (200, row))
-            context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user)
+            item = position if all_or_nothing else None
+            context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user, item=item)
         if faults and all_or_nothing:
             raise ValidationError({f"{self.key}s": faults})
         self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))

@@ -221,6 +221,36 @@ def test_all_or_nothing(acme, word):
     assert read(send(acme, "client", [{"name": "B"}], headers={"X-Atomic": word}))[0]["status"] == 201
 
 
+def test_all_or_nothing_names_none_that_is_not_made(acme):
+    held = make_client(acme.alice, external_ids={"shop": "1"})
+    atomic = {"X-Atomic": "true"}
+    clients = [
+        {"name": "A", "external_ids": {"shop": "2"}},
+        {"name": "B", "external_ids": {"shop": "2"}},
+        {"name": "C", "external_ids": {"shop": "1"}},
+        {"name": "D", "external_ids": {"shop": "2", "erp": "2"}, "try_update": True},
+        {"name": "E", "external_ids": {"shop": "1", "erp": "2"}, "try_update": True},
+    ]
+    errors = {
+        "clients.1.external_ids": ["shop 2 belongs to item 0"],
+        "clients.2.external_ids": [f"shop 1 belongs to client {held.id}"],
+        "clients.4.external_ids": [f"belong to different clients ({held.id}, item 0)"],
+    }
+    assert_refused(send(acme, "client", clients, headers=atomic), 422, "validation_failed", errors)
+    deals = [
+        {"name": "A", "external_ids": {"order": "1"}, "client": {"name": "A", "external_ids": {"shop": "2"}}},
+        {"name": "B", "external_ids": {"order": "1"}, "client": {"external_ids": {"shop": "1", "erp": "1"}}},
+        {"name": "C", "client": {"external_ids": {"shop": "2", "erp": "1"}}},
+        {"name": "D", "client": {"external_ids": {"shop": "1", "new": "1"}}},
+        {"name": "E", "client": {"name": "E", "external_ids": {"shop": "2", "new": "1"}}},
+    ]
+    errors = {
+        "deals.1.external_ids": ["order 1 belongs to item 0"],
+        "deals.4.client": [f"has external ids of different clients ({held.id}, item 0)"],
+    }
+    assert_refused(send(acme, "deal", deals, headers=atomic), 422, "validation_failed", errors)
+
+
 def test_a_refused_item_leaves_nothing_of_its_nested_client(acme):
     results = read(send(acme, "deal", [{"client": {"name": "a", "external_ids": {"shop": "1"}}}]))
     assert results[0]["errors"] == {"name": ["can't be blank"]}
