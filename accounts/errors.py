@@ -8,6 +8,7 @@ import orjson
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext_noop
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
@@ -123,6 +124,10 @@ def respond(
 
 def unavailable(request: HttpRequest) -> HttpResponse:
     return respond(request, 503, headers={"Retry-After": str(RETRY_AFTER)})
+
+
+def cut_off(request: HttpRequest) -> HttpResponse:
+    return respond(request, 400, message=gettext_noop("The request was cut off on its way; send it again"))
 
 
 def handle(exc: Exception, context: dict) -> HttpResponse | None:

@@ -81,7 +81,9 @@ class Application:
             sleep(settings.REFUSAL_SECONDS)
             return self.turn_away(environ, start)
         try:
-            self.read_body(environ)  # before its turn: a client may be slow to send it
+            # Before its turn: a client may be slow to send it.
+            if not self.read_body(environ):
+                return self.turn_away(environ, start, 400)
             turn = admission.take_turn()
             if turn is None:
                 return self.turn_away(environ, start)
@@ -104,14 +106,15 @@ class Application:
         response.close()
         return content
 
-    def turn_away(self, environ, start):
-        """By 503, before Django's middleware. None of it asks the database."""
+    def turn_away(self, environ, start, status=503):
+        """By 503, or by 400 whose body was cut off, before Django's middleware. None of it asks the database."""
         from accounts import errors  # once Django is set up
 
         self.tame_content_type(environ)
-        response = errors.unavailable(WSGIRequest(environ))
+        request = WSGIRequest(environ)
+        response = errors.unavailable(request) if status == 503 else errors.cut_off(request)
         headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
-        start("503 Service Unavailable", [*response.items(), *headers.items()])
+        start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
         return [response.content]
 
     @staticmethod
@@ -126,20 +129,26 @@ class Application:
                     environ["rostrum.charset"] = value.strip().strip("\"'")
 
     @staticmethod
-    def read_body(environ) -> None:
-        """Read what would be accepted. A body that comes in chunks has no length: no further than one byte beyond that."""
-        if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
+    def read_body(environ) -> bool:
+        """Read what would be accepted; whether all of it came. What was cut off must not be taken for the whole (RFC 9112,
+        section 8). A body that comes in chunks has no length, and the server does not tell: no further than one byte beyond
+        what would be accepted."""
+        chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
+        if chunked:
             length = BODY_LIMIT + 1
         else:
             try:
                 length = int(environ.get("CONTENT_LENGTH") or 0)
             except ValueError:
-                return
+                return True
             if not 0 < length <= BODY_LIMIT:
-                return
+                return True
         body = environ["wsgi.input"].read(length)
         environ["wsgi.input"] = io.BytesIO(body)
+        if len(body) < length and not chunked:
+            return False
         environ["CONTENT_LENGTH"] = str(len(body))
+        return True
 
     @staticmethod
     def host(environ) -> str:

@@ -177,6 +177,25 @@ def test_a_slow_body_keeps_no_turn():
     assert bodies == [b"", b"xxx"]
 
 
+@pytest.mark.parametrize(
+    ("path", "content_type", "said"),
+    [
+        ("/app/posts.xml", "application/xml; charset=utf-8", b"  <error>%s</error>\n"),
+        ("/app/clients.json", "application/json", b'{"code":"bad_request","message":"%s"}'),
+        ("/app/sign-in", "text/html; charset=utf-8", b"<p>%s</p>"),
+    ],
+)
+def test_a_body_that_was_cut_off_is_refused(path, content_type, said):
+    called, sent = [], {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": "3", "HTTP_ACCEPT": "text/html"}
+    admission = admit(turns=0, places=1)
+    application = Application(answering(called.append), admission=admission, probes=admit())
+    for body in (b"", b"xx"):
+        answer = Call(application, path, **sent, **{"wsgi.input": io.BytesIO(body)})
+        assert (answer.status, answer.headers["Content-Type"]) == ("400", content_type)
+        assert said % b"The request was cut off on its way; send it again" in answer.content
+    assert called == []
+
+
 def test_an_error_leaves_turn_and_place():
     def fail(environ):
         raise RuntimeError("a defect")
