@@ -9,7 +9,6 @@ Counting happens before the request's own transaction opens: the count outlives 
 
 import hashlib
 import hmac
-import ipaddress
 import logging
 import threading
 from collections import OrderedDict
@@ -26,6 +25,7 @@ from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
+from accounts import addresses
 from accounts.models import RateCount
 from accounts.tenancy import fold
 
@@ -168,26 +168,7 @@ def hidden(kind: str, *parts: object) -> str:
 
 
 def address_of(request: Request) -> str:
-    """The client's address as the limits count it: IPv6 by its /64, which a single subscriber has the whole of.
-
-    Behind the proxy it is the last entry of X-Forwarded-For, which the proxy wrote; what stands before it is the client's
-    word. Some proxies write a port as well.
-    """
-    given = [request.META.get("REMOTE_ADDR", "")]
-    if settings.TRUST_PROXY:
-        given.insert(0, request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2])
-    for text in map(str.strip, given):
-        host = text[1:].partition("]")[0] if text.startswith("[") else text
-        if host.count(":") == 1:
-            host = host.partition(":")[0]
-        try:
-            address = ipaddress.ip_address(host.partition("%")[0])
-        except ValueError:
-            continue
-        if address.version == 4:
-            return str(address)
-        return str(address.ipv4_mapped or ipaddress.ip_network((int(address) >> 64 << 64, 64)))
-    return "unknown"
+    return addresses.sender(request.META)
 
 
 def _plain(request: Request | HttpRequest) -> HttpRequest:

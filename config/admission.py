@@ -1,7 +1,8 @@
 """Who is let in: so many requests at once, each with a connection to the database, and some that wait for their turn.
 
 Connections belong to turns and not to threads. So there can be many threads, which cost little: to wait, to read what slow
-clients send, and to turn away whoever there is no room for.
+clients send, and to turn away whoever there is no room for. A body is read from a part of the places, and a sender's bodies
+from a part of that, as clients may be as slow as they like: places are left for whoever sends none, and for other senders.
 """
 
 from collections import deque
@@ -21,11 +22,17 @@ class Waiting:
 
 
 class Admission:
-    """`turns` at once, `places` in all; whoever has a place waits for a turn, `patience` seconds at most."""
+    """`turns` at once, `places` in all; whoever has a place waits for a turn, `patience` seconds at most.
 
-    def __init__(self, *, turns: int, places: int, patience: float):
+    In `bodies` of the places a body may be read at a time, in `share` of them one of the same sender.
+    """
+
+    def __init__(self, *, turns: int, places: int, patience: float, bodies: int = 0, share: int = 0):
         self.patience = patience
+        self.share = share
         self._places = places
+        self._bodies = bodies
+        self._senders: dict[str, int] = {}
         self._line: deque[Waiting] = deque()
         self._lock = Lock()
         # The one used last is taken first, so that a quiet service needs few connections.
@@ -33,12 +40,26 @@ class Admission:
         for turn in self._free:
             turn.inc_thread_sharing()  # by one thread after another
 
-    def take_place(self) -> bool:
+    def take_place(self, sender: str = "") -> bool:
+        """For whoever sends a body, `sender` is their address; what is taken for that is given back by `end_body`."""
         with self._lock:
             if not self._places:
                 return False
+            if sender:
+                reading = self._senders.get(sender, 0)
+                if not self._bodies or reading >= self.share:
+                    return False
+                self._bodies -= 1
+                self._senders[sender] = reading + 1
             self._places -= 1
             return True
+
+    def end_body(self, sender: str) -> None:
+        with self._lock:
+            self._bodies += 1
+            reading = self._senders.pop(sender) - 1
+            if reading:
+                self._senders[sender] = reading
 
     def leave_place(self) -> None:
         with self._lock:

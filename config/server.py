@@ -4,9 +4,12 @@ import gc
 import importlib
 import logging
 import multiprocessing
+import os
 import sys
 
 from granian.cli import entrypoint
+
+from config import deadline
 
 
 def main() -> None:
@@ -17,6 +20,8 @@ def main() -> None:
     gc.freeze()
     multiprocessing.set_start_method("fork")
     logging.getLogger("_granian").addFilter(is_news)
+    port = int(sys.argv[sys.argv.index("--port") + 1])
+    os.register_at_fork(after_in_child=lambda: deadline.watch(port))
     entrypoint()
 
 

@@ -201,6 +201,12 @@ STORAGES = {"staticfiles": {"BACKEND": _storage}}
 # What one worker process does at a time (`config/admission.py`): answer so many requests, each with a connection to the
 # database; have so many, those that wait for that included, and for so long; and turn away the rest.
 TURNS, PLACES, PATIENCE_SECONDS = 4, 48, 5
+# Of the places, those in which a body may be read at a time; and those in which one of the same address may.
+BODIES, BODIES_OF_ONE = 36, 24
+# How long a client may take to send a body: 1 MiB at the pace of a slow phone, 28 kbit/s.
+BODY_SECONDS = 300
+# And for the headers, or with none of them on a connection that is kept open. The server has this deadline of its own.
+HEADER_SECONDS = 30
 # Threads beyond the places turn away: fast enough that all connections which a worker may have are through in less than a
 # second, as /healthz may be behind them; no faster, as that is strength for nothing.
 CLIENT_CONNECTIONS = 512

@@ -15,6 +15,7 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
 
+from accounts import addresses
 from accounts.text import redact_query
 from config.admission import Admission
 
@@ -75,14 +76,20 @@ class Application:
         if path == "/healthz" or HAS_TURN in environ:
             return self.answer(environ, start)
         # Whether it reaches its database is told under any load, or whoever asks would take away a service that is only busy.
-        admission = self.probes if path == "/readyz" else self.admission
-        if not admission.take_place():
+        if path == "/readyz":
+            admission, size = self.probes, 0
+        else:
+            admission, size = self.admission, self.body_size(environ)
+        sender = addresses.sender(environ) if size else ""
+        if not admission.take_place(sender):
             # A refusal at once only makes room for the next one, and giving them would take all the strength there is.
             sleep(settings.REFUSAL_SECONDS)
-            return self.turn_away(environ, start)
+            # Bodies that came in one burst have been read by now, if they were all there.
+            if not (sender and admission.take_place(sender)):
+                return self.turn_away(environ, start)
         try:
             # Before its turn: a client may be slow to send it.
-            if not self.read_body(environ):
+            if size and not self.read_body(environ, size, admission, sender):
                 return self.turn_away(environ, start, 400)
             turn = admission.take_turn()
             if turn is None:
@@ -129,23 +136,27 @@ class Application:
                     environ["rostrum.charset"] = value.strip().strip("\"'")
 
     @staticmethod
-    def read_body(environ) -> bool:
-        """Read what would be accepted; whether all of it came. What was cut off must not be taken for the whole (RFC 9112,
-        section 8). A body that comes in chunks has no length, and the server does not tell: no further than one byte beyond
-        what would be accepted."""
-        chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
-        if chunked:
-            length = BODY_LIMIT + 1
-        else:
-            try:
-                length = int(environ.get("CONTENT_LENGTH") or 0)
-            except ValueError:
-                return True
-            if not 0 < length <= BODY_LIMIT:
-                return True
-        body = environ["wsgi.input"].read(length)
+    def body_size(environ) -> int:
+        """How much of a body to read: none of one that will be refused for its length, nor where there is none. A body that
+        comes in chunks has no length: no further than one byte beyond what would be accepted."""
+        if "HTTP_TRANSFER_ENCODING" in environ and "chunked" in environ["HTTP_TRANSFER_ENCODING"].lower():
+            return BODY_LIMIT + 1
+        try:
+            length = int(environ.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            return 0
+        return length if 0 < length <= BODY_LIMIT else 0
+
+    @staticmethod
+    def read_body(environ, size: int, admission: Admission, sender: str) -> bool:
+        """Whether all of it came. What was cut off must not be taken for the whole (RFC 9112, section 8); of a body in chunks
+        the server does not tell."""
+        try:
+            body = environ["wsgi.input"].read(size)
+        finally:
+            admission.end_body(sender)
         environ["wsgi.input"] = io.BytesIO(body)
-        if len(body) < length and not chunked:
+        if len(body) < size <= BODY_LIMIT:
             return False
         environ["CONTENT_LENGTH"] = str(len(body))
         return True
@@ -166,7 +177,13 @@ class Application:
 
 application = Application(
     get_wsgi_application(),
-    admission=Admission(turns=settings.TURNS, places=settings.PLACES, patience=settings.PATIENCE_SECONDS),
+    admission=Admission(
+        turns=settings.TURNS,
+        places=settings.PLACES,
+        patience=settings.PATIENCE_SECONDS,
+        bodies=settings.BODIES,
+        share=settings.BODIES_OF_ONE,
+    ),
     probes=Admission(turns=1, places=2, patience=settings.PATIENCE_SECONDS),
 )
 

@@ -9,8 +9,11 @@ from config.wsgi import application
 class Everybody:
     """Admits all, each with the connection of its thread: the test's own transaction is open on it."""
 
-    def take_place(self):
+    def take_place(self, sender=""):
         return True
+
+    def end_body(self, sender):
+        pass
 
     def leave_place(self):
         pass

@@ -1,5 +1,6 @@
 """Who is let in, who waits, and who is turned away: `config.admission`, and the application that asks it."""
 
+import contextlib
 import io
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,8 @@ XML = (
 JSON = b'{"code":"unavailable","message":"The service is not available at the moment; try again"}'
 
 
-def admit(turns=1, places=2, patience=20):
-    return Admission(turns=turns, places=places, patience=patience)
+def admit(turns=1, places=2, patience=20, bodies=1, share=1):
+    return Admission(turns=turns, places=places, patience=patience, bodies=bodies, share=share)
 
 
 class Answer:
@@ -153,28 +154,85 @@ def test_turns_go_to_who_waited_longest():
     assert served == [0, 1, 2]
 
 
+class Slow:
+    """A body that is read from as soon as `reading` is set, and comes when `sent` is."""
+
+    def __init__(self):
+        self.reading, self.sent = threading.Event(), threading.Event()
+
+    def read(self, size):
+        self.reading.set()
+        assert self.sent.wait(20)
+        return b"x" * size
+
+    @contextlib.contextmanager
+    def being_read(self, application, **environ):
+        """Meanwhile; the answer is in `answer` afterwards."""
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(Call, application, **sending(3), **{"wsgi.input": self}, **environ)
+            try:
+                assert self.reading.wait(20)
+                yield
+            finally:
+                self.sent.set()
+            self.answer = call.result(20)
+
+
+def sending(length, **environ):
+    return {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": str(length), "REMOTE_ADDR": "192.0.2.1", **environ}
+
+
 def test_a_slow_body_keeps_no_turn():
-    admission = admit(turns=1, places=2)
-    reading, sent = threading.Event(), threading.Event()
-
-    class Slow:
-        def read(self, size):
-            reading.set()
-            assert sent.wait(20)
-            return b"x" * size
-
     bodies = []
     application = Application(
-        answering(lambda environ: bodies.append(environ["wsgi.input"].read())), admission=admission, probes=admit()
+        answering(lambda environ: bodies.append(environ["wsgi.input"].read())), admission=admit(), probes=admit()
     )
-    slow = {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": "3", "wsgi.input": Slow()}
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(Call, application, **slow)
-        assert reading.wait(20)
+    slow = Slow()
+    with slow.being_read(application):
         assert in_thread(lambda: Call(application).status) == "200"
-        sent.set()
-        assert answer.result(20).status == "200"
+    assert slow.answer.status == "200"
     assert bodies == [b"", b"xxx"]
+
+
+def test_slow_bodies_leave_places_to_whoever_sends_none():
+    application = Application(answering(), admission=admit(bodies=1, share=2), probes=admit())
+
+    def send():
+        return Call(application, **sending(1, REMOTE_ADDR="192.0.2.2"), **{"wsgi.input": io.BytesIO(b"x")}).status
+
+    with Slow().being_read(application):
+        assert in_thread(send) == "503"
+        assert in_thread(lambda: Call(application).status) == "200"
+    assert in_thread(send) == "200"
+
+
+@pytest.mark.parametrize(
+    ("trusted", "other"),
+    [(False, {"REMOTE_ADDR": "192.0.2.2"}), (True, {"HTTP_X_FORWARDED_FOR": "192.0.2.1, 192.0.2.2"})],
+)
+def test_a_sender_s_slow_bodies_leave_places_to_others(settings, trusted, other):
+    settings.TRUST_PROXY = trusted
+    admission = admit(places=3, bodies=2, share=1)
+    application = Application(answering(), admission=admission, probes=admit())
+
+    def send(**environ):
+        return Call(application, **sending(1) | environ, **{"wsgi.input": io.BytesIO(b"x")}).status
+
+    with Slow().being_read(application):
+        assert in_thread(send) == "503"
+        assert in_thread(lambda: send(**other)) == "200"
+    assert in_thread(send) == "200"
+    assert not admission._senders
+
+
+def test_bodies_of_one_burst_are_read_one_after_another(settings):
+    settings.REFUSAL_SECONDS = 0.5
+    application = Application(answering(), admission=admit(places=4), probes=admit())
+    slow = Slow()
+    with ThreadPoolExecutor(1) as pool, slow.being_read(application):
+        second = pool.submit(Call, application, **sending(1), **{"wsgi.input": io.BytesIO(b"x")})
+        slow.sent.set()
+        assert second.result(20).status == "200"
 
 
 @pytest.mark.parametrize(
@@ -186,14 +244,19 @@ def test_a_slow_body_keeps_no_turn():
     ],
 )
 def test_a_body_that_was_cut_off_is_refused(path, content_type, said):
-    called, sent = [], {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": "3", "HTTP_ACCEPT": "text/html"}
+    called = []
     admission = admit(turns=0, places=1)
     application = Application(answering(called.append), admission=admission, probes=admit())
     for body in (b"", b"xx"):
-        answer = Call(application, path, **sent, **{"wsgi.input": io.BytesIO(body)})
+        answer = Call(application, path, **sending(3, HTTP_ACCEPT="text/html"), **{"wsgi.input": io.BytesIO(body)})
         assert (answer.status, answer.headers["Content-Type"]) == ("400", content_type)
         assert said % b"The request was cut off on its way; send it again" in answer.content
     assert called == []
+
+
+def test_readiness_reads_no_body():
+    application = Application(answering(), admission=admit(), probes=admit())
+    assert in_thread(lambda: Call(application, "/readyz", **sending(3), **{"wsgi.input": None}).status) == "200"
 
 
 def test_an_error_leaves_turn_and_place():

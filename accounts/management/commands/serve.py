@@ -91,6 +91,7 @@ class Command(BaseCommand):
             # Open connections of one worker, idle ones included. More wait in the kernel; the usual limit is 1,024 files.
             "--backpressure": settings.CLIENT_CONNECTIONS,
             "--backlog": 1024,
+            "--http1-header-read-timeout": settings.HEADER_SECONDS * 1000,
             # Less than the ten seconds after which containers are killed.
             "--workers-kill-timeout": 8,
         }

@@ -1,0 +1,101 @@
+"""Clients that send half of a request, to the service as `make run` starts it."""
+
+import contextlib
+import http.client
+import re
+import socket
+import time
+
+import pytest
+from django.conf import settings
+
+from config import deadline
+from tests.service import READY
+
+
+@pytest.fixture
+def service(run):
+    service = run(WORKERS="1")
+    service.await_text(READY, seconds=180)  # a busy machine takes long
+    return service
+
+
+def begin(service, path="/app/sign-in", headers=b"Content-Length: 1000", body=b"a", address="127.0.0.1"):
+    """Send the beginning of a request; the connection."""
+    connection = socket.create_connection(("127.0.0.1", service.port), 20, source_address=(address, 0))
+    head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n%s\r\n\r\n" % (path.encode(), headers)
+    connection.sendall(head + body)
+    return connection
+
+
+def status(service, method="GET", path="/", address="127.0.0.1"):
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=20, source_address=(address, 0))
+    with contextlib.closing(connection):
+        connection.request(method, path, b"a=b" if method == "POST" else None, {"Accept": "text/html"})
+        return connection.getresponse().status
+
+
+def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(begin(service)) for _ in range(settings.PLACES + 12)]
+        # The surplus is turned away; what is left is being waited for.
+        deadline = time.monotonic() + 20
+        while service.output().count("/app/sign-in 503 ") < len(opened) - settings.BODIES_OF_ONE:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert [status(service) for _ in range(10)] == [200] * 10
+        assert status(service, path="/readyz") == 200
+        assert status(service, "POST", "/app/sign-in") == 503
+        # Another client's form is read, and refused for what it lacks.
+        assert status(service, "POST", "/app/sign-in", address="127.0.0.2") == 403
+    service.await_text("/app/sign-in 400 ")
+
+
+def test_a_slow_body_is_waited_for_and_one_that_was_cut_off_does_nothing(service):
+    with begin(service, headers=b"Content-Length: 5") as connection:
+        for _ in range(4):
+            time.sleep(0.2)
+            connection.sendall(b"a")
+        assert connection.recv(12) == b"HTTP/1.1 403"
+
+    [token] = re.findall(r"api_token +(\S+)", service.output())
+    headers = b"Authorization: Bearer %s\r\nContent-Type: application/json\r\n" % token.encode()
+    body = b'{"contact_list": {"name": "cut off"}}'
+    sized = headers + b"Content-Length: 5000"
+    with begin(service, "/app/contact_lists.json", sized, body) as connection:
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(12) == b"HTTP/1.1 400"
+    with begin(service, "/app/contact_lists.json", sized, body):
+        pass
+    deadline = time.monotonic() + 20
+    while service.output().count("/app/contact_lists.json 400 ") < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert "/app/contact_lists.json 201 " not in service.output()
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux says when something was sent last")
+def test_what_is_overdue_is_ended():
+    with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
+        port = server.getsockname()[1]
+
+        def connect():
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+            accepted = stack.enter_context(server.accept()[0])
+            accepted.settimeout(20)
+            return client, accepted
+
+        late_client, late = connect()
+        late_client.sendall(b"a")
+        time.sleep(0.6)
+        _, early = connect()
+        deadline.end_overdue(port, 0.5)
+        # What had come is there, and then the end; an answer can still be sent.
+        assert (late.recv(10), late.recv(10)) == (b"a", b"")
+        late.sendall(b"b")
+        assert late_client.recv(10) == b"b"
+        # The others are left alone, and new ones are accepted.
+        early.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            early.recv(10)
+        connect()
