@@ -18,6 +18,7 @@ from rest_framework.exceptions import Throttled, ValidationError
 
 from accounts import errors, throttling
 from accounts.errors import Conflict, faults
+from accounts.models import User
 from accounts.pages.words import fault_beside_field, fault_in_words
 from accounts.views import in_transaction
 
@@ -54,9 +55,10 @@ class Page(View):
             return None
         if user is None:
             return to_sign_in(self.request)
-        if (self.may == "team" and not user.is_team) or (self.may == "admin" and not user.is_admin):
-            return errors.respond(self.request, 403)
-        return None
+        return None if self.is_for(user) else errors.respond(self.request, 403)
+
+    def is_for(self, user: User) -> bool:
+        return user.is_admin if self.may == "admin" else user.is_team if self.may == "team" else True
 
     def http_method_not_allowed(self, request, *args, **kwargs) -> HttpResponse:
         return errors.respond(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
@@ -109,13 +111,22 @@ def nothing(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
 
 
 def to_sign_in(request: HttpRequest) -> HttpResponse:
-    """To the sign-in page, and back afterwards: to this page, or to the one that the request came from."""
+    """To the sign-in page, and back afterwards: to this page, or to the one that the request came from, of which the sign-in
+    page says then that nothing was saved.
+
+    What htmx reads may be asked for as one types, or unasked, while one is on the way to another page: so that answer leads
+    nowhere, or it would take the place of that page, or of what was typed.
+    """
+    if request.method in ("GET", "HEAD"):
+        return nothing() if request.htmx else redirect(sign_in_path(request.get_full_path()))
     if request.htmx:
-        response = HttpResponse()
-        response["HX-Redirect"] = f"/app/sign-in?{urlencode({'next': request.htmx.current_url_abs_path or '/'})}"
-        return response
-    target = request.get_full_path() if request.method in ("GET", "HEAD") else came_from(request)
-    return redirect(f"/app/sign-in?{urlencode({'next': target})}")
+        path = sign_in_path(request.htmx.current_url_abs_path or "/", unsaved=True)
+        return HttpResponse(headers={"HX-Redirect": path})
+    return redirect(sign_in_path(came_from(request), unsaved=True))
+
+
+def sign_in_path(target: str, *, unsaved: bool = False) -> str:
+    return f"/app/sign-in?{urlencode({'next': target} | ({'unsaved': 1} if unsaved else {}))}"
 
 
 def safe_path(request: HttpRequest, target: str | None, default: str = "/") -> str:

@@ -68,7 +68,7 @@ class SignIn(Page):
         target = safe_path(request, request.GET.get("next"))
         if request.user is not None:
             return redirect(target)
-        return self.render_form(SignInForm(request=request, initial={"next": target}))
+        return self.render_form(SignInForm(request=request, initial={"next": target}), unsaved="unsaved" in request.GET)
 
     def post(self, request):
         form = SignInForm(request.POST, request=request)

@@ -1,9 +1,16 @@
 """What the pages of a forum share."""
 
-from django.http import HttpResponse
+from http import HTTPStatus
+from typing import Any
 
-from accounts import errors
-from accounts.pages.base import Page, to_sign_in
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts import errors, throttling
+from accounts.authentication import has_token_of_page, is_from_elsewhere
+from accounts.pages.base import Page, csrf_failure, to_sign_in
+from accounts.pages.sign_in import SignInForm, sign_in
 
 
 class ForumPage(Page):
@@ -15,3 +22,61 @@ class ForumPage(Page):
         if not self.request.forum.may_be_read_by(self.request.user):
             return to_sign_in(self.request) if self.request.user is None else errors.respond(self.request, 403)
         return super().refuse()
+
+
+class KeepingPage(ForumPage):
+    """A page with a text that must not be lost. Where the session has ended, or somebody signed in in another tab, the form
+    comes back as it was sent, with what is needed to send it again; so it looks for the token of the page itself."""
+
+    # What the template of the form is told.
+    stale = False
+    sign_in_form: SignInForm | None = None
+
+    @classmethod
+    def as_view(cls, **initkwargs):
+        return csrf_exempt(super().as_view(**initkwargs))
+
+    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        # Has the cookie of the session that is begun on the way, whatever comes of the rest.
+        self.begun = HttpResponse()
+        response = super().dispatch(request, *args, **kwargs)
+        response.cookies.update(self.begun.cookies)
+        return response
+
+    def refuse(self) -> HttpResponse | None:
+        return None if self.request.method == "POST" and self.request.user is None else super().refuse()
+
+    def post(self, request, **kwargs) -> HttpResponse:
+        if not has_token_of_page(request):
+            if is_from_elsewhere(request):
+                # It was not written here: it is nobody's to lose, and ours to show to nobody.
+                return csrf_failure(request)
+            self.stale = True
+            if request.user is None:
+                self.sign_in_form = SignInForm(request=request)
+            return self.show_again(HTTPStatus.FORBIDDEN, **kwargs)
+        if request.user is not None:
+            return self.write(**kwargs)
+        form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
+        if form.is_valid() and not self.is_for(form.user):
+            form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
+        if not form.is_valid():
+            return self.show_again(HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs)
+        request.user, self.sign_in_form = form.user, None
+        request.user.account = request.account
+        # The token of the page is another from now on, so this is done before a page is made.
+        sign_in(request, self.begun, request.user)
+        throttling.count_act(request)
+        return self.write(**kwargs)
+
+    def write(self, **kwargs) -> HttpResponse:
+        """Do it, as the user."""
+        raise NotImplementedError
+
+    def show_again(self, status: int, **kwargs) -> HttpResponse:
+        """The form as it was sent. There may be no user."""
+        raise NotImplementedError
+
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        context = {"stale": self.stale, "sign_in_form": self.sign_in_form} | context
+        return super().render(template, http_status=http_status, **context)

@@ -23,7 +23,7 @@ from accounts.search import indexed, search
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
 from forum.models import Post
-from forum.pages.team import FOUND, TeamPage, as_sent
+from forum.pages.team import FOUND, KeepingTeamPage, TeamPage, as_sent
 
 VOTES = 100
 # Of the same words sent twice within this time, the second is a double click.
@@ -139,7 +139,7 @@ class BehalfForm(Form):
         return as_sent(self.cleaned_data["content"])
 
 
-class NewOnBehalfPage(TeamPage):
+class NewOnBehalfPage(KeepingTeamPage):
     """A suggestion of a client or a contact, whom the address may name already."""
 
     template_name = "forum/new_on_behalf.html"
@@ -158,6 +158,13 @@ class NewOnBehalfPage(TeamPage):
     def look(self, request) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in BehalfForm.base_fields}
         return self.show(self.form(initial=typed), Customer.read(request.POST.get("customer")))
+
+    def show_sent(self) -> HttpResponse:
+        return self.look(self.request)
+
+    def texts(self) -> list[forms.BoundField]:
+        form = BehalfForm(self.request.POST, categories=[])
+        return [form["title"], form["content"]]
 
     def show(self, form: BehalfForm, chosen: Customer | None) -> HttpResponse:
         account, q = self.request.account, self.looked_for()

@@ -25,7 +25,7 @@ from accounts.text import cleaned
 from accounts.views import in_transaction
 from forum.api.serializers import PostSerializer
 from forum.models import Post
-from forum.pages.base import ForumPage
+from forum.pages.base import ForumPage, KeepingPage
 
 # Of the tags in use, so many are offered; of what is found, and of what was merged into a post, so much is shown.
 TAGS_OFFERED, FOUND, DUPLICATES = 200, 10, 50
@@ -131,7 +131,7 @@ class TeamPage(ForumPage):
             raise Deleted
         return post
 
-    def write(self, post: Post, given: dict[str, Any]) -> None:
+    def write_post(self, post: Post, given: dict[str, Any]) -> None:
         """Change what is given, by the rules of the interface. The post is held."""
         serializer = PostSerializer(post, data=given, context={"account": self.request.account}, partial=True)
         if found := serializer.faults():
@@ -145,6 +145,32 @@ class TeamPage(ForumPage):
             # What is sent is counted anyway.
             throttling.count_search(self.request)
         return q
+
+
+class KeepingTeamPage(KeepingPage, TeamPage):
+    """A page for the team with a text that must not be lost, whichever of its acts it was sent for."""
+
+    def write(self, **kwargs) -> HttpResponse:
+        return TeamPage.post(self, self.request, **kwargs)
+
+    def show_again(self, status: int, **kwargs) -> HttpResponse:
+        if self.sign_in_form is None:
+            response = self.show_sent(**kwargs)
+            response.status_code = status
+            return response
+        # A visitor is told nothing but what was sent.
+        texts, sent = self.texts(), self.request.POST
+        but = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
+        hidden = [(name, value) for name, values in sent.lists() if name not in but for value in values]
+        return self.render("forum/team_again.html", http_status=status, texts=texts, hidden=hidden)
+
+    def show_sent(self, **kwargs) -> HttpResponse:
+        """The page, with the form as it was sent."""
+        raise NotImplementedError
+
+    def texts(self) -> list[forms.BoundField]:
+        """The fields of what was sent that one has typed at length."""
+        raise NotImplementedError
 
 
 def as_sent(text: str | None) -> str:
@@ -239,7 +265,7 @@ class PlaceForm(Form):
         return {name: value for name, value in values.items() if name in self.changed_data}
 
 
-class ToolsPage(TeamPage):
+class ToolsPage(KeepingTeamPage):
     """All of the tools: beside the post, where htmx puts them, and else as a page of their own.
 
     What htmx asks for unasked may be answered when somebody has already deleted the post there, or signed out: so that
@@ -250,11 +276,6 @@ class ToolsPage(TeamPage):
     template_name = "forum/team_page.html"
     acts = {"status": "change_status", "place": "change_place"}
 
-    def refuse(self) -> HttpResponse | None:
-        if self.request.htmx and self.request.user is None:
-            return nothing()
-        return super().refuse()
-
     def get(self, request, id: int) -> HttpResponse:
         try:
             post = self.find(id)
@@ -263,6 +284,17 @@ class ToolsPage(TeamPage):
                 return nothing()
             raise
         return self.show(post, tool=request.GET.get("tool", ""))
+
+    def show_sent(self, id: int) -> HttpResponse:
+        make = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
+        if make is None:
+            return errors.respond(self.request, 400)
+        post = self.find_to_change(id)
+        return self.show(post, **{self.request.POST["do"]: make(post, self.request.POST)})
+
+    def texts(self) -> list[forms.BoundField]:
+        sent = self.request.POST
+        return [StatusForm(sent, post=Post(), statuses=[])["response"]] if "response" in sent else []
 
     def show(self, post: Post, *, tool: str = "", **sent: Form) -> HttpResponse:
         """With the form that was sent and is not right yet, if one was."""
@@ -308,7 +340,7 @@ class ToolsPage(TeamPage):
         def act() -> None:
             held = self.hold(id)
             if changes := form.changes(held):
-                self.write(held, changes)
+                self.write_post(held, changes)
 
         try:
             done = form.is_valid() and self.fill_form(form, act)
@@ -327,7 +359,7 @@ class ToolsPage(TeamPage):
         def act() -> None:
             held = self.hold(id)
             if form.cleaned_data:
-                self.write(held, dict(form.cleaned_data))
+                self.write_post(held, dict(form.cleaned_data))
 
         if not form.is_valid() or not self.fill_form(form, act):
             return self.show(post, place=form)

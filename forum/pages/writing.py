@@ -3,26 +3,22 @@
 from functools import partial
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt
 
 from accounts import errors, idempotency, throttling
-from accounts.authentication import has_token_of_page, is_from_elsewhere
 from accounts.models import Status
-from accounts.pages.base import Page, came_from, csrf_failure, nothing, redirect
+from accounts.pages.base import Page, came_from, nothing, redirect, sign_in_path
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
-from accounts.pages.sign_in import SignInForm, sign_in
 from accounts.views import in_transaction
 from forum.api.views import agent_of
 from forum.markdown import render
 from forum.models import Post
-from forum.pages.base import ForumPage
+from forum.pages.base import ForumPage, KeepingPage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
 from forum.pages.reading import COMMENTS
 
@@ -82,7 +78,7 @@ class VotePage(ForumPage):
         if request.user is not None:
             return super().refuse()
         votes = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        path = f"/app/sign-in?{urlencode({'next': f'/app/posts/{id}/vote' if votes else f'/app/posts/{id}'})}"
+        path = sign_in_path(f"/app/posts/{id}/vote" if votes else f"/app/posts/{id}", unsaved=not votes)
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request, id: int):
@@ -136,51 +132,10 @@ class VotePage(ForumPage):
         return redirect(f"/app/posts/{original.id}")
 
 
-@method_decorator(csrf_exempt, name="dispatch")
-class WritingPage(ForumPage):
-    """A page with a text that must not be lost. Where the session has ended, or somebody signed in in another tab, the form
-    comes back as it was sent, with what is needed to send it again; so it looks for the token of the page itself."""
+class WritingPage(KeepingPage):
+    """A page with a text in Markdown."""
 
     may = "user"
-    # What the template of the form is told.
-    stale = False
-    sign_in_form: SignInForm | None = None
-
-    def refuse(self):
-        return None if self.request.method == "POST" else super().refuse()
-
-    def post(self, request, **kwargs):
-        if not has_token_of_page(request):
-            if is_from_elsewhere(request):
-                # It was not written here: it is nobody's to lose, and ours to show to nobody.
-                return csrf_failure(request)
-            self.stale = True
-            if request.user is None:
-                self.sign_in_form = SignInForm(request=request)
-            return self.show_again(HTTPStatus.FORBIDDEN, **kwargs)
-        if request.user is not None:
-            return self.write(**kwargs)
-        self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
-        if not self.sign_in_form.is_valid():
-            return self.show_again(
-                HTTPStatus.UNPROCESSABLE_ENTITY if self.sign_in_form.is_bound else HTTPStatus.FORBIDDEN, **kwargs
-            )
-        request.user, self.sign_in_form = self.sign_in_form.user, None
-        request.user.account = request.account
-        # The token of the page is another from now on, so this is done before a page is made.
-        begun = sign_in(request, HttpResponse(), request.user)
-        throttling.count_act(request)
-        response = self.write(**kwargs)
-        response.cookies.update(begun.cookies)
-        return response
-
-    def write(self, **kwargs) -> HttpResponse:
-        """Do it, as the user."""
-        raise NotImplementedError
-
-    def show_again(self, status: int, **kwargs) -> HttpResponse:
-        """The form as it was sent. There may be no user."""
-        raise NotImplementedError
 
     @property
     def wants_preview(self) -> bool:
@@ -194,8 +149,6 @@ class WritingPage(ForumPage):
             section="suggestions",
             form=form,
             preview=preview,
-            stale=self.stale,
-            sign_in_form=self.sign_in_form,
             **context,
         )
 

@@ -77,6 +77,22 @@ def test_a_session_ends(acme):
     assert "Carol Member" not in carol.get("/")
 
 
+def test_what_was_sent_after_the_session_ended_was_not_saved(acme):
+    alice = acme.page(acme.alice)
+    words = "You were signed out, so nothing was saved. Sign in and do it again."
+    form = alice.get("/app/account/forums/new").forms["forum"]
+    form["name"], form["host"] = "Second", "second"
+    Session.objects.all().delete()
+    referer = {"Referer": f"http://{acme.host}/app/account/forums/new"}
+    page = form.submit("do", headers=referer).follow()
+    assert words in page
+    form = page.forms["sign-in"]
+    form["login"], form["password"] = "alice", "correct horse battery"
+    assert form.submit().headers["Location"] == "/app/account/forums/new"
+    # Whoever only read has lost nothing.
+    assert words not in acme.page().get("/app/account").follow()
+
+
 def test_a_session_ends_with_a_new_password(acme):
     carol = acme.page(acme.carol)
     acme.carol.change_password("another long password")

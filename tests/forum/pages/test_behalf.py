@@ -1,7 +1,8 @@
 """Votes and suggestions on behalf of clients and contacts."""
 
+from accounts.models import Session
 from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
-from tests.factories import make_category, make_client, make_contact, make_post
+from tests.factories import PASSWORD, make_category, make_client, make_contact, make_post
 from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, went_to
 from tests.test_queries import asked_by
 
@@ -130,6 +131,47 @@ def test_a_contact_whom_the_address_names(acme):
     form.submit("do", value="create")
     [post] = acme.account.posts.filter(title="Bigger letters")
     assert (post.contact_id, post.client_id, post.votes_cache) == (contact.id, None, 0)
+
+
+def test_a_session_that_ends_while_writing(acme):
+    client = make_client(acme.alice, "Northwind Traders")
+    category = make_category(acme.account, "Wishes")
+    bob = acme.page(acme.bob)
+    form = fill(acme, bob, content="Typed at length.", category_id=str(category.id), q="north", counts=False)
+    Session.objects.all().delete()
+    response = form.submit("do", value="find", status=403)
+    assert "You are no longer signed in. Nothing is lost" in response
+    form = response.forms["again"]
+    assert (form["title"].value, form["content"].value.strip()) == ("Bigger letters", "Typed at length.")
+    form["login"], form["password"] = "bob", PASSWORD
+    form = form.submit().forms["behalf"]
+    assert form["content"].value.strip() == "Typed at length."
+    form["customer"] = f"client-{client.id}"
+    Session.objects.all().delete()
+    response = form.submit("do", value="create", status=403)
+    assert "Northwind" not in response
+    assert "Wishes" not in response
+    form = response.forms["again"]
+    form["login"], form["password"] = "bob", PASSWORD
+    response = form.submit()
+    [post] = acme.account.posts.filter(title="Bigger letters")
+    assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is added."]
+    assert (post.client_id, post.content, post.votes_cache) == (client.id, "Typed at length.", 0)
+    assert post.category_id == category.id
+
+
+def test_signing_in_in_another_tab_while_writing(acme):
+    client = make_client(acme.alice)
+    bob = acme.page(acme.bob)
+    form = bob.get(f"{NEW}?client={client.id}").forms["behalf"]
+    form["title"] = "Bigger letters"
+    Session.objects.all().delete()
+    bob.sign_in("bob")
+    response = form.submit("do", value="create", status=403)
+    assert "Somebody signed in or out in this browser" in response
+    form = response.forms["behalf"]
+    assert (form["title"].value, form["customer"].value) == ("Bigger letters", f"client-{client.id}")
+    assert form.submit("do", value="create").status_code == 303
 
 
 def test_it_rejects_bad_values(acme, other):

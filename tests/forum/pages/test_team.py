@@ -2,9 +2,10 @@
 
 import pytest
 
+from accounts.models import Session
 from forum.models import Category
 from tests.accounts.pages.settings import assert_few_statements, send
-from tests.factories import make_category, make_client, make_post, make_task, make_user
+from tests.factories import PASSWORD, make_category, make_client, make_post, make_task, make_user
 from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 from tests.test_queries import asked_by
 
@@ -131,6 +132,74 @@ def test_a_response_to_what_was_deleted_meanwhile_is_not_lost(acme):
     assert fresh(post).response is None
 
 
+def test_a_session_that_ends_while_answering(acme):
+    post = make_post(acme.carol, "A dark theme")
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    bob = acme.page(acme.bob)
+    form = form_of(bob, post, "status")
+    form["status_id"], form["response"] = str(planned.id), "Typed\r\nat length."
+    Session.objects.all().delete()
+    response = form.submit("do", status=403)
+    assert "You are no longer signed in. Nothing is lost" in response
+    # Whoever it is that sees it now learns no more than what was sent.
+    assert "A dark theme" not in response
+    form = response.forms["again"]
+    assert form["response"].value.strip() == "Typed\r\nat length."
+    for login, password, fault in [
+        ("bob", "wrong", "The login or the password is wrong."),
+        ("carol", PASSWORD, "Only the team can do this."),
+    ]:
+        form["login"], form["password"] = login, password
+        response = form.submit(status=422)
+        assert fault in response
+        form = response.forms["again"]
+        assert form["response"].value.strip() == "Typed\r\nat length."
+    assert fresh(post).response is None
+    form["login"], form["password"] = "bob", PASSWORD
+    assert went_to(form.submit(), f"/app/posts/{post.id}") == ["Saved."]
+    assert (fresh(post).response, fresh(post).status_id) == ("Typed\nat length.", planned.id)
+    assert "Bob Nowak" in bob.get("/")
+
+
+def test_signing_in_in_another_tab_while_answering(acme):
+    post = make_post(acme.carol)
+    category = make_category(acme.account, "Bugs")
+    bob = acme.page(acme.bob)
+    status, place = form_of(bob, post, "status"), form_of(bob, post, "place")
+    status["response"], place["category_id"] = "Typed at length.", str(category.id)
+    Session.objects.all().delete()
+    bob.sign_in("bob")
+    for form, name in ((status, "status"), (place, "place")):
+        response = form.submit("do", status=403)
+        assert "Somebody signed in or out in this browser" in response
+        assert response.html.find(id=f"tool-{name}").has_attr("open")
+        assert response.forms[name].submit("do").status_code == 303
+    assert (fresh(post).response, fresh(post).category_id) == ("Typed at length.", category.id)
+
+
+def test_a_session_that_ends_where_the_post_is_deleted(acme):
+    """They are signed in again all the same."""
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    form = form_of(bob, post, "place")
+    Session.objects.all().delete()
+    form = form.submit("do", status=403).forms["again"]
+    post.trash(by=acme.alice)
+    form["login"], form["password"] = "bob", PASSWORD
+    assert went_to(form.submit(), "/") == DELETED
+    assert "Bob Nowak" in bob.get("/")
+
+
+def test_it_rejects_a_form_of_another_site(acme):
+    post = make_post(acme.carol)
+    bob = acme.page(acme.bob)
+    bob.post(tools(post), {"do": "status", "response": "x"}, status=403)
+    sent = {"do": "status", "response": "x", "login": "bob", "password": PASSWORD}
+    response = acme.page().post(tools(post), sent, headers={"Origin": "https://evil.example"}, status=403)
+    assert not response.html.find_all("form")
+    assert fresh(post).response is None
+
+
 def test_where_it_belongs(acme):
     post = make_post(acme.carol, tags=["old"])
     make_post(acme.alice, tags=["prices"])
@@ -211,8 +280,13 @@ def test_what_is_fetched_beside_a_post_leads_nobody_elsewhere(acme):
     post = make_post(acme.carol)
     bob, visitor = acme.page(acme.bob), acme.page()
     post.trash(by=acme.alice)
-    for page in (bob, visitor):
-        response = page.get(tools(post), headers=HTMX)
+    searches = [
+        f"/app/posts/{post.id}/merge?q=dark",
+        f"/app/posts/{post.id}/behalf?q=north",
+        "/app/posts/behalf?q=north",
+    ]
+    for page, path in [(bob, tools(post)), *((visitor, path) for path in (tools(post), *searches))]:
+        response = page.get(path, headers=HTMX)
         assert (response.status_code, response.body) == (204, b"")
         assert not {"HX-Redirect", "Location", "Set-Cookie"} & set(response.headers)
 

@@ -94,7 +94,8 @@ def test_by_htmx_a_visitor_is_sent_to_sign_in(acme, post):
     carol = acme.page(acme.carol)
     Session.objects.all().delete()
     # Nobody who takes a vote back wants to be asked for one.
-    assert send(carol, post, "0").headers["HX-Redirect"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}"
+    said = send(carol, post, "0").headers["HX-Redirect"]
+    assert said == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}&unsaved=1"
 
 
 def test_it_rejects_what_is_gone(acme, post):
