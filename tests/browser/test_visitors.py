@@ -1,7 +1,11 @@
 """Whoever comes to a forum: looks around, finds what others have suggested, votes, signs up and posts."""
 
+import re
+
+import pytest
 from playwright.sync_api import expect
 
+from accounts.models import Session
 from tests.browser.people import at, choose_name, count_of, open_letter, sign_in, told, vote_button
 from tests.factories import make_post
 
@@ -76,6 +80,50 @@ def test_voting_for_what_one_has_found(acme, browse, javascript):
     vote_button(page, post).click()
     expect(count_of(page, post)).to_have_text("0")
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "false")
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["its session ends", "it is refused"])
+def test_a_search_that_is_answered_on_the_way_to_another_page(acme, browse, ends):
+    """It must not take the place of that page; whoever waits for the search is led on by it."""
+    acme.account.forums.update(access="private")
+    held = {}
+
+    def search():
+        """A page whose first search is not answered yet."""
+        page = browse(acme.carol)
+        page.goto("/")
+        page.route(re.compile("q=dark"), lambda route: held.update(search=route), times=1)
+        page.get_by_role("searchbox").fill("dark")
+        while "search" not in held:
+            page.wait_for_timeout(20)
+        return page
+
+    def answer() -> None:
+        if ends:
+            Session.objects.all().delete()
+            held["search"].continue_()
+        else:
+            held["search"].fulfill(status=429, content_type="text/html", body="<p>Too many requests</p>")
+
+    page = search()
+    page.route("**/sign-out", lambda route: held.update(out=route))
+    page.get_by_label("Your menu").click()
+    with page.expect_request("**/sign-out"):
+        page.get_by_role("button", name="Sign out").dispatch_event("click")
+    with page.expect_response(re.compile("q=dark")):
+        answer()
+    page.wait_for_timeout(100)
+    held["out"].continue_()
+    expect(told(page)).to_have_text("You are signed out.")
+
+    held.clear()
+    page = search()
+    answer()
+    if ends:
+        expect(page).to_have_url(at("/app/sign-in"))
+        sign_in(page, acme.carol)
+    expect(page.get_by_role("searchbox")).to_have_value("dark")
+    expect(page.locator("#results")).to_contain_text("Results for “dark”")
 
 
 def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):

@@ -1,6 +1,12 @@
 // What makes the pages quicker or handier; each works without it.
 "use strict";
 
+// Whether another page is on its way: what comes for this one meanwhile must not take its place. Whoever types on stays here.
+let leaving = false;
+window.addEventListener("beforeunload", () => { leaving = true; });
+window.addEventListener("pageshow", () => { leaving = false; });
+document.addEventListener("input", () => { leaving = false; });
+
 // Faults at the top of a form, and whatever else says so, are where the reader goes on.
 function focusMarked(root) {
   const marked = root.querySelector("[data-focus]");
