@@ -77,6 +77,48 @@ def test_signing_in_in_another_tab(acme, browse, javascript):
     expect(told(first)).to_have_text("Thank you! Your suggestion is posted.")
 
 
+def test_no_answer(acme, browse, faults):
+    """It is told where one is, nothing is lost, and the next answer takes it back."""
+    post = make_post(acme.bob)
+    page = browse(acme.carol)
+    page.goto(f"/app/posts/{post.id}")
+    text, preview = page.get_by_label("Your comment"), page.get_by_role("button", name="Preview")
+    text.fill("A long text")
+    page.context.set_offline(True)
+    for button in (vote_button(page, post), page.get_by_role("button", name="Comment", exact=True), preview):
+        page.evaluate("document.getElementById('messages').replaceChildren()")
+        button.click()
+        expect(told(page)).to_have_text("There was no answer. Check your connection and try again.")
+        expect(page.get_by_role("alert")).to_be_focused()
+    page.context.set_offline(False)
+    # What stands before the service answers in its own way.
+    page.route("**/comments", lambda route: route.fulfill(status=502, content_type="text/html", body="<p>Bad</p>"))
+    page.get_by_role("button", name="Comment", exact=True).click()
+    expect(told(page)).to_contain_text("The service is not available at the moment.")
+    expect(text).to_have_value("A long text")
+    vote_button(page, post).click()
+    expect(count_of(page, post)).to_have_text("1")
+    expect(told(page)).to_be_empty()
+    assert {fault.partition(":")[0] for fault in faults} == {"console", "502"}
+    faults.clear()
+
+
+def test_no_answer_while_typing(acme, browse, faults):
+    page = browse(acme.carol)
+    page.goto("/app/posts/new")
+    page.context.set_offline(True)
+    with page.expect_event("requestfailed"):
+        page.get_by_label("Title").press_sequentially("Dark")
+    expect(told(page)).to_be_empty()
+    page.context.set_offline(False)
+    page.goto("/")
+    page.context.set_offline(True)
+    page.get_by_role("searchbox").press_sequentially("dark")
+    expect(told(page)).to_contain_text("There was no answer.")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    faults.clear()
+
+
 def test_a_double_click(acme, browse, javascript):
     page = browse(acme.carol, javascript=javascript)
     page.goto("/app/posts/new")

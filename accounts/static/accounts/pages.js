@@ -20,6 +20,29 @@ document.addEventListener("htmx:afterSwap", (event) => {
   focusMarked(target && !target.isConnected ? event.target : target ?? document);
 });
 
+// What htmx has sent, or looks for as one asks, and gets no answer to says so at the top of the page, until something is answered.
+// What is fetched unasked need not. Whoever types goes on typing.
+let unanswered = null;
+function tell(id, asking) {
+  const isTyping = asking.type === "search";
+  if (leaving || !asking.matches("a, button, form, [type=search]") || (isTyping && unanswered?.isConnected)) return;
+  const messages = document.getElementById("messages");
+  messages.replaceChildren(document.getElementById(id).content.cloneNode(true));
+  unanswered = messages.firstElementChild;
+  if (!isTyping) unanswered.focus();
+}
+for (const name of ["htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(name, (event) => tell("no-answer", event.detail.requestConfig.elt));
+}
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr, requestConfig } = event.detail;
+  unanswered?.remove();
+  // The service names the place of what it refuses; what stands before it does not, nor does the service when it is overloaded.
+  if ((xhr.status < 500 && xhr.status !== 429) || xhr.getResponseHeader("HX-Retarget")) return;
+  event.detail.shouldSwap = false;
+  tell("no-service", requestConfig.elt);
+});
+
 // Open menus close when one clicks elsewhere or presses Escape, which gives the focus back.
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {

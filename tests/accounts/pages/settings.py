@@ -43,8 +43,9 @@ def assert_few_statements(page: Visitor, path: str) -> list[str]:
 
 
 def texts(response, selector: str) -> list[str]:
-    """The words of the elements, each on one line."""
-    return [" ".join(element.get_text(" ").split()) for element in response.html.select(selector)]
+    """The words of the elements, each on one line; without what scripts have ready."""
+    shown = (element for element in response.html.select(selector) if not element.find_parent("template"))
+    return [" ".join(element.get_text(" ").split()) for element in shown]
 
 
 def button_of(response, do: str, **values):
