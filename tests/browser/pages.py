@@ -17,6 +17,7 @@ from forum.models import Post
 from tests.factories import make_category, make_client, make_contact, make_post
 from tests.fixtures import Cast
 
+LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
     """Several shops asked for it, **one** of them [here](https://example.com/a), and `code`:
 
@@ -29,7 +30,7 @@ MARKDOWN = (
     curl https://example.com/a/very/long/address/that/goes/on/and/on/and/on/and/on/and/on/and/on/and/on
 
 """
-    + "averyveryverylongwordwithoutanyplacetobreakit" * 4
+    + LONG_WORD
 )
 
 
@@ -40,7 +41,7 @@ class World:
         self.acme = acme
         self.account, self.alice, self.bob, self.carol = acme.account, acme.alice, acme.bob, acme.carol
         make_category(self.account, "Ideas for the mobile application")
-        title = "Show the price before the first click, and again in the summary"
+        title = f"Show the price before the first click {LONG_WORD}"
         self.post: Post = make_post(self.carol, title, content=MARKDOWN, tags=["prices", "user interface"])
         self.post.vote(by=self.bob)
         self.post.comment(by=self.bob, text=MARKDOWN, agent="test")
@@ -48,9 +49,9 @@ class World:
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
             for number in range(4)
         ]
-        self.own = make_post(self.carol, "For the team alone", private=True)
+        self.own = make_post(self.carol, f"For the team alone {LONG_WORD}", private=True)
         self.answer(self.post)
-        self.duplicate = make_post(self.carol, "The price in the summary")
+        self.duplicate = make_post(self.carol, f"The price in the summary {LONG_WORD}")
         self.duplicate.comment(by=self.carol, text="Where else?", agent="test")
         self.duplicate.merge_into(self.post, by=self.bob)
         client = make_client(self.bob, "Northwind Traders of the Far North", email="office@northwind.example")
