@@ -7,14 +7,14 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.ordering import Ordered
-from accounts.pages.base import Page, nothing
+from accounts.pages.base import Page, nothing, redirect
 from accounts.pages.settings import to_id
 
 STEPS = {"up": -1, "down": 1}
 
 
 def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
-    """Move `row` as the form says: `step` is up or down; or `before` or `after` is the id of another.
+    """Move `row` as the form says: `step` is up or down; or `before` or `after` is the id of another. Then go `back` to it.
 
     The script shows the move itself, so it is answered nothing; 409 has it load the page anew.
     """
@@ -26,5 +26,5 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
     else:
         done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
     if not page.request.htmx:
-        return back
+        return redirect(f"{back.headers['Location']}#row-{row.id}") if done else back
     return nothing(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)

@@ -120,6 +120,44 @@ def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
     expect(told(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
 
 
+def test_moving_a_status_by_its_buttons(acme, browse):
+    """Whoever moves it further and further stays where they are."""
+    page = browse(acme.alice)
+    page.goto("/app/account/statuses")
+    row = page.locator(".ordered > li").filter(has=page.locator(".badge", has_text="Planned"))
+    up, down = row.locator("[value=up]"), row.locator("[value=down]")
+    order = acme.account.first_statuses("post").values_list("name", flat=True)
+    up.focus()
+    for step, place in [("Enter", 1), ("Enter", 0)]:
+        with page.expect_response("**/statuses") as answered:
+            page.keyboard.press(step)
+        assert answered.value.status == 204
+        assert order[place] == "Planned"
+    # It is the first one now.
+    expect(up).to_be_disabled()
+    expect(row.locator("[data-handle]")).to_be_focused()
+    with page.expect_response("**/statuses"):
+        down.click()
+    expect(down).to_be_focused()
+    assert order[1] == "Planned"
+    page.reload()
+    expect(page.locator(".ordered > li").nth(1)).to_contain_text("Planned")
+
+
+def test_the_menu_closes_behind_the_focus(acme, browse):
+    page = browse(acme.alice)
+    page.goto("/")
+    page.get_by_label("Your menu").focus()
+    page.keyboard.press("Enter")
+    menu = page.locator("details.menu")
+    page.keyboard.press("Tab")
+    expect(menu.get_by_role("link", name="Profile")).to_be_focused()
+    menu.get_by_role("button", name="Sign out").focus()
+    expect(menu).to_have_attribute("open", "")
+    page.keyboard.press("Tab")
+    expect(menu).not_to_have_attribute("open", "")
+
+
 def test_getting_something_back(acme, browse, javascript):
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice, javascript=javascript)

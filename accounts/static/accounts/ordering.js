@@ -1,4 +1,4 @@
-// Lists whose order people give: by dragging, and by the arrow keys on the handle. The buttons do it without this.
+// Lists whose order people give: by dragging, by the arrow keys on the handle, and by the buttons, which do it without this too.
 // <ol data-ordering data-moved="{name} … {n} … {total}"><li data-id data-name>… <button data-handle hidden> …</li></ol>
 "use strict";
 
@@ -56,6 +56,16 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
       event.preventDefault();
       step[way]();
       if (item.nextElementSibling !== other) send(item);
+    });
+
+    item.querySelector(".steps").addEventListener("submit", (event) => {
+      const button = event.submitter, other = item.nextElementSibling;
+      step[button.value]();
+      // What goes on another page of the list is sent as a form.
+      if (item.nextElementSibling === other) return;
+      event.preventDefault();
+      send(item);
+      if (button.disabled) handle.focus();
     });
 
     let from = null;

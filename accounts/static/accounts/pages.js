@@ -43,7 +43,12 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   tell("no-service", requestConfig.elt);
 });
 
-// Open menus close when one clicks elsewhere or presses Escape, which gives the focus back.
+// Open menus close when one clicks or goes elsewhere, where they would cover what has the focus, or presses Escape, which gives
+// the focus back.
+document.addEventListener("focusout", (event) => {
+  const menu = event.target.closest("details.menu[open]");
+  if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+});
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;

@@ -126,7 +126,11 @@ def buttons(page, name: str):
 def test_moving_by_buttons(acme):
     page = acme.page(acme.alice)
     assert names(buttons(page, "Planned").submit("step", value="up").follow())[:3] == ["New", "Planned", "Accepted"]
-    assert names(buttons(page, "New").submit("step", value="down").follow())[:3] == ["Planned", "New", "Accepted"]
+    response = buttons(page, "New").submit("step", value="down")
+    assert names(response.follow())[:3] == ["Planned", "New", "Accepted"]
+    # Where it is now is where one goes on.
+    place = response.headers["Location"].partition("#")[2]
+    assert response.follow().html.find(id=place).find_parent("li")["data-name"] == "New"
     # The first status is what new posts get.
     assert make_post(acme.alice).status_code == "planned"
     # Other kinds are where they were.
