@@ -43,7 +43,7 @@ class PostForm(Form):
     title = forms.CharField(
         label=_("Title"),
         max_length=255,
-        widget=forms.TextInput(attrs={"form": FORM, "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"form": FORM}),
     )
     content = LongText(label=_("Details"), rows=8, required=False)
     category_id = forms.TypedChoiceField(

@@ -119,6 +119,18 @@ def test_no_answer_while_typing(acme, browse, faults):
     faults.clear()
 
 
+def test_going_back_to_what_was_typed(acme, browse, javascript):
+    page = browse(acme.carol, javascript=javascript)
+    page.goto("/app/posts/new")
+    page.get_by_label("Title").fill("Half a thought")
+    page.get_by_label("Details").fill("With some words")
+    page.get_by_role("link", name="Roadmap").click()
+    expect(page).to_have_url(at("/app/roadmap"))
+    page.go_back()
+    expect(page.get_by_label("Details")).to_have_value("With some words")
+    expect(page.get_by_label("Title")).to_have_value("Half a thought")
+
+
 def test_a_double_click(acme, browse, javascript):
     page = browse(acme.carol, javascript=javascript)
     page.goto("/app/posts/new")
