@@ -4,6 +4,7 @@ from django.http import HttpResponse
 from django.templatetags.static import static
 from django.utils.cache import get_conditional_response
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from rest_framework import viewsets
 from rest_framework.request import Request
 
@@ -32,7 +33,7 @@ PAGE = """<!DOCTYPE html>
 <link rel="stylesheet" href="{style}">
 </head>
 <body>
-<div id="interface"></div>
+{back}<div id="interface"></div>
 <noscript>
 <p>This page needs JavaScript. What it shows is the OpenAPI document at <a href="/app/openapi.json">/app/openapi.json</a>.</p>
 </noscript>
@@ -41,6 +42,10 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
+# Where there are pages.
+BACK = SafeString(
+    '<nav class="swagger-ui"><div class="wrapper"><p><a href="/app/account/api">Your tokens, and examples</a></p></div></nav>\n'
+)
 
 
 class PublicViewSet(viewsets.ViewSet):
@@ -71,5 +76,6 @@ class PageViewSet(PublicViewSet):
             style=static(f"{SWAGGER_UI}/swagger-ui.css"),
             swagger_ui=static(f"{SWAGGER_UI}/swagger-ui-bundle.js"),
             start=static("accounts/interface.js"),
+            back="" if request._request.address.forum_id is None else BACK,
         )
         return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": KEPT})

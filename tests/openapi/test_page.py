@@ -40,6 +40,8 @@ def test_it_is_at_the_hosts_of_both_generations(acme, host):
     assert client.get("/app/docs").status_code == 200
     assert client.head("/app/docs").status_code == 200
     assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 200
+    # Back to the pages, where there are any.
+    assert ('href="/app/account/api"' in client.get("/app/docs").text) == host.startswith("acme")
 
 
 def test_it_rejects_an_unknown_host(acme):

@@ -64,6 +64,14 @@ def test_it_goes_nowhere_else_afterwards(acme):
         assert form.submit().headers["Location"] == "/"
 
 
+def test_the_header_leads_back_to_where_it_began(acme):
+    for path in ("/app/roadmap?status=planned", "/app/sign-in?next=%2Fapp%2Froadmap%3Fstatus%3Dplanned"):
+        page = acme.page().get(path)
+        for name in ("Sign in", "Sign up"):
+            link = page.html.select_one("header").find("a", string=name)
+            assert link["href"].endswith("?next=/app/roadmap%3Fstatus%3Dplanned"), path
+
+
 def test_a_session_is_of_its_account(acme, other):
     secret = acme.page(acme.carol).cookies["session"]
     at_other = Visitor(other.host)
