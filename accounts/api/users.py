@@ -4,6 +4,7 @@ from functools import cached_property
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
 from accounts.api.filters import ListFilters
@@ -16,10 +17,10 @@ from accounts.text import is_carriable
 
 # Django's words are whole sentences about "this password"; ours go on from the field's name.
 PASSWORD_RULES = {
-    "password_too_short": "is too short (minimum is 8 characters)",
-    "password_too_common": "is too common",
-    "password_entirely_numeric": "can't be entirely numeric",
-    "password_too_similar": "is too similar to the login, the e-mail or the name",
+    "password_too_short": gettext_noop("is too short (minimum is 8 characters)"),
+    "password_too_common": gettext_noop("is too common"),
+    "password_entirely_numeric": gettext_noop("can't be entirely numeric"),
+    "password_too_similar": gettext_noop("is too similar to the login, the e-mail or the name"),
 }
 
 

@@ -17,7 +17,10 @@ from django.utils.translation import ngettext
 from rest_framework.exceptions import Throttled
 
 from accounts import passwords, throttling
+from accounts.api.users import PASSWORD_RULES
+from accounts.errors import Fault
 from accounts.models import User
+from accounts.pages.words import fault_beside_field
 from accounts.tenancy import fold
 from accounts.text import is_carriable
 
@@ -116,13 +119,15 @@ def check_login(form: forms.Form, *, email: str, before: str = "") -> None:
 
 
 def check_password_rules(form: forms.Form, field: str, user: User) -> None:
-    """Add to `field` what Django's validators say of the password that it holds."""
+    """Add to `field` what Django's validators say of the password that it holds, in the words of the interface: Django's
+    own are translated by an app of its that is not installed."""
     password = form.cleaned_data.get(field)
     if password:
         try:
             password_validation.validate_password(password, user)
         except ValidationError as error:
-            form.add_error(field, error)
+            for fault in error.error_list:
+                form.add_error(field, fault_beside_field(Fault(field, PASSWORD_RULES[fault.code])))
 
 
 def languages() -> list[tuple[str, str]]:

@@ -184,8 +184,14 @@ def test_the_password(acme):
 def test_it_rejects_a_bad_password(acme):
     response = save(acme.page(acme.carol), SECURITY, "password", current=PASSWORD, password="carol-member")
     assert response.status_code == 422
-    assert "too similar to the" in response.html.find(id="password").get_text()
+    assert "Is too similar to the login, the e-mail or the name" in response.html.find(id="password").get_text()
     acme.page().sign_in("carol")
+
+
+def test_it_rejects_a_bad_password_in_the_readers_language(acme):
+    carol = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl").sign_in("carol")
+    response = save(carol, SECURITY, "password", current=PASSWORD, password="carol-member")
+    assert "Jest zbyt podobne do loginu, e-maila lub nazwy" in response.html.find(id="password").get_text()
 
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

@@ -151,10 +151,10 @@ def test_it_goes_nowhere_else_afterwards(acme):
         ({"login": "alice@acme.example"}, "Can't have an @, unless it is your own e-mail"),
         ({"login": "CAROL"}, "Is already taken"),
         ({"login": "x" * 256}, "at most 255 characters"),
-        ({"password": "short"}, "This password is too short."),
-        ({"password": "password123"}, "This password is too common."),
+        ({"password": "short"}, "Is too short (minimum is 8 characters)"),
+        ({"password": "password123"}, "Is too common"),
         ({"login": "grasshopper"}, ""),
-        ({"name": "lighthouse", "password": "lighthouse1"}, "The password is too similar to the name."),
+        ({"name": "lighthouse", "password": "lighthouse1"}, "Is too similar to the login, the e-mail or the name"),
     ],
 )
 def test_it_rejects_bad_values(acme, values, fault):
@@ -168,6 +168,22 @@ def test_it_rejects_bad_values(acme, values, fault):
     assert form["name"].value == values.get("name", "Dan")
     assert form["password"].value == ""
     assert not acme.account.users.filter(email_key="dan@example.com").exists()
+
+
+@pytest.mark.parametrize(
+    ("password", "faults"),
+    [
+        ("short", ["Jest za krótkie (co najmniej 8 znaków)"]),
+        ("12345678", ["Jest zbyt popularne", "Nie może składać się z samych cyfr"]),
+        ("dan@example", ["Jest zbyt podobne do loginu, e-maila lub nazwy"]),
+    ],
+)
+def test_it_rejects_a_bad_password_in_the_readers_language(acme, password, faults):
+    visitor = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl")
+    response = finish(visitor, path_for(acme), password=password)
+    assert [" ".join(fault.get_text().split()) for fault in response.html.find_all(class_="fault")] == [
+        " ".join(faults)
+    ]
 
 
 def test_it_rejects_other_links(acme, other, settings):
