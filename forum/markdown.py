@@ -12,14 +12,16 @@ from importlib import import_module
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 logger = logging.getLogger("rostrum.markdown")
 
 # Of a text, and of its HTML: five characters may stand for one (`&amp;`), and `<br>` and a line's end.
 MOST, MOST_HTML = 65_536, 16 * 65_536
-MOST_MARKS = 10_000
+MOST_MARKS, MOST_ADDRESSES = 10_000, 2_500
 MARKS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
 ALLOWED = {
@@ -74,12 +76,41 @@ def _without_images(tokens: list[Token]):
             yield from (Token("link_open", "a", 1, attrs=attributes), text, Token("link_close", "a", -1))
 
 
+# An address that stands in a text as it is: what comes before its colon, and what after. Brackets are part of it in pairs, and
+# what ends a sentence, or quotes or marks up the address, is none of it where nothing follows. A port is a number, and before
+# the host stands no name, which could pass for one.
+SCHEME = re.compile(r"(?<![a-z0-9+.-])https?\Z", re.IGNORECASE)
+_WITHIN = r"[^\s<>\"`“”„«»()\[\]]"
+ADDRESS = re.compile(
+    rf"://\w[\w.-]*+(?::\d{{1,5}}+)?(?![:@%]?\w)(?:[/?#](?:{_WITHIN}|\({_WITHIN}*\)|\[{_WITHIN}*\])*)?"
+)
+AFTER_ADDRESS = "?!.,:;*_~'…|\\"
+
+
+def _link_addresses(state: StateInline, silent: bool) -> bool:
+    """An address is a link even where nothing marks it up: most who paste one know no Markdown. Within a link it is text."""
+    if silent or state.linkLevel or not (after := ADDRESS.match(state.src, state.pos, state.posMax)):
+        return False
+    scheme = SCHEME.search(state.src[max(0, state.pos - len(" https")) : state.pos])
+    if scheme is None or not state.pending.endswith(scheme[0]):
+        return False
+    rest = after[0].rstrip(AFTER_ADDRESS)
+    address = unescapeAll(scheme[0] + rest)
+    state.pending = state.pending.removesuffix(scheme[0])
+    state.push("link_open", "a", 1).attrs = {"href": state.md.normalizeLink(address)}
+    state.push("text", "", 0).content = address
+    state.push("link_close", "a", -1)
+    state.pos += len(rest)
+    return True
+
+
 # Without references ("[a]: address"): one long address that is named often makes a short text endless.
 _parser = (
     MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
     .enable(["table", "strikethrough"])
     .disable(["reference", "html_block", "html_inline"])
 )
+_parser.inline.ruler.push("link_addresses", _link_addresses)
 _parser.core.ruler.push("demote_headings", _demote_headings)
 _parser.core.ruler.push("align_cells", _align_cells)
 _parser.core.ruler.push("link_images", _link_images)
@@ -94,7 +125,7 @@ _cleaner = nh3.Cleaner(
 
 def render(text: str) -> str:
     """The HTML of a text; nothing of nothing. Never fails: what can't be rendered is shown as it was written."""
-    if len(text) > MOST or len(MARKS.findall(text)) > MOST_MARKS:
+    if len(text) > MOST or len(MARKS.findall(text)) > MOST_MARKS or text.count("://") > MOST_ADDRESSES:
         return as_paragraphs(text)
     try:
         html = _cleaner.clean(_parser.render(text))

@@ -30,13 +30,12 @@ REL = 'rel="nofollow ugc noopener"'
         ("```python\n<b>\n```", '<pre><code class="language-python">&lt;b&gt;\n</code></pre>\n'),
         ("[a](https://example.com)", f'<p><a href="https://example.com" {REL}>a</a></p>\n'),
         ("<https://example.com>", f'<p><a href="https://example.com" {REL}>https://example.com</a></p>\n'),
-        ("see https://example.com", "<p>see https://example.com</p>\n"),
         ('![a cat](https://example.com/cat.png "Tom")', None),
         ("[![a](https://x.example/a.png)](https://y.example)", f'<p><a href="https://y.example" {REL}>a</a></p>\n'),
         ("![](https://x.example/a.png)", None),
         ("![a]()", "<p>a</p>\n"),
         ("a | b\n-|:-:\n1 | 2", None),
-        ("[a]: https://example.com\n\n[a]", "<p>[a]: https://example.com</p>\n<p>[a]</p>\n"),
+        ("[a]: /b\n\n[a]", "<p>[a]: /b</p>\n<p>[a]</p>\n"),
         ("a & b < c", "<p>a &amp; b &lt; c</p>\n"),
     ],
 )
@@ -45,6 +44,49 @@ def test_it_works(text, html):
     if html is not None:
         assert found == html
     assert "<img" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "around"),
+    [
+        ("see https://example.com", "https://example.com", "see {}"),
+        ("http://localhost:8000, too", "http://localhost:8000", "{}, too"),
+        ("(https://example.com/a_(b)_c)", "https://example.com/a_(b)_c", "({})"),
+        ("[https://example.com/?a[]=b]!", "https://example.com/?a[]=b", "[{}]!"),
+        ("Is it https://example.com/a?b=1#c?", "https://example.com/a?b=1#c", "Is it {}?"),
+        ("„https://example.com/”…", "https://example.com/", "„{}”…"),
+        ("**https://example.com/a**", "https://example.com/a", "<strong>{}</strong>"),
+        ("https://example.com/__init__.py", "https://example.com/__init__.py", "{}"),
+        (r"https://example.com/a\_b", "https://example.com/a_b", "{}"),
+        ("https://example.com/\\\nand", "https://example.com/", "{}<br>\nand"),
+        ("HTTPS://Example.com", "HTTPS://Example.com", "{}"),
+    ],
+)
+def test_an_address_is_a_link(text, address, around):
+    link = f'<a href="{address.replace("[]", "%5B%5D")}" {REL}>{address}</a>'
+    assert render(text) == f"<p>{around.format(link)}</p>\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "xhttps://example.com",
+        r"\https://example.com",
+        "https:// https://. https: //example.com",
+        "https://{host}/ http://localhost:PORT/",
+        "https://bank.example@example.com/",
+        "ftp://example.com javascript://example.com",
+        "`https://example.com`",
+        "```\nhttps://example.com\n```",
+    ],
+)
+def test_it_rejects_what_is_no_address_in_a_text(text):
+    assert "<a" not in render(text)
+
+
+def test_an_address_in_a_link_is_its_text():
+    html = render("[a *b https://x.example/* c](https://y.example)")
+    assert html == f'<p><a href="https://y.example" {REL}>a <em>b https://x.example/</em> c</a></p>\n'
 
 
 def test_images_are_links():
@@ -112,7 +154,8 @@ def test_it_rejects_what_is_not_safe(text):
     assert_safe(markdown._cleaner.clean(text))
 
 
-TEXT = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.;{}"), max_size=200)
+SIGNS = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.;{}"), max_size=200)
+TEXT = SIGNS | st.lists(SIGNS, max_size=5).map("http://a".join)
 
 
 @given(TEXT | st.text(max_size=100))
@@ -129,6 +172,7 @@ HOSTILE = [
     *("`", "`a``b", "``` ", "~~~\n", "> ", ">", "- ", "- a\n", "* a\n", "1. a\n", "> - ", "> > > a\n", "- a\n\n"),
     *("*a **b ", "**a*", "_a_ ", "~~a", "a**b", "*", "<", "<a@a", "&", "&amp;", "\\", "|", "a|b\n", "|\n"),
     *("a\n", "a\n\n", "# a\n", "a\n=\n", "a\\\n", "\n", "    a\n\n", "\t", "***\n", "[a](b) ", "<http://a>", "a"),
+    *("https://a ", "https://a)", "://", "https:"),
     *("[a]: b\n", "[a][a] ", "A plain line, and so on.\n", "A plain line, and so on. ", "Ala "),
 ]
 SHAPED = {
@@ -143,9 +187,13 @@ SHAPED = {
     "one wide table": "|" + "a|" * 2000 + "\n|" + "-|" * 2000 + "\n" + "|\n" * 100,
     "an address named often": f"[a]: https://x.example/{'a' * 30_000}\n\n" + "[a] " * 2400,
     "parentheses": "[a](" + "(" * 32_000 + ")" * 32_000,
+    "brackets in an address": "https://a/" + "[" * 4000 + "(" * 4000,
+    "addresses in brackets": "https://a/(" * 1200 + "https://b/)" * 1200,
+    "an address that goes on": "https://a/" + "." * 60_000,
     "a title": '[a](b "' * 9000,
     # As many marks as are looked at.
     **{f"just enough {mark}": mark * 3300 for mark in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
+    **{f"just enough {mark}": mark * 2500 for mark in ("http://a ", "[http://a ", "http://a/[", "http://ż ")},
 }
 
 
