@@ -302,6 +302,16 @@ class Post(TenantModel, Tagged, Mergeable):
         return comment
 
     @transaction.atomic(savepoint=False)
+    def erase_comment(self, comment: "Comment") -> bool:
+        """Take a comment away for good; False where it is no longer here. What was last done to the post stays what it was."""
+        self.hold()
+        self.refuse_if_merged()
+        erased, _ = self.account.comments.filter(post_id=self.id, id=comment.id).delete()
+        if erased:
+            self._count("comments_cache", -1)
+        return bool(erased)
+
+    @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
         """Cast the user's vote; False where it was cast before."""
         self.hold()
@@ -404,6 +414,10 @@ class Comment(TenantModel):
 
     def __str__(self) -> str:
         return self.comment
+
+    def may_be_deleted_by(self, user: User) -> bool:
+        """The team deletes any comment, its author an own one, whatever others have said since."""
+        return user.is_team or self.user_id == user.id
 
 
 class StatusChangeQuerySet(models.QuerySet):

@@ -8,7 +8,7 @@ from accounts.tenancy import take_ids
 from forum.models import Forum
 from tests.accounts.test_tenancy import SECRET, fill
 from tests.browser.pages import page_class
-from tests.factories import make_category, make_client, make_contact, make_post, make_token, make_user
+from tests.factories import make_category, make_client, make_comment, make_contact, make_post, make_token, make_user
 from tests.pages import Visitor
 
 # Of a private forum, what whoever is not signed in needs to become it. The forum's name is on it, and nothing else.
@@ -61,8 +61,10 @@ def things(account, user) -> dict[str, int | str]:
     category = make_category(account, f"{SECRET} more")
     forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
     make_token(user, label=SECRET)
+    post = make_post(user, f"{SECRET} wish", content=SECRET)
     return {
-        "posts": make_post(user, f"{SECRET} wish", content=SECRET).id,
+        "posts": post.id,
+        "comments": make_comment(post, user, SECRET).id,
         "categories": category.id,
         "category_name": category.name,
         "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
@@ -77,6 +79,7 @@ def path_of(route: str, ids: dict) -> str:
         kind = route.partition("/<id:id>")[0].rpartition("/")[2]
         route = route.replace("<id:id>", str(ids[kind]))
     route = route.replace("<category_name:category_name>", str(ids.get("category_name")))
+    route = route.replace("<id:comment_id>", str(ids.get("comments")))
     return "/" + route.replace("<slug:section>", "clients")
 
 
@@ -197,7 +200,7 @@ def test_a_forum_shows_nothing_of_another_one(acme):
     account.categories.create(forum_id=forum.id, name=SECRET)
     hidden = make_post(acme.bob, f"{SECRET} wish", forum_id=forum.id, content=SECRET)
     hidden.write({"response": SECRET}, by=acme.bob)
-    hidden.comment(by=acme.bob, text=SECRET)
+    ids = {"posts": hidden.id, "comments": hidden.comment(by=acme.bob, text=SECRET).id}
     shown = make_post(acme.bob, "Shown")
     for who in (None, acme.carol, acme.bob):
         page = acme.page(who)
@@ -209,7 +212,6 @@ def test_a_forum_shows_nothing_of_another_one(acme):
             assert "wish" not in found
         for route, methods in ROUTES.items():
             if route.startswith("app/posts/<id:id>"):
-                ids = {"posts": hidden.id}
                 for response in ask(page, path_of(route, ids), methods, vote="1", do="status"):
                     assert SECRET not in response.text
                     refused = is_refused(response, route) or response.status_code == 403 or is_refusal(response)

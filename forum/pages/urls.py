@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
-from forum.pages import behalf, moderation, settings, team, writing
+from forum.pages import behalf, comments, moderation, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own import OwnPostsPage
 from forum.pages.reading import PostListPage, PostPage, RoadmapPage
@@ -19,6 +19,7 @@ urlpatterns = [
     path("app/posts/preview", writing.PreviewPart.as_view()),
     path("app/posts/<id:id>/vote", writing.VotePage.as_view()),
     path("app/posts/<id:id>/comments", writing.CommentPage.as_view()),
+    path("app/posts/<id:id>/comments/<id:comment_id>/delete", comments.DeleteCommentPage.as_view()),
     path("app/posts/<id:id>/edit", writing.EditPage.as_view()),
     path("app/posts/<id:id>/delete", writing.DeletePage.as_view()),
     path("app/profile/posts", OwnPostsPage.as_view()),

@@ -4,7 +4,7 @@ from django import template
 
 from accounts.idempotency import new_form_key
 from accounts.models import User
-from forum.models import Post
+from forum.models import Comment, Post
 from forum.pages.forms import CommentForm, EditForm
 
 register = template.Library()
@@ -18,6 +18,17 @@ def blank_comment() -> CommentForm:
 @register.filter
 def may_be_changed_by(post: Post, user: User | None) -> bool:
     return user is not None and post.may_be_changed_by(user)
+
+
+@register.filter
+def may_be_deleted_by(comment: Comment, user: User | None) -> bool:
+    return user is not None and comment.may_be_deleted_by(user)
+
+
+@register.filter
+def deletion(comment: Comment) -> str:
+    """Where it is deleted."""
+    return f"/app/posts/{comment.post_id}/comments/{comment.id}/delete"
 
 
 @register.filter

@@ -1,0 +1,52 @@
+"""What is done with a comment that is there."""
+
+from math import ceil
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts import errors
+from accounts.pages.base import redirect
+from accounts.views import in_transaction
+from forum.models import Comment
+from forum.pages.base import ForumPage
+from forum.pages.reading import COMMENTS
+from forum.pages.writing import Gone, Merged, gone, held
+
+
+class DeleteCommentPage(ForumPage):
+    """For good: a comment does not go to the trash."""
+
+    may = "user"
+
+    def post(self, request: HttpRequest, id: int, comment_id: int) -> HttpResponse:
+        def erase() -> tuple[Comment | None, str]:
+            """The comment, and where it was."""
+            post = held(request, id)
+            comments = request.account.comments.filter(post_id=id)
+            comment = comments.filter(id=comment_id).first()
+            if comment is not None and comment.may_be_deleted_by(request.user):
+                post.erase_comment(comment)
+            page = 1
+            if comment is not None and post.comments_cache > COMMENTS:
+                earlier = comments.filter(created_at__lt=comment.created_at).count()
+                page = ceil(min(earlier + 1, post.comments_cache) / COMMENTS)
+            return comment, f"/app/posts/{id}{f'?page={page}' if page > 1 else ''}"
+
+        try:
+            comment, page = in_transaction(erase)
+        except Gone:
+            return gone(request)
+        except Merged as found:
+            said = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
+            messages.error(request, said)
+            return redirect(f"/app/posts/{found.original.id}")
+        if comment is None:
+            messages.error(request, _("That comment is no longer here."))
+        elif not comment.may_be_deleted_by(request.user):
+            message = _("Only the author of a comment and the team can delete it.")
+            return errors.respond(request, 403, message=message)
+        else:
+            messages.success(request, _("The comment is deleted."))
+        return redirect(page)
