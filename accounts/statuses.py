@@ -42,6 +42,9 @@ class Status(Ordered, TenantModel):
         (Kind.DEAL, "lost", "Lost", "#dc2626", True),
     )
 
+    # The codes of those that the roadmap shows.
+    ROADMAP = ("planned", "started", "completed")
+
     IN_USE = {
         Kind.POST: gettext_noop("is in use by a post, perhaps one in the trash"),
         Kind.DEAL: gettext_noop("is in use by a deal, perhaps one in the trash"),

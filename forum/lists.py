@@ -19,7 +19,6 @@ from forum.forums import Category, Forum
 
 # What the pages show of a post besides its row; the interfaces do not read it.
 RENDERED = ("content_html", "response_html")
-ROADMAP = ("planned", "started", "completed")
 # Whoever is not signed in: nothing is by a user of this id.
 NOBODY = 0
 
@@ -200,16 +199,14 @@ class PostQuerySet(TrashableQuerySet):
     def roadmap(
         self, columns: tuple[str, ...], *, account: Account, forum_id: int, most: int = 50
     ) -> list[tuple[Status, list[tuple]]]:
-        """What is planned, started and completed, as far as the account has such statuses, each with its open posts that have
-        most votes. It is the same for everyone."""
-        statuses = {status.code: status for status in account.statuses.filter(kind=Status.Kind.POST, code__in=ROADMAP)}
+        """What is planned, started and completed, as far as the account has such statuses, in their order, each with its open
+        posts that have most votes. It is the same for everyone."""
         return [
             (
                 status,
                 _most_wanted(account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, most=most),
             )
-            for code in ROADMAP
-            if (status := statuses.get(code)) is not None
+            for status in account.first_statuses(Status.Kind.POST).filter(code__in=Status.ROADMAP)
         ]
 
     def in_status(

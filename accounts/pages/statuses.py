@@ -33,6 +33,15 @@ def as_chosen(color: str | None) -> str:
     return color if color and re.fullmatch("#[0-9a-fA-F]{6}", color) else GREY
 
 
+def on_roadmap(row: Status | None) -> str:
+    """What the code of a status of suggestions has to do with the roadmap."""
+    if row is not None and row.code in Status.ROADMAP:
+        said = _("With another code it leaves the roadmap, which shows the statuses with the codes %(codes)s.")
+    else:
+        said = _("The roadmap shows the statuses with the codes %(codes)s.")
+    return said % {"codes": ", ".join(Status.ROADMAP)}
+
+
 class StatusForm(Form):
     """The rules are those of the interface (`StatusSerializer`)."""
 
@@ -56,7 +65,7 @@ class StatusForm(Form):
         help_text=gettext_lazy("Whatever gets this status is closed."),
     )
 
-    def __init__(self, *args, row: Status | None = None, **kwargs):
+    def __init__(self, *args, kind: str, row: Status | None = None, **kwargs):
         super().__init__(*args, **kwargs)
         if row is not None:
             self.initial = {name: getattr(row, name) for name in self.fields} | {"color": as_chosen(row.color)}
@@ -64,6 +73,8 @@ class StatusForm(Form):
             self.fields["code"].help_text = _("Programs may rely on it: change it only if you know that none does.")
         else:
             self.initial = {"color": GREY}
+        if kind == Status.Kind.POST:
+            self.fields["code"].help_text += f" {on_roadmap(row)}"
 
     def clean(self):
         values = super().clean()
@@ -100,7 +111,7 @@ class StatusesPage(SettingsPage):
         return f"/app/account/statuses?kind={self.kind}"
 
     def get(self, request) -> HttpResponse:
-        return self.show(StatusForm())
+        return self.show(StatusForm(kind=self.kind))
 
     def show(self, form: Form) -> HttpResponse:
         page = self.read_page(per_page=LARGEST)
@@ -116,7 +127,7 @@ class StatusesPage(SettingsPage):
         )
 
     def add(self, request) -> HttpResponse:
-        form = StatusForm(request.POST)
+        form = StatusForm(request.POST, kind=self.kind)
         if not form.is_valid() or not self.fill_form(
             form, lambda: write(request.account, None, self.kind, form.cleaned_data)
         ):
@@ -143,14 +154,14 @@ class StatusPage(SettingsPage):
 
     def get(self, request, id: int) -> HttpResponse:
         row = self.find(id)
-        return self.show(row, StatusForm(row=row))
+        return self.show(row, StatusForm(row=row, kind=row.kind))
 
     def show(self, row: Status, form: Form) -> HttpResponse:
         return self.render_form(form, row=row, kind_name=KINDS[row.kind])
 
     def save(self, request, id: int) -> HttpResponse:
         row = self.find(id)
-        form = StatusForm(request.POST, row=row)
+        form = StatusForm(request.POST, row=row, kind=row.kind)
 
         def act() -> None:
             locked = request.account.statuses.locked().get(id=id)

@@ -114,6 +114,25 @@ def test_a_color_that_a_program_named_stays(acme):
     assert (row.name, row.color) == ("Refused", "crimson")
 
 
+ON_ROADMAP = "shows the statuses with the codes planned, started, completed."
+
+
+def test_the_code_says_what_the_roadmap_shows(acme):
+    page = acme.page(acme.alice)
+    for path, said in (
+        (PATH, f"The roadmap {ON_ROADMAP}"),
+        (path_of(acme, "rejected"), f"The roadmap {ON_ROADMAP}"),
+        (path_of(acme, "planned"), f"With another code it leaves the roadmap, which {ON_ROADMAP}"),
+    ):
+        assert said in page.get(path).html.find(id="id_code_helptext").get_text()
+    for path in (f"{PATH}?kind=deal", path_of(acme, "won")):
+        assert "roadmap" not in page.get(path).html.find(id="id_code_helptext").get_text()
+
+
+def path_of(acme, code: str) -> str:
+    return f"{PATH}/{acme.account.statuses.get(code=code).id}"
+
+
 # Order
 
 

@@ -43,6 +43,12 @@ def test_all_of_a_column(acme, monkeypatch):
     assert "No suggestion has this status" in acme.page().get("/app/roadmap?status=rejected")
 
 
+def test_its_columns_are_in_the_order_of_the_statuses(acme):
+    started = acme.account.statuses.get(kind="post", code="started")
+    started.move(before=acme.account.first_statuses("post").first().id)
+    assert list(columns(acme.page().get("/app/roadmap"))) == ["Started 0", "Planned 0", "Completed 0"]
+
+
 def test_an_account_without_such_statuses(acme):
     acme.account.statuses.filter(code__in=("planned", "started", "completed")).delete()
     assert "There is no roadmap here" in acme.page().get("/app/roadmap")
