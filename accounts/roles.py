@@ -24,8 +24,10 @@ class Managed:
 
     @transaction.atomic(savepoint=False)
     def change_role(self, role: str, *, by) -> None:
-        """Raises ValidationError for the last owner, PermissionDenied for what is not `by`'s to give or to take."""
+        """Raises ValidationError for oneself and for the last owner, PermissionDenied for what is not `by`'s to give or to
+        take."""
         self._hold(by)
+        self._refuse_oneself(by)
         if role not in self.Role.values:
             raise ValidationError({"role": [gettext_noop("is not one of those that there are")]})
         if role not in self.roles_given_by(by):
@@ -45,8 +47,7 @@ class Managed:
         Raises ValidationError for oneself and for the last owner, PermissionDenied for an owner unless `by` is one.
         """
         self._hold(by)
-        if self.id == by.id:
-            raise ValidationError({"user": [gettext_noop("can't be yourself: somebody else has to do this")]})
+        self._refuse_oneself(by)
         self._refuse_last_owner("user")
         self.is_active = False
         self.save(update_fields=["is_active", "updated_at"])
@@ -73,6 +74,11 @@ class Managed:
         """Whoever may invite no more has nobody come to the team later, such as oneself under another e-mail."""
         invitations = self.account.invitations.filter(invited_by_id=self.id)
         invitations.exclude(role=self.Role.MEMBER).delete()
+
+    def _refuse_oneself(self, by) -> None:
+        """What one could not undo by oneself."""
+        if self.id == by.id:
+            raise ValidationError({"user": [gettext_noop("can't be yourself: somebody else has to do this")]})
 
     def _refuse_last_owner(self, field: str) -> None:
         if self._owners == [self.id]:

@@ -39,6 +39,11 @@ def role_choices(roles) -> list[tuple[str, str]]:
     return [(role, _("%(role)s: %(duties)s") % {"role": ROLES[role], "duties": DUTIES[role]}) for role in roles]
 
 
+def name_of(user: User) -> str:
+    """As in the heading of the user's page."""
+    return user.name or user.login
+
+
 class InvitationForm(Form):
     email = Email()
     role = forms.ChoiceField(
@@ -194,26 +199,25 @@ class UserPage(SettingsPage):
     def change_role(self, request, id: int) -> HttpResponse:
         user = self.find(id)
         form = RoleForm(request.POST, user=user, by=request.user)
-        if not form.is_valid() or not self.fill_form(
-            form, lambda: user.change_role(form.cleaned_data["role"], by=request.user)
-        ):
-            return self.show(self.find(id), form)
-        messages.success(
-            request, _("%(name)s has another role now: %(role)s.") % {"name": user, "role": ROLES[user.role]}
-        )
+        if not form.is_valid():
+            return self.show(user, form)
+        role = form.cleaned_data["role"]
+        said = _("%(name)s has another role now: %(role)s.") % {"name": name_of(user), "role": ROLES[role]}
+        self.act(lambda: user.change_role(role, by=request.user), done=said)
         return self.back(user)
 
     def deactivate(self, request, id: int) -> HttpResponse:
         user = self.find(id)
         self.act(
             lambda: user.deactivate(by=request.user),
-            done=_("%(name)s is signed out, and can't sign in any more.") % {"name": user},
+            done=_("%(name)s is signed out, and can't sign in any more.") % {"name": name_of(user)},
         )
         return self.back(user)
 
     def reactivate(self, request, id: int) -> HttpResponse:
         user = self.find(id)
-        self.act(lambda: user.reactivate(by=request.user), done=_("%(name)s can sign in again.") % {"name": user})
+        said = _("%(name)s can sign in again.") % {"name": name_of(user)}
+        self.act(lambda: user.reactivate(by=request.user), done=said)
         return self.back(user)
 
     def revoke(self, request, id: int) -> HttpResponse:
