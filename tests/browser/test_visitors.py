@@ -59,6 +59,25 @@ def test_paging_through_a_list(acme, browse, javascript):
     expect(page.get_by_role("link", name="Top")).not_to_have_attribute("aria-current", "page")
 
 
+def test_a_search_among_those_of_a_status(acme, browse, javascript):
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    make_post(acme.bob, "A dark theme")
+    make_post(acme.bob, "Dark pages", status=planned)
+    make_post(acme.bob, "Invoices in one file", status=planned)
+    page = browse(javascript=javascript)
+    page.goto("/")
+    page.get_by_role("link", name="Planned").click()
+    expect(page).to_have_url(at("/?status=planned"))
+    expect(page.locator("article h2")).to_have_text(["Invoices in one file", "Dark pages"])
+    page.get_by_role("searchbox").press_sequentially("dark")
+    if not javascript:
+        page.get_by_role("button", name="Search").click()
+    expect(page.locator("article h2")).to_have_text(["Dark pages"])
+    page.get_by_role("link", name="Any status").click()
+    expect(page.locator("article h2")).to_have_count(2)
+    expect(page).to_have_url(at("/?q=dark"))
+
+
 def test_voting_for_what_one_has_found(acme, browse, javascript):
     post = make_post(acme.bob, "A dark theme for the evening")
     make_post(acme.bob, "Invoices in one file")

@@ -119,6 +119,10 @@ def test_statuses_in_use(acme):
     page = page.click("Planned</span>")
     assert titles(page) == ["Planned one"]
     assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/?status=planned"
+    # Those of a status are in one order alone.
+    assert page.html.select_one(".tabs") is None
+    assert page.html.select_one(".found strong").text == "Planned"
+    assert page.html.select_one(".found a")["href"] == "?"
     # One that nothing has.
     assert "No suggestion has this status" in acme.page().get("/?status=rejected")
 
@@ -137,6 +141,30 @@ def test_search(acme):
     assert titles(acme.page().get("/Ideas?q=spreadshete")) == ["Spreadsheets in colour"]
     assert titles(acme.page().get("/general?q=spreadsheet")) == ["Export to a spreadsheet"]
     assert titles(acme.page().get("/?q=spreadsheet&status=rejected")) == []
+
+
+def test_a_search_keeps_the_status(acme):
+    ideas = make_category(acme.account, "Ideas")
+    planned = acme.account.statuses.get(kind="post", code="planned")
+    make_post(acme.alice, "A dark theme")
+    make_post(acme.alice, "Dark colours", status=planned)
+    make_post(acme.alice, "Dark pages", status=planned, category_id=ideas.id)
+    page = acme.page().get("/Ideas?status=planned")
+    # What is sent with it changes with the results.
+    sent = page.html.select_one("#results input[name=status]")
+    assert (sent["value"], sent["form"]) == ("planned", "search")
+    form = page.html.find("form", id="search")
+    assert form.find("input", {"name": "q"})["hx-include"] == "closest form"
+    page = acme.page().get(form["action"], {"q": "dark", "status": sent["value"]})
+    assert titles(page) == ["Dark pages"]
+    everywhere = page.click("Search everywhere")
+    assert sorted(titles(everywhere)) == ["Dark colours", "Dark pages"]
+    assert titles(page.click("Clear the search")) == ["Dark pages"]
+    assert everywhere.html.select_one("#results input[name=status]")["value"] == "planned"
+    page = acme.page().get("/?q=theme&status=planned")
+    assert "Nothing like that has this status." in page
+    assert titles(page.click("Search in any status")) == ["A dark theme"]
+    assert acme.page().get("/").html.find("input", {"name": "status"}) is None
 
 
 def test_what_comes_close_to_a_search(acme, other):
