@@ -139,7 +139,8 @@ class WritingPage(KeepingPage):
 
     @property
     def wants_preview(self) -> bool:
-        return self.request.POST.get("act") == "preview"
+        """A visitor's is not made: what takes time is counted, and that goes by users."""
+        return self.request.user is not None and self.request.POST.get("act") == "preview"
 
     def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
         preview = render(form["content"].value() or "") if self.wants_preview else None

@@ -224,8 +224,8 @@ def test_it_rejects_a_form_of_another_site(acme, post):
 def test_the_statements(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, title="Mine")
-    # The session, the forum, the post, its categories.
-    assert len(asked_by(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 4
+    # The session, the forum, the post, whether others took part, its categories.
+    assert len(asked_by(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 5
     response, asked = asked_by(form.submit)
     assert response.status_code == 303
-    assert len(asked) == 5, asked
+    assert len(asked) == 6, asked

@@ -275,6 +275,16 @@ def test_the_statements(acme):
     assert len(asked) <= 16, asked
 
 
+def test_a_visitor_s_text_is_kept_but_not_rendered(acme):
+    """It would take time that is not counted."""
+    visitor = acme.page()
+    visitor.get("/app/sign-in")
+    sent = {"title": "Mine", "content": "*mine*", "act": "preview", "csrfmiddlewaretoken": visitor.cookies["csrf"]}
+    response = visitor.post(PATH, sent, status=403)
+    assert response.forms["post-form"]["content"].value == "*mine*"
+    assert "<em>mine</em>" not in response
+
+
 def test_it_rejects_what_another_site_sent(acme):
     """Whatever that wrote is not shown as if it had been written here."""
     for page in (acme.page(), acme.page(acme.carol)):
