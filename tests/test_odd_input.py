@@ -101,6 +101,7 @@ ODD = [
     "\ud800",
     "😀" * 17_000,
     "/\t/evil.example",
+    "http://[",
     "client-999999999999999999",
     "[](" * 500,
     "<script>alert(1)</script>{{ 7 }}{% now %}",
@@ -225,6 +226,27 @@ def test_what_no_form_sends(acme, alice, value):
             assert_answered(send(alice, path, [token, *fields]))
             assert_answered(send(alice, path, fields, **strange))
             assert_answered(send(Visitor(acme.host), path, fields))
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("address", ["http://[", "http://acme.example.test//["])
+def test_addresses_that_are_none(acme, alice, address, scheme):
+    """Wherever a browser tells one."""
+    headers = [
+        {"HX-Request": "true", "HX-Current-URL": address},
+        {"HX-Request": "true", "HX-Current-URL": quote(address), "HX-Current-URL-URI-AutoEncoded": "true"},
+        {"Referer": address},
+        {"Origin": address},
+    ]
+    alice.extra_environ["wsgi.url_scheme"] = scheme
+    token = next(dict(fields)["csrfmiddlewaretoken"] for _, fields in forms_of(alice))
+    for given in headers:
+        for page in (alice, Visitor(acme.host, **{"wsgi.url_scheme": scheme})):
+            for path in paths(alice, "get"):
+                assert_answered(page.get(path, headers=given, expect_errors=True), given)
+            for path in paths(alice, "post"):
+                if path not in ENDING:
+                    assert_answered(send(page, path, [("csrfmiddlewaretoken", token), ("vote", "1")], **given), given)
 
 
 @pytest.mark.parametrize(

@@ -120,13 +120,22 @@ def to_sign_in(request: HttpRequest) -> HttpResponse:
     if request.method in ("GET", "HEAD"):
         return nothing() if request.htmx else redirect(sign_in_path(request.get_full_path()))
     if request.htmx:
-        path = sign_in_path(request.htmx.current_url_abs_path or "/", unsaved=True)
+        path = sign_in_path(asking_page(request), unsaved=True)
         return HttpResponse(headers={"HX-Redirect": path})
     return redirect(sign_in_path(came_from(request), unsaved=True))
 
 
 def sign_in_path(target: str, *, unsaved: bool = False) -> str:
     return f"/app/sign-in?{urlencode({'next': target} | ({'unsaved': 1} if unsaved else {}))}"
+
+
+def asking_page(request: HttpRequest) -> str:
+    """The path of the page whose JavaScript asks, on this host."""
+    try:
+        return request.htmx.current_url_abs_path or "/"
+    except ValueError:
+        # What it names is no address, such as http://[
+        return "/"
 
 
 def safe_path(request: HttpRequest, target: str | None, default: str = "/") -> str:
