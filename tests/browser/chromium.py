@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, Response, sync_playwright
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# How long things may take where the machine is busy with something else: a fault, too, is told only then.
+PATIENCE_MS = 30_000
 ORIGIN = "http://acme.example.test"
 FLAGS = (
     "--no-sandbox",

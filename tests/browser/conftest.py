@@ -12,15 +12,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
-from tests.browser.chromium import ORIGIN, PROGRAM, Faults, running
+from tests.browser.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
 from tests.browser.pages import World
 from tests.client import Everybody
 from tests.factories import make_account, make_token, make_user
 from tests.fixtures import Cast
 from tests.live import Threaded, serving
 
-# How long things may take where the machine is busy with something else: a fault, too, is told only then.
-PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
 COLLECTED = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}

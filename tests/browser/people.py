@@ -1,14 +1,16 @@
 """What people do in several stories."""
 
 import re
+from collections.abc import Callable
+from urllib.parse import parse_qsl, urlsplit
 
 from django.core import mail
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Response, Route, expect
 
 from accounts.models import User
 from forum.models import Post
 from tests.accounts.pages.letters import link_in
-from tests.browser.chromium import ORIGIN
+from tests.browser.chromium import ORIGIN, PATIENCE_MS
 from tests.factories import PASSWORD
 
 
@@ -16,6 +18,45 @@ def sign_in(page: Page, user: User) -> None:
     page.get_by_label("Login or e-mail").fill(user.login)
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main").get_by_role("button", name="Sign in").click()
+
+
+def type_in(field: Locator, text: str, *, javascript: bool = True) -> None:
+    """Letter by letter. Whoever pauses is shown what is found so far: with JavaScript, this waits for what all of it finds."""
+    if not javascript:
+        field.press_sequentially(text)
+        return
+
+    def finds(response: Response) -> bool:
+        return text in dict(parse_qsl(urlsplit(response.url).query)).values()
+
+    with field.page.expect_response(finds):
+        field.press_sequentially(text)
+    # Then it is in its place.
+    expect(field).not_to_have_class(re.compile("htmx-request"))
+
+
+def wait_until(page: Page, condition: Callable[[], object], fault: Callable[[], str] = str) -> None:
+    """For what the page's events tell, and no element shows."""
+    for _ in range(PATIENCE_MS // 20):
+        if condition():
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(fault() or "it did not come about in time")
+
+
+class Held:
+    """Requests whose paths end in these names, kept back until they are let go; the last one of each."""
+
+    def __init__(self, page: Page, *names: str):
+        self.page, self.routes = page, {}
+        page.route(re.compile(rf"/({'|'.join(names)})(\?|$)"), self.hold)
+
+    def hold(self, route: Route) -> None:
+        self.routes[urlsplit(route.request.url).path.rpartition("/")[2]] = route
+
+    def wait_for(self, name: str) -> Route:
+        wait_until(self.page, lambda: name in self.routes, lambda: f"nobody asks for {name}")
+        return self.routes.pop(name)
 
 
 def told(page: Page) -> Locator:

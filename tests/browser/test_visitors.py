@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import Session
-from tests.browser.people import at, choose_name, count_of, open_letter, sign_in, told, vote_button
+from tests.browser.people import Held, at, choose_name, count_of, open_letter, sign_in, told, type_in, vote_button
 from tests.factories import make_post
 
 
@@ -83,7 +83,7 @@ def test_voting_for_what_one_has_found(acme, browse, javascript):
     make_post(acme.bob, "Invoices in one file")
     page = browse(javascript=javascript)
     page.goto("/")
-    page.get_by_role("searchbox").press_sequentially("dark th")
+    type_in(page.get_by_role("searchbox"), "dark th", javascript=javascript)
     if not javascript:
         page.get_by_role("button", name="Search").click()
     expect(page.locator("article h2")).to_have_text(["A dark theme for the evening"])
@@ -151,7 +151,7 @@ def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
     page.goto("/")
     page.get_by_role("link", name="New suggestion").click()
     sign_in(page, acme.carol)
-    page.get_by_label("Title").press_sequentially("Dark theme please")
+    type_in(page.get_by_label("Title"), "Dark theme please", javascript=javascript)
     if not javascript:
         page.get_by_label("Details").fill("My eyes hurt.")
         page.get_by_role("button", name="Post", exact=True).click()
@@ -163,6 +163,36 @@ def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
     expect(count_of(page, post)).to_have_text("1")
     assert acme.account.posts.get().votes_cache == 1
+
+
+@pytest.mark.parametrize("first", ["the list", "the vote"])
+def test_voting_while_the_list_is_on_its_way(acme, browse, first):
+    """It takes the place of the one that was voted in, and may have been made before the vote; the vote is to be seen either way."""
+    post = make_post(acme.bob, "A dark theme for the evening")
+    page = browse(acme.carol)
+    page.goto("/app/posts/new")
+    type_in(page.get_by_label("Title"), "Dark theme")
+    page.locator("#similar section").evaluate("(list) => { list.dataset.old = 'yes'; }")
+    asks = "fetch('/app/posts/similar?title=Dark+theme+please').then((answer) => answer.text())"
+    made_before = page.evaluate(asks)
+    held = Held(page, "similar", "vote")
+    page.get_by_label("Title").fill("Dark theme please")
+    similar = held.wait_for("similar")
+    vote_button(page, post).click()
+    vote = held.wait_for("vote")
+    if first == "the vote":
+        vote.continue_()
+        expect(count_of(page, post)).to_have_text("1")
+    similar.fulfill(body=made_before, content_type="text/html; charset=utf-8")
+    expect(page.locator("#similar section")).not_to_have_attribute("data-old", "yes")
+    if first == "the list":
+        vote.continue_()
+    expect(count_of(page, post)).to_have_text("1")
+    expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
+    # It is a button as before.
+    vote_button(page, post).click()
+    held.wait_for("vote").continue_()
+    expect(count_of(page, post)).to_have_text("0")
 
 
 def test_signing_up_and_posting(acme, browse, javascript):
