@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Response
 
 from tests.browser.pages import PAGES, page_routes, routes_listed
+from tests.browser.people import wait_until
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 WIDE, NARROW = 1200, 320
@@ -53,12 +54,17 @@ def test_it_is_for_everyone(world, windows, faults, frames, shown):
 class Window:
     def __init__(self, context: BrowserContext):
         self.page = context.new_page()
-        # What came over the wire for the page that is open, by request.
+        # What came over the wire for the page that is open, and what for, by request.
         self.weight: dict[str, float] = {}
+        self.asked: dict[str, str] = {}
         client = context.new_cdp_session(self.page)
         client.send("Network.enable")
         # As for whoever comes for the first time.
         client.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        client.on(
+            "Network.requestWillBeSent",
+            lambda event: self.asked.update({event["requestId"]: event["request"]["url"]}),
+        )
         client.on(
             "Network.loadingFinished",
             lambda event: self.weight.update({event["requestId"]: event["encodedDataLength"]}),
@@ -68,15 +74,19 @@ class Window:
         self.page.set_viewport_size({"width": WIDE, "height": 800})
         self.page.emulate_media(color_scheme="light")
         self.weight.clear()
+        self.asked.clear()
         response = self.page.goto(address)
-        for _ in range(100):
-            # Chromium says what came over the wire when it gets round to it.
-            if self.weight:
-                break
-            self.page.wait_for_timeout(20)
+        parts = {response.url, *self.page.evaluate(PARTS)}
+        # Chromium says what came over the wire when it gets round to it.
+        wait_until(self.page, lambda: parts <= self.came, lambda: f"of {parts} only {self.came} came")
         return response
 
+    @property
+    def came(self) -> set[str]:
+        return {self.asked[id] for id in self.weight if id in self.asked}
 
+
+PARTS = "[...document.querySelectorAll('link[rel=stylesheet], script[src]')].map((one) => one.href || one.src)"
 OPEN = "(kind) => document.querySelectorAll(kind).forEach((one) => { one.open = true; })"
 
 # The keyboard

@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from accounts.models import User
-from tests.browser.people import at, choose_name, count_of, open_letter, told
+from tests.browser.people import Held, at, choose_name, count_of, open_letter, told, type_in, wait_until
 from tests.factories import make_post, make_user
 
 
@@ -28,7 +28,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     bob = browse(acme.bob, javascript=javascript)
     bob.goto(f"/app/posts/{duplicate.id}")
     use_tool(bob, "Merge as a duplicate", javascript=javascript)
-    bob.get_by_label("Search for the original").press_sequentially("evening")
+    type_in(bob.get_by_label("Search for the original"), "evening", javascript=javascript)
     if not javascript:
         bob.get_by_role("button", name="Search").click()
     bob.get_by_role("radio", name="A dark theme for the evening").check()
@@ -100,23 +100,20 @@ def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
     """They are fetched unasked: they must not take the place of the page that says what was done."""
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice)
-    held = {}
-
-    def hold(route) -> None:
-        held[route.request.url.rpartition("/")[2]] = route
-
-    page.route(re.compile("/(team|delete)$"), hold)
+    held, answered = Held(page, "team", "delete"), []
+    page.expose_function("onAnswer", lambda url: answered.append(url))
     page.goto(f"/app/posts/{post.id}")
+    page.evaluate("document.addEventListener('htmx:afterOnLoad', (event) => onAnswer(event.detail.xhr.responseURL))")
     page.locator("summary").filter(has_text="Delete").click()
-    with page.expect_request("**/delete"):
-        page.get_by_role("button", name="Delete it").dispatch_event("click")
+    page.get_by_role("button", name="Delete it").dispatch_event("click")
+    delete, team = held.wait_for("delete"), held.wait_for("team")
     # The service has deleted it already, though the answer is still on its way.
     post.trash(by=acme.alice)
-    with page.expect_response("**/team"):
-        held["team"].continue_()
-    page.wait_for_timeout(100)
+    team.continue_()
+    # Once htmx has done what the answer says. The page, which is being left, tells it by itself alone.
+    wait_until(page, lambda: answered)
     post.restore()
-    held["delete"].continue_()
+    delete.continue_()
     expect(told(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
 
 
