@@ -28,6 +28,7 @@ from accounts.pages.forms import (
     zones,
 )
 from accounts.pages.password import LinkPage, tell, tell_of_change
+from accounts.pages.settings import to_id
 from accounts.tenancy import fold
 from accounts.views import in_transaction
 
@@ -233,7 +234,7 @@ class EndSession(Page):
             return response
         else:
             # One that has ended meanwhile is what was asked for.
-            sessions.filter(id=int(end) if end.isascii() and end.isdigit() and len(end) <= 18 else 0).delete()
+            sessions.filter(id=to_id(end)).delete()
             messages.success(request, _("You are signed out there."))
         return redirect("/app/profile/security")
 
