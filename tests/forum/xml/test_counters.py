@@ -1,34 +1,13 @@
 """Counters under real concurrency: threads, each with a connection of its own, and transactions that really commit."""
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
-from django.db import connection
 
 from forum.models import Post
 from tests.factories import PASSWORD, make_post, make_user
 from tests.forum.xml.wire import call
+from tests.threads import at_once
 
 THREADS = 16
-
-
-def at_once(acts: Iterable[Callable[[], object]]) -> list:
-    """Do all of it at the same time; the results in order."""
-    acts = list(acts)
-    gate = Barrier(len(acts), timeout=60)
-
-    def run(act):
-        try:
-            connection.ensure_connection()
-            gate.wait()
-            return act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(acts)) as threads:
-        return list(threads.map(run, acts))
 
 
 @pytest.fixture
@@ -65,20 +44,20 @@ def test_it_works(acme):
 def test_votes_of_many_users(acme):
     post = make_post(acme.alice)
     users = [make_user(acme.account) for _ in range(THREADS)]
-    cast = at_once(lambda user=user: again(post).vote(by=user) for user in users)
+    cast = at_once(*(lambda user=user: again(post).vote(by=user) for user in users))
     assert cast == [True] * THREADS
     assert counted(post) == (THREADS, 0)
-    withdrawn = at_once(lambda user=user: again(post).withdraw_vote(by=user) for user in users)
+    withdrawn = at_once(*(lambda user=user: again(post).withdraw_vote(by=user) for user in users))
     assert withdrawn == [True] * THREADS
     assert counted(post) == (0, 0)
 
 
 def test_the_same_vote_many_times(acme):
     post = make_post(acme.alice)
-    cast = at_once(lambda: again(post).vote(by=acme.bob) for _ in range(THREADS))
+    cast = at_once(*[lambda: again(post).vote(by=acme.bob)] * THREADS)
     assert sorted(cast) == [False] * (THREADS - 1) + [True]
     assert counted(post) == (1, 0)
-    withdrawn = at_once(lambda: again(post).withdraw_vote(by=acme.bob) for _ in range(THREADS))
+    withdrawn = at_once(*[lambda: again(post).withdraw_vote(by=acme.bob)] * THREADS)
     assert sorted(withdrawn) == [False] * (THREADS - 1) + [True]
     assert counted(post) == (0, 0)
 
@@ -95,7 +74,7 @@ def test_votes_cast_and_withdrawn_together(acme):
             else:
                 again(post).withdraw_vote(by=user)
 
-    at_once(lambda number=number: act(number) for number in range(THREADS))
+    at_once(*(lambda number=number: act(number) for number in range(THREADS)))
     votes, _ = counted(post)
     assert 0 <= votes <= 4
 
@@ -103,7 +82,7 @@ def test_votes_cast_and_withdrawn_together(acme):
 def test_comments(acme):
     post = make_post(acme.alice)
     texts = [f"comment {number}" for number in range(THREADS)]
-    at_once(lambda text=text: again(post).comment(by=acme.bob, text=text) for text in texts)
+    at_once(*(lambda text=text: again(post).comment(by=acme.bob, text=text) for text in texts))
     assert counted(post) == (0, THREADS)
     assert sorted(acme.account.comments.values_list("comment", flat=True)) == sorted(texts)
 
@@ -120,7 +99,7 @@ def test_votes_comments_and_changes_together(acme):
     acts = [lambda user=user: again(post).vote(by=user) for user in users]
     acts += [lambda user=user: again(post).comment(by=user, text="yes") for user in users[:4]]
     acts += [lambda number=number: change(number) for number in range(4)]
-    results = at_once(acts)
+    results = at_once(*acts)
     assert results[-4:] == [200] * 4
     assert counted(post) == (THREADS // 2, 4)
     assert post.title in {f"title {number}" for number in range(4)}
@@ -133,7 +112,7 @@ def test_posts_created_together_have_ids_of_their_own(acme):
         assert answer.status_code == 201
         return answer.headers["Location"]
 
-    places = at_once(lambda number=number: create(number) for number in range(THREADS))
+    places = at_once(*(lambda number=number: create(number) for number in range(THREADS)))
     assert len(set(places)) == THREADS
     assert acme.account.posts.count() == THREADS
 
@@ -145,7 +124,7 @@ def test_a_login_is_given_once(acme):
             acme.host, b"/app/users.xml", method="POST", user=("alice", PASSWORD), body=body.encode()
         ).status_code
 
-    assert sorted(at_once(lambda number=number: create(number) for number in range(8))) == [201] + [422] * 7
+    assert sorted(at_once(*(lambda number=number: create(number) for number in range(8)))) == [201] + [422] * 7
     assert acme.account.users.filter(login="dora").count() == 1
 
 
@@ -153,4 +132,4 @@ def test_a_post_is_deleted_once(acme):
     post = make_post(acme.alice)
     path = f"/app/posts/{post.id}.xml".encode()
     delete = lambda: call(acme.host, path, method="DELETE", user=("alice", PASSWORD)).status_code  # noqa: E731
-    assert sorted(at_once([delete] * THREADS)) == [200] + [404] * (THREADS - 1)
+    assert sorted(at_once(*[delete] * THREADS)) == [200] + [404] * (THREADS - 1)
