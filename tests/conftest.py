@@ -15,6 +15,8 @@ os.environ |= {
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
     "HTTPS": "off",
+    # On a busy machine a statement may take long.
+    "STATEMENT_TIMEOUT": "60",
     # No limits, but where a test sets some.
     "RATE_LIMIT": "0",
     "FAILED_LOGIN_LIMIT": "0",

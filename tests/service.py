@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -65,8 +66,8 @@ class Service:
             connection.request("GET", path)
             return connection.getresponse().status
 
-    def await_end(self, seconds=5):
-        """Every process that there was has ended by then."""
+    def await_end(self, seconds=20):
+        """Every process that there was has ended by then. On an idle machine it takes five at most."""
         deadline = time.monotonic() + seconds
         while alive := [process for process in (self.process, *self.family) if is_running(process)]:
             assert time.monotonic() < deadline, alive
@@ -81,9 +82,11 @@ def is_running(process):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Free now, and not among those that systems give to whoever asks for any: it may be seconds until it is taken."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @pytest.fixture

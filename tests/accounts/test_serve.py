@@ -14,6 +14,7 @@ import pytest
 from django.conf import settings
 
 from config.postgres import Cluster
+from tests.service import free_port
 
 NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"
 
@@ -30,9 +31,7 @@ def cluster():
 
 @pytest.fixture
 def port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_port()
 
 
 def start(*arguments, **environment):

@@ -26,7 +26,7 @@ def test_it_works(run):
         idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert idle.recv(12) == b"HTTP/1.1 200"
         service.process.terminate()
-        service.await_end(seconds=5)
+        service.await_end()
     assert service.process.wait() == 0
     first = password(service)
 
@@ -37,7 +37,7 @@ def test_it_works(run):
         assert "Creating the database" not in service.output()
         assert password(service) == first
         service.process.send_signal(number)
-        service.await_end(seconds=5)
+        service.await_end()
         assert service.process.wait() == 0
 
 
@@ -55,7 +55,7 @@ def test_it_stops_while_it_is_starting(run):
     for text in ("Creating the database", "Migrating the database"):
         service.await_text(text)
         service.process.terminate()
-        service.await_end(seconds=5)
+        service.await_end()
         assert service.process.wait() == 0
         service = run(service.port)
     service.await_text(READY)
@@ -85,7 +85,7 @@ def test_it_ends_with_the_make_that_started_it(run):
     service = run(command=shell, MAKELEVEL="1")
     service.await_text(READY)
     service.process.kill()
-    service.await_end(seconds=5)
+    service.await_end()
 
 
 def test_it_starts_postgresql_again(run):
@@ -102,7 +102,7 @@ def test_it_ends_when_the_web_server_is_killed(run):
     service = run()
     service.await_text(READY)
     service.member("config.server").kill()
-    service.await_end(seconds=6)
+    service.await_end()
     assert service.process.wait() == 1
     assert service.output().endswith("The web server ended unexpectedly (killed by signal 9).\n")
 

@@ -69,12 +69,23 @@ def test_it_works(cluster):
     assert row == ("rostrum", "rostrum", False, "UTF8", "", "żółw", True)
 
 
-def test_it_stops_within_two_seconds_while_clients_are_connected(cluster):
+def test_it_stops_in_good_order_while_clients_are_connected(cluster):
+    """It waits for none of them; the patience is for a machine that is busy."""
     pid = cluster.process.pid
     with connect(cluster):
-        before = time.monotonic()
-        cluster.stop()
-        assert time.monotonic() - before < 2.5
+        cluster.stop(patience=60)
+    assert not running(pid)
+    assert cluster._processes() == []
+    log = (cluster.directory / "log").read_text()
+    assert "received fast shutdown request" in log
+    assert "database system is shut down" in log
+    assert "immediate shutdown" not in log
+
+
+def test_it_stops_a_server_that_does_not_answer(cluster):
+    pid = cluster.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    cluster.stop(patience=0.2)
     assert not running(pid)
     assert cluster._processes() == []
 
