@@ -44,10 +44,12 @@ def boolean(text: str) -> bool:
     raise ValueError("write on or off")
 
 
-def number(*, minimum: int) -> Callable[[str], int]:
+def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) < minimum:
-            raise ValueError(f"write a whole number, {minimum} or more")
+        is_number = text.isascii() and text.isdigit() and len(text) < 20
+        if not is_number or int(text) < minimum or (maximum is not None and int(text) > maximum):
+            wanted = f", {minimum} or more" if maximum is None else f" from {minimum} to {maximum}"
+            raise ValueError(f"write a whole number{wanted}")
         return int(text)
 
     return parse

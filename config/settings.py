@@ -89,6 +89,17 @@ ACCOUNT_LIMIT = _read(
     "ACCOUNT_LIMIT", "10", "How many accounts a minute each partner may make; 0 for no limit.", number(minimum=0)
 )
 
+# What `serve` goes by where its arguments say nothing else.
+PORT = _read("PORT", "8000", "Where to listen.", number(minimum=1, maximum=65535))
+HOST = _read("HOST", "127.0.0.1", "The address to listen at.")
+WORKERS = _read("WORKERS", "", "How many worker processes serve.", number(minimum=1, maximum=256))
+DATABASE_WAIT = _read(
+    "DATABASE_WAIT",
+    "60",
+    "For how many seconds a starting service waits for its database.",
+    number(minimum=0, maximum=3600),
+)
+
 DEBUG = False
 
 # Hosts are checked against the database, and before anything else, by AccountMiddleware; a system check holds it first.

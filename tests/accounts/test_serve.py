@@ -103,15 +103,23 @@ def test_it_rejects_a_port_in_use():
         )
 
 
+def test_it_rejects_variables_that_are_no_numbers():
+    status, output = outcome("serve", PORT="0", WORKERS="many", DATABASE_WAIT="-1")
+    assert status == 1
+    assert "SystemCheckError: System check identified some issues:" in output
+    for name in ("PORT", "WORKERS", "DATABASE_WAIT"):
+        assert f"{name} is not valid: write a whole number from " in output
+
+
 @pytest.mark.parametrize(
-    ("variable", "value", "sentence"),
+    ("argument", "value", "sentence"),
     [
-        ("PORT", "0", "argument --port: write a whole number from 1 to 65535, not '0'"),
-        ("WORKERS", "many", "argument --workers: write a whole number from 1 to 256, not 'many'"),
-        ("DATABASE_WAIT", "-1", "argument --database-wait: write a whole number from 0 to 3600, not '-1'"),
+        ("--port", "0", "argument --port: write a whole number from 1 to 65535, not '0'"),
+        ("--workers", "many", "argument --workers: write a whole number from 1 to 256, not 'many'"),
+        ("--database-wait", "3601", "argument --database-wait: write a whole number from 0 to 3600, not '3601'"),
     ],
 )
-def test_it_rejects_a_number_that_is_none(variable, value, sentence):
-    status, output = outcome("serve", **{variable: value})
+def test_it_rejects_a_number_that_is_none(argument, value, sentence):
+    status, output = outcome("serve", argument, value)
     assert status == 2
     assert output.endswith(f"manage.py serve: error: {sentence}\n")

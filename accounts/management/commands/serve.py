@@ -55,18 +55,17 @@ class Command(BaseCommand):
     help = "Serve requests, once the database is there and migrated."
 
     def add_arguments(self, parser):
-        environment = os.environ.get
-        parser.add_argument("--host", default=environment("HOST") or "127.0.0.1", help="address to listen on (HOST)")
-        parser.add_argument("--port", default=environment("PORT") or "8000", type=between(1, 65535), help="port (PORT)")
+        parser.add_argument("--host", default=settings.HOST, help="address to listen on (HOST)")
+        parser.add_argument("--port", default=settings.PORT, type=between(1, 65535), help="port (PORT)")
         parser.add_argument(
             "--workers",
-            default=environment("WORKERS") or str(cores()),
+            default=settings.WORKERS or cores(),
             type=between(1, 256),
             help="processes that answer requests, one a core if not given (WORKERS)",
         )
         parser.add_argument(
             "--database-wait",
-            default=environment("DATABASE_WAIT") or "60",
+            default=settings.DATABASE_WAIT,
             type=between(0, 3600),
             help="seconds to wait for the database and its migrations (DATABASE_WAIT)",
         )
