@@ -39,4 +39,12 @@ def configuration(app_configs, **kwargs) -> list[CheckMessage]:
                 id="rostrum.W001",
             )
         )
+    if settings.HTTPS and not settings.TRUST_PROXY:
+        found.append(
+            checks.Warning(
+                "HTTPS is on and TRUST_PROXY is off: no request is known to have come by https, so all are redirected there.",
+                hint="Write TRUST_PROXY=on, once the proxy in front sets X-Forwarded-Proto and X-Forwarded-For itself.",
+                id="rostrum.W002",
+            )
+        )
     return found

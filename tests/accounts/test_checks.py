@@ -18,6 +18,7 @@ GOOD = {
     "BASE_DOMAIN": "example.com",
     "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
     "EMAIL_URL": "smtp://user:hunter2@mail.example.com:587/?tls=True",
+    "TRUST_PROXY": "on",
 }
 NAMES = [
     "SECRET_KEY",
@@ -31,6 +32,10 @@ NAMES = [
     "RATE_LIMIT",
     "FAILED_LOGIN_LIMIT",
     "ACCOUNT_LIMIT",
+    "PORT",
+    "HOST",
+    "WORKERS",
+    "DATABASE_WAIT",
 ]
 
 
@@ -42,7 +47,7 @@ def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None
         if value is not None:
             monkeypatch.setenv(name, value)
     read = runpy.run_path(str(ROOT / "config" / "settings.py"))
-    looked_at = {name: read[name] for name in ("ENVIRONMENT", "HTTPS", "MIDDLEWARE", "EMAIL_BACKEND")}
+    looked_at = {name: read[name] for name in ("ENVIRONMENT", "HTTPS", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")}
     with override_settings(**looked_at):
         return [(error.id, error.msg, error.hint) for error in configuration(None)]
 
@@ -181,7 +186,31 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
     ids=lambda value: ascii(value)[:24],
 )
 def test_it_rejects(monkeypatch, name, value, id, message, hint):
-    assert found(monkeypatch, **{name: value}) == [(id, message, hint)]
+    # What is not valid is as if it were off, which by https is a fault of its own.
+    https = {"HTTPS": "off"} if name == "TRUST_PROXY" else {}
+    assert found(monkeypatch, **{name: value}, **https) == [(id, message, hint)]
+
+
+def test_it_warns_of_redirects_for_ever(monkeypatch):
+    [(id, message, hint)] = found(monkeypatch, TRUST_PROXY=None)
+    assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is on and TRUST_PROXY is off")
+    assert hint.startswith("Write TRUST_PROXY=on")
+    assert found(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "range"),
+    [
+        ("PORT", ("0", "65536", "http", "9" * 5000), "1 to 65535"),
+        ("WORKERS", ("0", "257", "many"), "1 to 256"),
+        ("DATABASE_WAIT", ("-1", "3601", "1.5"), "0 to 3600"),
+    ],
+)
+def test_it_rejects_what_serve_cannot_do(monkeypatch, name, values, range):
+    for value in values:
+        [(id, message, _)] = found(monkeypatch, **{name: value})
+        assert id == "rostrum.E001"
+        assert message.startswith(f"{name} is not valid: write a whole number from {range}. ")
 
 
 def test_it_rejects_everything_at_once(monkeypatch):
