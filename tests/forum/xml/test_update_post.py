@@ -34,9 +34,9 @@ def test_it_works(acme, django_assert_num_queries):
     before = post.updated_at
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account, the locked post with its status (whose counts say that nobody commented or voted), whether other
-    # words have to wait there, and the post; a savepoint with its release.
-    with django_assert_num_queries(6):
+    # The user with the account, the locked post with its status (whose counts say that nobody commented or voted), what was
+    # merged, whether other words have to wait there, and the post; a savepoint with its release.
+    with django_assert_num_queries(7):
         response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
     post.refresh_from_db()
     assert shown(response) == document(200, single(post))
