@@ -44,7 +44,7 @@ class Service:
     def output(self):
         return self.log.read_text()
 
-    def await_text(self, text, seconds=60):
+    def await_text(self, text, seconds=180):
         deadline = time.monotonic() + seconds
         while text not in self.output():
             assert self.process.poll() is None or text in self.output(), self.output()
