@@ -190,9 +190,11 @@ class NewPostPage(WritingPage):
         if not form.is_valid():
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         key = form.cleaned_data["key"]
+        # Looked for before: a first click, if it has made the post meanwhile, is known by its key.
+        similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
         if (to := idempotency.location_of_form(request.user, key, form.values)) is not None:
             return redirect(to)
-        if not form.cleaned_data["seen"] and (similar := similar_to(request, form.cleaned_data["title"])):
+        if similar:
             return self.show(form, similar=similar, asks=True)
         made: list[Post] = []
 
