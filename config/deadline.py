@@ -33,7 +33,9 @@ def watch(port: int) -> None:
 def _watch(port: int) -> None:
     while True:
         time.sleep(min(EVERY, settings.BODY_SECONDS / 4))
-        end_overdue(port, settings.BODY_SECONDS)
+        # Where this process can open no more, which is when it is needed most: the next time.
+        with contextlib.suppress(OSError):
+            end_overdue(port, settings.BODY_SECONDS)
 
 
 def end_overdue(port: int, seconds: float) -> None:

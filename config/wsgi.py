@@ -27,8 +27,6 @@ access = logging.getLogger("rostrum.access")
 logging._srcfile = None
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
-BODY_LIMIT = 1024 * 1024
-
 # Marks a request that has its turn. No client can say so: what they send stands under names of HTTP's.
 HAS_TURN = "rostrum.turn"
 
@@ -140,12 +138,12 @@ class Application:
         """How much of a body to read: none of one that will be refused for its length, nor where there is none. A body that
         comes in chunks has no length: no further than one byte beyond what would be accepted."""
         if "HTTP_TRANSFER_ENCODING" in environ and "chunked" in environ["HTTP_TRANSFER_ENCODING"].lower():
-            return BODY_LIMIT + 1
+            return settings.MAX_BODY_BYTES + 1
         try:
             length = int(environ.get("CONTENT_LENGTH") or 0)
         except ValueError:
             return 0
-        return length if 0 < length <= BODY_LIMIT else 0
+        return length if 0 < length <= settings.MAX_BODY_BYTES else 0
 
     @staticmethod
     def read_body(environ, size: int, admission: Admission, sender: str) -> bool:
@@ -156,7 +154,7 @@ class Application:
         finally:
             admission.end_body(sender)
         environ["wsgi.input"] = io.BytesIO(body)
-        if len(body) < size <= BODY_LIMIT:
+        if len(body) < size <= settings.MAX_BODY_BYTES:
             return False
         environ["CONTENT_LENGTH"] = str(len(body))
         return True

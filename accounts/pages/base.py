@@ -77,12 +77,15 @@ class Page(View):
         try:
             in_transaction(what)
         except (ValidationError, Conflict) as error:
-            for fault in faults(error.detail):
-                messages.error(self.request, fault_in_words(fault))
+            for words in self.in_words(error):
+                messages.error(self.request, words)
             return False
         if done:
             messages.success(self.request, done)
         return True
+
+    def in_words(self, error: ValidationError | Conflict) -> list[str]:
+        return [fault_in_words(fault) for fault in faults(error.detail)]
 
     def fill_form(self, form, what: Callable[[], Any]) -> bool:
         """As `act`, with what is wrong beside the fields of the form."""

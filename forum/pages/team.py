@@ -1,7 +1,7 @@
 """The team's tools on a post's page: its status and the response, where it belongs, merging."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -13,16 +13,15 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from accounts import errors, throttling
-from accounts.errors import Conflict, faults
+from accounts.errors import Conflict
 from accounts.fields import TEAM, TEXT_LENGTH, Tags
 from accounts.models import Status
-from accounts.pages.base import fault_in_words, nothing, redirect
+from accounts.pages.base import nothing, redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
 from accounts.search import LENGTH
 from accounts.templatetags.rostrum import called
 from accounts.text import cleaned
-from accounts.views import in_transaction
 from forum.api.serializers import PostSerializer
 from forum.models import Post
 from forum.pages.base import ForumPage, KeepingPage
@@ -63,12 +62,6 @@ class Deleted(Http404):
     """The post is in the trash, where somebody has put it meanwhile."""
 
 
-def in_words(error: ValidationError | Conflict) -> list[str]:
-    """A refusal as the pages tell it."""
-    told = [REFUSALS.get((field, code)) for field, code in _codes(error)]
-    return [str(words or fault_in_words(fault)) for words, fault in zip(told, faults(error.detail), strict=True)]
-
-
 def _codes(error: ValidationError | Conflict) -> Iterator[tuple[str, str]]:
     details = error.detail if isinstance(error.detail, dict) else {"": error.detail}
     for field, inner in details.items():
@@ -94,16 +87,9 @@ class TeamPage(ForumPage):
         act = self.acts.get(request.POST.get("do", ""))
         return errors.respond(request, 400) if act is None else getattr(self, act)(request, **kwargs)
 
-    def act(self, what: Callable[[], Any], *, done: str = "") -> bool:
-        try:
-            in_transaction(what)
-        except (ValidationError, Conflict) as error:
-            for words in in_words(error):
-                messages.error(self.request, words)
-            return False
-        if done:
-            messages.success(self.request, done)
-        return True
+    def in_words(self, error: ValidationError | Conflict) -> list[str]:
+        told = [REFUSALS.get((field, code)) for field, code in _codes(error)]
+        return [str(words or other) for words, other in zip(told, super().in_words(error), strict=True)]
 
     @property
     def posts(self):
@@ -112,11 +98,8 @@ class TeamPage(ForumPage):
 
     def find(self, id: int) -> Post:
         """The post, with what the tools show beside it."""
-        account = self.request.account
-        beside = {
-            "original_title": account.posts.filter(id=OuterRef("duplicate_from_id")).values("title"),
-        }
-        posts = self.posts.annotate(**{name: Subquery(rows) for name, rows in beside.items()})
+        originals = self.request.account.posts.filter(id=OuterRef("duplicate_from_id"))
+        posts = self.posts.annotate(original_title=Subquery(originals.values("title")))
         return self.there(posts.filter(id=id).first())
 
     def hold(self, id: int) -> Post:
