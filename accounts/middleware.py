@@ -31,17 +31,28 @@ class Address:
     forum_name: str
     # At such a host the token alone says which account is meant.
     token_decides: bool = False
+    # The account's prefix, which is the part of its tokens after the slash.
+    prefix: str = ""
 
 
 @prepared(name=str)
 def host_named(name):
-    return Host.objects.filter(name=name).values_list("account_id", "id")
+    return Host.objects.filter(name=name).values_list("account_id", "id", "account__prefix")
+
+
+@prepared(account_id=int, host_id=int)
+def forum_at(account_id, host_id):
+    return Account(id=account_id).forums.living_at(host_id).values_list("id", "name")[:1]
 
 
 class AddressBook:
-    """The addresses asked for lately, in memory. Unknown ones are not kept: an account just made answers at once."""
+    """The addresses that requests named in the last `seconds`, in memory.
 
-    def __init__(self, *, size: int = 10_000, seconds: float = 10):
+    An address that moved to another account must answer there within a second, in every process. So an entry is valid for less
+    than that, counted from before it was read. Unknown addresses are not kept: a new account answers at once.
+    """
+
+    def __init__(self, *, size: int = 10_000, seconds: float = 0.9):
         self.size = size
         self.seconds = seconds
         self._entries: OrderedDict[str, tuple[float, Address]] = OrderedDict()
@@ -51,12 +62,13 @@ class AddressBook:
         entry = self._entries.get(host)
         if entry is not None and entry[0] > monotonic():
             return entry[1]
+        until = monotonic() + self.seconds
         address = self._look_up(host)
         with self._lock:
             if address is None:
                 self._entries.pop(host, None)
             else:
-                self._entries[host] = (monotonic() + self.seconds, address)
+                self._entries[host] = (until, address)
                 self._entries.move_to_end(host)
                 if len(self._entries) > self.size:
                     self._entries.popitem(last=False)
@@ -75,10 +87,9 @@ class AddressBook:
         row = host_named.first(name=host)
         if row is None:
             return None
-        account_id, host_id = row
-        forums = Account(id=account_id).forums
-        forum = forums.living_at(host_id).values_list("id", "name").first()
-        return Address(account_id, forum[0], forum[1], token_decides=service)
+        account_id, host_id, prefix = row
+        forum_id, forum_name = forum_at.first(account_id=account_id, host_id=host_id)
+        return Address(account_id, forum_id, forum_name, token_decides=service, prefix=prefix)
 
 
 address_book = AddressBook()
