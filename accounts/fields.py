@@ -216,8 +216,22 @@ class Boolean(Scalar):
         return value
 
 
+# The day first, with dots or hyphens; the year first, with slashes. What is written 01/12/2026 may be either day.
+_DAY_FIRST = re.compile(r"(\d{1,2})([.-])(\d{1,2})\2(\d{4})", re.ASCII)
+_YEAR_FIRST = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})", re.ASCII)
+
+
+def to_day(text: str) -> date | None:
+    """A date as ISO 8601 has it, `2026/12/01`, `01.12.2026` or `01-12-2026`. Raises ValueError for a day that there is not."""
+    if match := _DAY_FIRST.fullmatch(text):
+        return date(int(match[4]), int(match[3]), int(match[1]))
+    if match := _YEAR_FIRST.fullmatch(text):
+        return date(int(match[1]), int(match[2]), int(match[3]))
+    return parse_date(text)
+
+
 class Time(Scalar):
-    """A time (ISO 8601); without an offset it is in the account's time zone."""
+    """A time (ISO 8601) or a date; without an offset it is in the account's time zone."""
 
     default_error_messages = {"time": "is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"}
 
@@ -225,7 +239,7 @@ class Time(Scalar):
         text = data.strip() if isinstance(data, str) else ""
         try:
             moment = parse_datetime(text)
-            if moment is None and (day := parse_date(text)) is not None:
+            if moment is None and (day := to_day(text)) is not None:
                 moment = datetime.combine(day, datetime.min.time())
             if moment is not None and moment.tzinfo is None:
                 moment = timezone.make_aware(moment, self.context["account"].zone)
@@ -240,14 +254,14 @@ class Time(Scalar):
 
 
 class Day(Scalar):
-    """A date (ISO 8601), or the date of a time."""
+    """A date, or the date of a time."""
 
     default_error_messages = {"date": "is not a date (ISO 8601, such as 2009-01-26)"}
 
     def to_internal_value(self, data) -> date:
         text = data.strip() if isinstance(data, str) and data.isascii() else ""
         try:
-            day = parse_date(text) or parse_datetime(text)
+            day = to_day(text) or parse_datetime(text)
         except ValueError:
             day = None
         if day is None:
@@ -298,7 +312,8 @@ class Reference:
     @staticmethod
     def ids_in(data) -> set[int]:
         """The ids that a body names, whatever is wrong with it."""
-        return {id for item in (data if isinstance(data, list) else [data]) if (id := to_id(item)) is not None}
+        items = listed(data)
+        return {id for item in (items if isinstance(items, list) else [items]) if (id := to_id(item)) is not None}
 
 
 class Related(Reference, Integer):
@@ -319,8 +334,15 @@ class Related(Reference, Integer):
         return number
 
 
+def listed(data: Any) -> Any:
+    """The list that PHP writes with numbers for keys, in forms above all: `{"0": "a", "1": "b"}`; other data as it is."""
+    if isinstance(data, dict) and data and list(data) == [str(number) for number in range(len(data))]:
+        return list(data.values())
+    return data
+
+
 class RelatedList(Reference, WireField):
-    """Ids of things, each once."""
+    """Ids of things, each once. Blank ones are left out, as forms have one to say that a list is empty."""
 
     default_error_messages = {
         "list": "must be a list of ids",
@@ -338,11 +360,13 @@ class RelatedList(Reference, WireField):
         return super().run_validation([] if data in (None, "") else data)
 
     def to_internal_value(self, data) -> list[int]:
-        if not isinstance(data, list):
+        items = listed(data)
+        if not isinstance(items, list):
             self.fail("list")
-        if len(data) > self.MOST:
+        items = [item for item in items if not isinstance(item, str) or item.strip()]
+        if len(items) > self.MOST:
             self.fail("too_many", most=self.MOST)
-        wanted = list(dict.fromkeys(to_id(item) for item in data))
+        wanted = list(dict.fromkeys(to_id(item) for item in items))
         if None in wanted:
             self.fail("list")
         found = self.found(wanted)
@@ -367,7 +391,7 @@ class Tags(WireField):
         return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data) -> list[str]:
-        names = data.split(",") if isinstance(data, str) else data
+        names = data.split(",") if isinstance(data, str) else listed(data)
         if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
             self.fail("list")
         names = [" ".join(str(name).split()) for name in names if str(name).strip()]

@@ -146,7 +146,15 @@ def test_it_rejects_currencies(acme, currency):
 @pytest.mark.parametrize(
     "date",
     [
-        "26.01.2009",
+        "26/01/2009",
+        "01/02/2009",
+        "2009/01-26",
+        "26.01-2009",
+        "30.02.2009",
+        "26.01.09",
+        "2009.01.26",
+        "2009/13/01",
+        "٢٦.٠١.٢٠٠٩",
         "2009-02-30",
         "2009-1-1x",
         "2009-01-26garbage",
@@ -172,6 +180,12 @@ def test_it_rejects_dates(acme, date):
         ("2009-01-26", "2009-01-26"),
         (" 2009-01-26 ", "2009-01-26"),
         ("2009-01-26T18:06:53+01:00", "2009-01-26"),
+        ("2009/01/26", "2009-01-26"),
+        ("26.01.2009", "2009-01-26"),
+        ("26-01-2009", "2009-01-26"),
+        # The day comes first, also where it could be the month.
+        ("01.02.2009", "2009-02-01"),
+        ("1-2-2009", "2009-02-01"),
         ("", None),
         (" ", None),
         (None, None),
@@ -188,6 +202,8 @@ def test_dates(acme, given, date):
         "2009-02-30T00:00:00Z",
         "2009-01-26T25:00:00Z",
         "2009-01-26T18:06:53+99:00",
+        "26/01/2009",
+        "30.02.2009",
         "0001-01-01T00:00:00+14:00",
         "9999-12-31T23:59:59-14:00",
         "9998-12-31T23:59:59-12:00",
@@ -205,6 +221,12 @@ def test_it_rejects_times(acme, time):
     response = create(acme, "post", scheduled_at=time)
     rule = "is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"
     assert_refused(response, 422, "validation_failed", {"scheduled_at": [rule]})
+
+
+@pytest.mark.parametrize("given", ["2009-01-26", "2009/01/26", "26.01.2009", "26-01-2009"])
+def test_a_date_for_a_time_is_its_first_moment_in_the_zone_of_the_account(acme, given):
+    acme.account.change(time_zone="Europe/Warsaw")
+    assert read(create(acme, "post", scheduled_at=given))["scheduled_at"] == "2009-01-26T00:00:00+01:00"
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "UTC", "Etc/GMT+12"])

@@ -54,6 +54,28 @@ def test_it_rejects_a_body_without_a_contact(acme, body):
     assert_refused(response, 422, "validation_failed", {"contact": ["can't be blank"]})
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda number: [str(number), ""],
+        lambda number: [" ", f" {number} ", number],
+        lambda number: {"0": str(number)},
+        lambda number: {"0": "", "1": number},
+    ],
+)
+def test_ids_as_forms_and_php_write_them(acme, written):
+    vip = make_contact_list(acme.alice)
+    body = {"contact": {"name": "Jan", "contact_list_ids": written(vip.id)}}
+    response = acme.json().post("/app/contacts.json", json=body)
+    assert (response.status_code, read(response)["contact_list_ids"]) == (201, [vip.id])
+
+
+def test_a_list_of_a_blank_id_is_empty(acme):
+    contact = make_contact(acme.alice, contact_list_ids=[make_contact_list(acme.alice).id])
+    response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": [""]}})
+    assert (response.status_code, read(response)["contact_list_ids"]) == (200, [])
+
+
 def test_it_rejects_a_contact_without_a_name(acme):
     response = acme.json().post("/app/contacts.json", json={"contact": {"note": "x"}})
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})

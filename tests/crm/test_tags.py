@@ -93,6 +93,7 @@ def test_it_rejects(acme, kind, tags, rule):
         (["straße", "STRASSE"], ["straße"]),
         ([7, 1.5], ["7", "1.5"]),
         (["b", "a"], ["b", "a"]),
+        ({"0": "a", "1": "b"}, ["a", "b"]),
         (["😀" * 64], ["😀" * 64]),
         ([str(number) for number in range(100)], [str(number) for number in range(100)]),
     ],
