@@ -44,6 +44,16 @@ def boolean(text: str) -> bool:
     raise ValueError("write on or off")
 
 
+def https_mode(text: str) -> str:
+    """`on`, `off` or `pages`."""
+    if text.lower() == "pages":
+        return "pages"
+    try:
+        return "on" if boolean(text) else "off"
+    except ValueError:
+        raise ValueError("write on, off or pages") from None
+
+
 def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     def parse(text: str) -> int:
         is_number = text.isascii() and text.isdigit() and len(text) < 20

@@ -7,7 +7,7 @@ import dj_database_url
 import dj_email_url
 from csp.constants import NONE, SELF
 
-from config.environment import Environment, boolean, domain, number
+from config.environment import Environment, boolean, domain, https_mode, number
 
 
 def _database(url: str) -> dict:
@@ -45,7 +45,15 @@ _database_settings = _read(
     "DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", _database
 )
 
-HTTPS = _read("HTTPS", "on", "Whether people and clients reach the service by https.", boolean)
+_https = _read(
+    "HTTPS",
+    "on",
+    "Whether people and clients reach the service by https; with `pages`, clients may use plain http as well.",
+    https_mode,
+)
+HTTPS = _https != "off"
+# Clients of an older server send their requests to http://, and a POST that is redirected is lost.
+HTTPS_FOR_PAGES_ALONE = _https == "pages"
 TRUST_PROXY = _read(
     "TRUST_PROXY",
     "off",
@@ -250,7 +258,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-SECURE_SSL_REDIRECT = HTTPS
+SECURE_SSL_REDIRECT = _https == "on"
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
 # HSTS for subdomains and browsers' preload lists are promises about whole domains, and a forum may live on a customer's.

@@ -5,7 +5,7 @@ Requests of the interface go past all of it.
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
@@ -33,6 +33,8 @@ class PagesMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not (is_for_people(request) or is_of_pages(request.path_info)):
             return self.get_response(request)
+        if settings.HTTPS_FOR_PAGES_ALONE and not request.is_secure():
+            return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
         request.user = request.session = request.account = request.forum = None
         try:
             self.recognize(request)

@@ -47,7 +47,8 @@ def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None
         if value is not None:
             monkeypatch.setenv(name, value)
     read = runpy.run_path(str(ROOT / "config" / "settings.py"))
-    looked_at = {name: read[name] for name in ("ENVIRONMENT", "HTTPS", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")}
+    names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ALONE", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
+    looked_at = {name: read[name] for name in names}
     with override_settings(**looked_at):
         return [(error.id, error.msg, error.hint) for error in configuration(None)]
 
@@ -56,6 +57,7 @@ def test_it_works(monkeypatch):
     assert found(monkeypatch) == []
     assert found(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="yes") == []
     assert found(monkeypatch, HTTPS="off", BASE_DOMAIN=None, EMAIL_URL=None) == []
+    assert found(monkeypatch, HTTPS="Pages") == []
 
 
 SECRET_KEY_ADVICE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
@@ -144,7 +146,10 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 "HTTPS",
                 value,
                 "rostrum.E001",
-                "HTTPS is not valid: write on or off. Whether people and clients reach the service by https.",
+                (
+                    "HTTPS is not valid: write on, off or pages. Whether people and clients reach the service by https; "
+                    "with `pages`, clients may use plain http as well."
+                ),
                 None,
             )
             for value in ("maybe", "2", "o")
@@ -195,6 +200,8 @@ def test_it_warns_of_redirects_for_ever(monkeypatch):
     [(id, message, hint)] = found(monkeypatch, TRUST_PROXY=None)
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is on and TRUST_PROXY is off")
     assert hint.startswith("Write TRUST_PROXY=on")
+    [(id, message, _)] = found(monkeypatch, TRUST_PROXY=None, HTTPS="pages")
+    assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is pages and TRUST_PROXY is off")
     assert found(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
 
 

@@ -1,0 +1,78 @@
+"""Plain http: redirected, answered, or answered for the two interfaces alone (HTTPS)."""
+
+import runpy
+
+import pytest
+
+from config import settings as settings_module
+from config.wsgi import application
+from tests.client import Client, JSONClient
+from tests.factories import PASSWORD
+
+ALICE = ("alice", PASSWORD)
+HTML = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def https(settings, monkeypatch):
+    """Set what HTTPS, a variable of the environment, sets."""
+
+    def choose(mode: str) -> None:
+        monkeypatch.setenv("HTTPS", mode)
+        read = runpy.run_path(settings_module.__file__)
+        for name in ("HTTPS", "HTTPS_FOR_PAGES_ALONE", "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS"):
+            setattr(settings, name, read[name])
+        monkeypatch.setattr(application.django, "_middleware_chain", None)
+        application.django.load_middleware()
+
+    yield choose
+    monkeypatch.undo()
+    application.django.load_middleware()
+
+
+CALLS = {
+    "JSON": lambda acme: acme.json().post("/app/clients.json", json={"client": {"name": "Ann"}}),
+    "JSON with a slash": lambda acme: acme.json().get("/app/clients.json/"),
+    "XML": lambda acme: acme.xml().send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>"),
+    "XML of the first category": lambda acme: acme.xml().get("/"),
+    "XML of a category": lambda acme: acme.xml().get("/General"),
+}
+PAGES = {
+    "the forum": lambda acme: Client(acme.host).get("/?order=top", headers=HTML),
+    "a category": lambda acme: Client(acme.host).get("/General?order=top", headers=HTML),
+    "the settings": lambda acme: Client(acme.host).get("/app/account?order=top"),
+    "a form": lambda acme: Client(acme.host).post("/app/sign-in?order=top", data={"login": "alice"}),
+}
+
+
+@pytest.mark.parametrize("mode", ["pages", "off"])
+@pytest.mark.parametrize("name", CALLS)
+def test_it_works(acme, https, mode, name):
+    https(mode)
+    assert CALLS[name](acme).status_code in (200, 201)
+
+
+@pytest.mark.parametrize("name", [*CALLS, *PAGES])
+def test_it_redirects_everything(acme, https, name):
+    https("on")
+    response = (CALLS | PAGES)[name](acme)
+    assert response.status_code == 301
+    assert response.headers["Location"].startswith(f"https://{acme.host}/")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_it_redirects_pages(acme, https, name):
+    https("pages")
+    response = PAGES[name](acme)
+    assert response.status_code == 301
+    assert response.headers["Location"].startswith(f"https://{acme.host}/")
+    assert response.headers["Location"].endswith("?order=top")
+
+
+def test_by_https_everything_is_answered(acme, https, settings):
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    https("pages")
+    client = JSONClient(acme.host, acme.bob_token)
+    client.headers["X-Forwarded-Proto"] = "https"
+    assert client.get("/app/clients.json").status_code == 200
+    assert client.get("/", headers=HTML).status_code == 200
