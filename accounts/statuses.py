@@ -32,7 +32,8 @@ class Status(Ordered, TenantModel):
         (Kind.POST, "accepted", "Accepted", "#2563eb", False),
         (Kind.POST, "planned", "Planned", "#7c3aed", False),
         (Kind.POST, "started", "Started", "#d97706", False),
-        (Kind.POST, "completed", "Completed", "#16a34a", True),
+        # Not "Completed": a shop plug-in takes a status with the name of one of its shop's for that one.
+        (Kind.POST, "completed", "Done", "#16a34a", True),
         (Kind.POST, "rejected", "Rejected", "#dc2626", True),
         (Kind.POST, "duplicate", "Duplicate", "#4b5563", True),
         (Kind.DEAL, "new", "New", "#6b7280", False),

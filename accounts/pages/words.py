@@ -94,7 +94,7 @@ SUBJECTS = (
 # The names of the statuses that an account begins with (`Status.DEFAULTS`).
 STATUSES = (
     gettext_noop("Accepted"),
-    gettext_noop("Completed"),
+    gettext_noop("Done"),
     gettext_noop("Duplicate"),
     gettext_noop("Lost"),
     gettext_noop("New"),

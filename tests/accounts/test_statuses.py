@@ -3,6 +3,8 @@
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
+from django.utils.translation import gettext
 
 from accounts.models import Status
 from tests.assertions import assert_answered, assert_refused, headers_of, read
@@ -201,7 +203,7 @@ def test_orders_filters_and_searches(acme, other):
     assert found("q=propos&kind=deal") == ["proposal"]
     assert found("q=propos&kind=post") == []
     assert_refused(
-        json.get("/app/statuses.json?tag=a&order=position"),
+        json.get("/app/statuses.json?tag=a&order=position", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {
@@ -262,3 +264,31 @@ def test_queries(acme, admin, method, number, body):
         assert admin.request(method, f"/app/statuses/{row.id}.json", json=body).status_code == 200
     asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert len(asked) == 1 + number, asked
+
+
+# The names of a shop's own statuses, in English and Polish. A plug-in that finds one of them among the account's takes it for its
+# own, and stops for good.
+OF_A_SHOP = {
+    "pending payment", "processing", "on hold", "completed", "cancelled", "refunded", "failed", "draft",
+    "oczekuje na płatność", "oczekujące na płatność", "w trakcie realizacji", "przetwarzane", "wstrzymane", "wstrzymano",
+    "zrealizowane", "zakończone", "anulowane", "zwrócone", "niepowodzenie", "nieudane", "nie powiodło się", "szkic",
+}  # fmt: skip
+
+
+def test_no_default_status_has_the_name_of_one_of_a_shop(acme):
+    posts = acme.account.statuses.filter(kind=Status.Kind.POST)
+    assert posts.get(code="completed").name == "Done"
+    names = {status.name.lower() for status in posts}
+    with translation.override("pl"):
+        names |= {gettext(status.name).lower() for status in posts}
+        assert gettext("Done") == "Gotowe"
+    assert names & OF_A_SHOP == set()
+
+
+def test_a_slash_behind_the_suffix(acme):
+    json = acme.json(acme.alice_token)
+    response = json.post("/app/statuses.json/", json={"status": {"code": "paid", "name": "Paid", "kind": "deal"}})
+    assert response.status_code == 201
+    path = f"/app/statuses/{read(response)['id']}.json/"
+    assert json.put(path, json={"status": {"name": "Paid!"}}).status_code == 200
+    assert json.delete(path).status_code == 200

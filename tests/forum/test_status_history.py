@@ -42,7 +42,7 @@ def test_every_interface_writes_it(acme):
     assert [change[:2] for change in history(acme, post)] == [
         ("New", "Planned"),
         ("Planned", "Started"),
-        ("Started", "Completed"),
+        ("Started", "Done"),
     ]
 
 

@@ -14,7 +14,7 @@ from tests.accounts.pages.settings import (
 from tests.factories import make_post
 
 PATH = "/app/account/statuses"
-NAMES = ["New", "Accepted", "Planned", "Started", "Completed", "Rejected", "Duplicate"]
+NAMES = ["New", "Accepted", "Planned", "Started", "Done", "Rejected", "Duplicate"]
 
 
 def names(response) -> list[str]:

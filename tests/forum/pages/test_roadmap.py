@@ -25,7 +25,7 @@ def test_it_works(acme):
     make_private(acme.alice)
     for user in (None, acme.carol, acme.bob):
         page = acme.page(user).get("/app/roadmap")
-        assert columns(page) == {"Planned 2": ["Two", "One"], "Started 1": ["Three"], "Completed 0": []}
+        assert columns(page) == {"Planned 2": ["Two", "One"], "Started 1": ["Three"], "Done 0": []}
     assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/app/roadmap"
     assert page.html.select_one(".vote button")["aria-pressed"] == "true"
 
@@ -46,7 +46,7 @@ def test_all_of_a_column(acme, monkeypatch):
 def test_its_columns_are_in_the_order_of_the_statuses(acme):
     started = acme.account.statuses.get(kind="post", code="started")
     started.move(before=acme.account.first_statuses("post").first().id)
-    assert list(columns(acme.page().get("/app/roadmap"))) == ["Started 0", "Planned 0", "Completed 0"]
+    assert list(columns(acme.page().get("/app/roadmap"))) == ["Started 0", "Planned 0", "Done 0"]
 
 
 def test_an_account_without_such_statuses(acme):
