@@ -44,6 +44,9 @@ class Application:
 
     def __call__(self, environ, start_response):
         began = perf_counter()
+        if environ["PATH_INFO"].endswith((".json/", ".xml/")):
+            # Some clients put a slash behind every path.
+            environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
         request_id = secrets.token_hex(8)
         status, length = "500", "-"
 
@@ -127,11 +130,14 @@ class Application:
         """Keep the charset from Django, which would decode the query with it, whatever it names; the parsers read it."""
         media_type, _, parameters = environ.get("CONTENT_TYPE", "").partition(";")
         if parameters:
-            environ["CONTENT_TYPE"] = media_type.strip()
+            kept = [media_type.strip()]
             for parameter in parameters.split(";"):
                 name, _, value = parameter.partition("=")
                 if name.strip().lower() == "charset":
                     environ["rostrum.charset"] = value.strip().strip("\"'")
+                elif name.strip().lower() == "boundary":
+                    kept.append(parameter.strip())
+            environ["CONTENT_TYPE"] = "; ".join(kept)
 
     @staticmethod
     def body_size(environ) -> int:

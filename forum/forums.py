@@ -136,12 +136,12 @@ class CategoryQuerySet(models.QuerySet):
         return self.filter(forum_id=forum_id).order_by("position", "id")
 
     def named(self, account_id: int, forum_id: int, name: str) -> "Category | None":
-        """The forum's category of that name, in any case."""
-        return (
-            _category_named.first(account_id=account_id, forum_id=forum_id, key=fold(name))
-            if is_carriable(name)
-            else None
-        )
+        """The forum's category of that name, in any case; some clients write its spaces as `+`, as in a query."""
+        if not is_carriable(name):
+            return None
+        names = dict.fromkeys([name, name.replace("+", " ")])
+        found = (_category_named.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names)
+        return next(filter(None, found), None)
 
     def first_of(self, account_id: int, forum_id: int) -> "Category | None":
         """The one that posts go to when none is named.

@@ -46,6 +46,8 @@ class PostQuerySet(TrashableQuerySet):
         "commented": ("-comments_cache", "-id"),
         "active": ("-updated_at", "-id"),
     }
+    # Other names of orders that clients send.
+    ORDER_ALIASES = {"popular": "top"}
 
     def with_names(self) -> Self:
         """With what a post is shown with besides its own row: the code of its status, and its author's name.

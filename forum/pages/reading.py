@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts import throttling
 from accounts.models import Status, User
-from accounts.pages.base import base_url
+from accounts.pages.base import base_url, redirect
 from accounts.paging import Page as PageOfList
 from accounts.search import LENGTH
 from accounts.tenancy import fold
@@ -70,6 +70,15 @@ def query_of(**parameters) -> str:
     return f"?{urlencode(given)}" if given else ""
 
 
+# Where links to an older server lead, unless a category has that name.
+FORMER_ADDRESSES = {"login": "/app/sign-in", "logout": "/app/profile", "account": "/app/account"}
+
+
+def former_address(category_name: str | None) -> str | None:
+    """The address of the page that an older server had under that name. Profile pages have the button to sign out."""
+    return FORMER_ADDRESSES.get((category_name or "").lower())
+
+
 class ListPage(ForumPage):
     """A page with suggestions on it."""
 
@@ -119,9 +128,11 @@ class PostListPage(ListPage):
         categories = list(account.categories.of_forum(forum.id))
         first = category = categories[0] if categories else None
         if category_name is not None:
-            key = fold(category_name)
-            category = next((one for one in categories if one.name_key == key), None)
+            by_key = {one.name_key: one for one in categories}
+            category = by_key.get(fold(category_name)) or by_key.get(fold(category_name.replace("+", " ")))
             if category is None:
+                if address := former_address(category_name):
+                    return redirect(address)
                 raise Http404
         q = cleaned(request.GET.get("q", ""))[:LENGTH].strip()
         if q:

@@ -6,10 +6,11 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
+from accounts.pages.base import redirect
 from forum.pages import behalf, comments, moderation, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own import OwnPostsPage
-from forum.pages.reading import PostListPage, PostPage, RoadmapPage
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage, former_address
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
@@ -49,7 +50,12 @@ def or_page(view):
     @csrf_exempt
     @wraps(view)
     def choose(request, *args, **kwargs):
-        return (page if is_for_people(request) else view)(request, *args, **kwargs)
+        if is_for_people(request):
+            return page(request, *args, **kwargs)
+        # Without credentials it would be 401, whether or not there is a category of that name.
+        if "HTTP_AUTHORIZATION" not in request.META and (address := former_address(kwargs.get("category_name"))):
+            return redirect(address)
+        return view(request, *args, **kwargs)
 
     choose.page = page
     return choose

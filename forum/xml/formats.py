@@ -13,12 +13,11 @@ from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
 from accounts.fields import Text
+from accounts.text import text_encoding
 
 DEEPEST, LONGEST_NAMESPACE = 32, 255
 
 _DECLARED = re.compile(rb"""<\?xml[^>]{,100}\sencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
-# Encodings that Python has for itself alone.
-_PYTHONS_OWN = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 # How UTF-16 begins, with a byte order mark or without.
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 # What XML 1.0 cannot carry, in UTF-8 and in the encodings that have ASCII in its place.
@@ -69,19 +68,16 @@ def _encoding(body: bytes, charset: str | None) -> str:
     """The encoding of a document, which its beginning, the Content-Type or the declaration says. Raises ParseError."""
     declared = _DECLARED.match(body)
     name = charset or (declared[1].decode() if declared else "utf-8")
-    try:
-        codec = codecs.lookup(name)
-    except (LookupError, ValueError):
-        codec = None
-    if codec is None or not codec._is_text_encoding or codec.name in _PYTHONS_OWN:
+    found = text_encoding(name)
+    if found is None:
         raise ParseError(f"The encoding that the {'Content-Type' if charset else 'XML'} names is not known")
     # A byte order mark says more than a header that was set by habit.
     if body.startswith(codecs.BOM_UTF8):
         return "utf-8"
-    if found := _UTF_16.get(body[:2]):
-        return found
+    if utf_16 := _UTF_16.get(body[:2]):
+        return utf_16
     # Python itself writes `utf8`, which expat does not know.
-    return codec.name if codec.name.startswith("utf-") else name
+    return found if found.startswith("utf-") else name
 
 
 def _from_utf_16(body: bytes, encoding: str) -> bytes:

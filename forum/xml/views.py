@@ -1,7 +1,5 @@
 """Generation A: the forum's XML behind HTTP Basic (contract; decisions, section 3)."""
 
-from urllib.parse import urlencode
-
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied, ValidationError
@@ -119,8 +117,8 @@ class PostViewSet(XMLViewSet):
             **given,
         )
         # The links repeat what the list was asked for, wherever that was said.
-        query = urlencode({name: parameters[name] for name in ("order", "per_page") if parameters.get(name)})
-        link = page.link(self.base_url + escape_uri_path(request.path), query, more=len(rows) > page.size)
+        kept = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
+        link = page.link(self.base_url + escape_uri_path(request.path), kept, more=len(rows) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
         return self.answer(body, headers={"Link": link})
 
@@ -133,6 +131,7 @@ class PostViewSet(XMLViewSet):
             faults |= error.detail
         order, status = parameters.get("order"), None
         order = "new" if order in (None, "") else str(order)
+        order = PostQuerySet.ORDER_ALIASES.get(order, order)
         if order not in PostQuerySet.ORDERS:
             statuses = {status.code: status for status in self.account.statuses.filter(kind=Status.Kind.POST)}
             status, order = statuses.get(order), "new"

@@ -78,7 +78,7 @@ def test_it_rejects_other_methods_and_parameters(acme):
     for method in ("PUT", "PATCH", "DELETE"):
         response = acme.json().request(method, path(post))
         assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
-    response = acme.json().get(f"{path(post)}?user_id=7&order=new")
+    response = acme.json().get(f"{path(post)}?user_id=7&order=new", headers={"Prefer": "handling=strict"})
     rule = ["is not one of the parameters page, per_page"]
     assert_refused(response, 422, "validation_failed", {"user_id": rule, "order": rule})
 

@@ -33,7 +33,7 @@ def test_it_rejects_what_it_does_not_know(acme):
         "forum_id, category_id, duplicate_from_id"
     )
     assert_refused(
-        acme.json().get(f"{PATH}?closed=true&order=name"),
+        acme.json().get(f"{PATH}?closed=true&order=name", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {

@@ -5,7 +5,7 @@ from django.db import OperationalError
 
 from accounts import middleware
 from accounts.hosts import normalize
-from accounts.middleware import AddressBook, address_book
+from accounts.middleware import AddressBook
 from accounts.models import Host
 from tests.client import XMLClient
 from tests.factories import PASSWORD, make_account, make_post

@@ -498,3 +498,15 @@ def test_a_full_page_asks_no_more_than_an_empty_one(acme, django_assert_num_quer
         client.get("/")
         with django_assert_num_queries(2):
             assert len(titles(client.get("/"))) == 5
+
+
+def test_popular_is_another_name_of_top(acme, three):
+    assert titles(acme.xml().get("/?order=popular")) == titles(acme.xml().get("/?order=top"))
+    response = acme.xml().send_xml("POST", "/", "<order>popular</order>")
+    assert titles(response) == titles(acme.xml().get("/?order=top"))
+
+
+@pytest.mark.parametrize("path", ["/app/posts.xml/", "/app/categories.xml/?x=1", "/app/users/me.xml/"])
+def test_a_slash_behind_the_suffix(acme, path):
+    assert acme.xml().get(path).status_code == 200
+    assert acme.xml().get(path.replace(".xml/", ".xml//")).status_code == 404

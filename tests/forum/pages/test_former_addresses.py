@@ -1,0 +1,40 @@
+"""Addresses that links to an older server name."""
+
+import pytest
+
+from tests.client import Client
+from tests.factories import make_category, make_post
+from tests.forum.pages.reading import titles
+
+FORMER = {"/login": "/app/sign-in", "/logout": "/app/profile", "/account": "/app/account", "/Login": "/app/sign-in"}
+
+
+@pytest.mark.parametrize(("path", "address"), FORMER.items())
+@pytest.mark.parametrize("headers", [{}, {"Accept": "*/*"}, {"Accept": "text/html"}], ids=str)
+def test_it_works(acme, path, address, headers):
+    response = Client(acme.host).get(path, headers=headers)
+    assert (response.status_code, response.headers["Location"]) == (303, address)
+
+
+def test_a_category_of_that_name_is_shown(acme):
+    category = make_category(acme.account, "Account")
+    make_post(acme.alice, "Two addresses", category_id=category.id)
+    assert titles(acme.page().get("/account")) == ["Two addresses"]
+    assert "Two addresses" in acme.xml().get("/account").text
+
+
+def test_it_rejects_a_request_of_the_interface(acme):
+    """The path is that of a category that there is not."""
+    assert acme.xml().get("/login").status_code == 404
+    assert acme.xml().get("/login", auth=("alice", "wrong")).status_code == 401
+
+
+def test_a_plus_is_a_space_in_the_name_of_a_category(acme):
+    make_post(acme.alice, "Dark theme", category_id=make_category(acme.account, "Look and feel").id)
+    make_post(acme.alice, "Sums", category_id=make_category(acme.account, "C++").id)
+    for path in ("/Look+and+feel", "/look+AND%20feel", "/Look%20and%20feel"):
+        assert "Dark theme" in acme.xml().get(path).text
+        assert titles(acme.page().get(path)) == ["Dark theme"]
+    assert "Sums" in acme.xml().get("/C++").text
+    assert titles(acme.page().get("/C++")) == ["Sums"]
+    assert acme.xml().get("/Look++feel").status_code == 404
