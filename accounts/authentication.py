@@ -105,14 +105,23 @@ class Basic(BaseAuthentication):
         return f'Basic realm="{realm}", charset="UTF-8"'
 
 
+# As Rails writes it: `Token token="secret/acme"`, perhaps with other parameters behind it.
+_TOKEN_PARAMETER = re.compile(r'token\s*=\s*"?([^"\s,;]*)"?(?:\s*[,;].*)?', re.IGNORECASE | re.DOTALL)
+
+
 class Token(BaseAuthentication):
-    """An api_token: in the JSON body, in the query, or in an Authorization header; if in several, the same in each."""
+    """An api_token: in the body, in the query, or in an Authorization header; if in several, the same in each.
+
+    At a host of its account the part from the slash on may be left out.
+    """
 
     def authenticate(self, request: Request):
         given = []
         scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
-            given.append(value.strip())
+            value = value.strip()
+            parameter = _TOKEN_PARAMETER.fullmatch(value)
+            given.append(parameter[1] if parameter else value)
         given += request.query_params.getlist("api_token")
         if isinstance(request.data, dict) and request.data.get("api_token") is not None:
             given.append(request.data["api_token"])
@@ -127,11 +136,13 @@ class Token(BaseAuthentication):
         return row.user, row
 
     def find(self, request: Request, given: list) -> APIToken | None:
-        token = given[0]
-        if not isinstance(token, str) or len(token) > APIToken.MAX_LENGTH or any(other != token for other in given):
-            return None
-        row = APIToken.objects.holding(token)
         address = request._request.address
+        if not all(isinstance(token, str) and len(token) <= APIToken.MAX_LENGTH for token in given):
+            return None
+        tokens = {token if "/" in token else f"{token}/{address.prefix}" for token in given}
+        if len(tokens) > 1:
+            return None
+        row = APIToken.objects.holding(tokens.pop())
         if row is not None and (address.token_decides or row.account_id == address.account_id):
             return row
         return None

@@ -70,7 +70,7 @@ class Fault:
     @property
     def subject(self) -> str:
         words = self.field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ").split()
-        return " ".join(words)
+        return " ".join(words) or self.field
 
     @property
     def sentence(self) -> str:

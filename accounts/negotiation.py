@@ -9,7 +9,7 @@ class SuffixDecides(BaseContentNegotiation):
     def select_parser(self, request, parsers):
         given = _MediaType(request.content_type or "")
         for parser in parsers:
-            if given.full_type in parser.media_types:
+            if given.full_type in parser.media_types or "*/*" in parser.media_types:
                 return parser
         return None
 

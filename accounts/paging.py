@@ -1,8 +1,8 @@
 """Pages of a list, counted from 1, without counting the list (decisions, sections 3 and 4)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from rest_framework.exceptions import ValidationError
 
@@ -18,15 +18,15 @@ class Page:
     size: int
 
     @classmethod
-    def read(cls, parameters: Mapping[str, object]) -> "Page":
+    def read(cls, parameters: Mapping[str, object], *, largest: int = LARGEST) -> "Page":
         """`page` and `per_page` of a request. Raises ValidationError, naming both if both are wrong."""
         faults = {}
         number = _positive(parameters.get("page"), 1)
         size = _positive(parameters.get("per_page"), SIZE)
         if number is None:
             faults["page"] = ["must be a whole number, 1 or more"]
-        if size is None or size > LARGEST:
-            faults["per_page"] = [f"must be a whole number from 1 to {LARGEST}"]
+        if size is None or size > largest:
+            faults["per_page"] = [f"must be a whole number from 1 to {largest}"]
         if faults:
             raise ValidationError(faults)
         return cls(number, size)
@@ -40,16 +40,12 @@ class Page:
         """One more than it holds is read, to know whether there is a next one."""
         return self.start + self.size + 1
 
-    def link(self, url: str, query: str, *, more: bool) -> str:
-        """The Link header (RFC 8288). The token, if it came in the query, is not repeated."""
-        kept = [
-            (name, value)
-            for name, value in parse_qsl(query, keep_blank_values=True)
-            if name not in ("page", "api_token")
-        ]
+    def link(self, url: str, parameters: Iterable[tuple[str, str]], *, more: bool) -> str:
+        """The Link header (RFC 8288), with the parameters of the list. A token that is among them is not repeated."""
+        kept = [(name, value) for name, value in parameters if name not in ("page", "api_token", "_method")]
 
         def to(number: int, relation: str) -> str:
-            return f'<{url}?{urlencode([*kept, ("page", number)])}>; rel="{relation}"'
+            return f'<{url}?{urlencode([*kept, ("page", number)], errors="replace")}>; rel="{relation}"'
 
         links = [to(1, "first")]
         if self.number > 1:

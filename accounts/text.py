@@ -1,10 +1,24 @@
 """Text that XML 1.0 can carry, which is the text that the service accepts."""
 
+import codecs
 import re
 from urllib.parse import unquote_plus
 
 # XML 1.0, section 2.2: everything but these is a Char. Lone surrogates are in the second range.
 UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+# Encodings that Python has for itself alone.
+_PYTHONS_OWN = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+
+
+def text_encoding(name: str) -> str | None:
+    """Return Python's name of a text encoding that a client names; None if there is no such encoding."""
+    try:
+        codec = codecs.lookup(name)
+    except (LookupError, ValueError):
+        return None
+    return None if not codec._is_text_encoding or codec.name in _PYTHONS_OWN else codec.name
 
 
 def is_carriable(text: str) -> bool:

@@ -34,7 +34,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "password": ("accounts.passwords:is_right",),
     "limits": ("accounts.throttling:count_request",),
     "permissions": ("rest_framework.views:APIView.check_permissions",),
-    "body, parsing": ("forum.xml.formats:XMLParser.parse", "accounts.api.formats:JSONParser.parse"),
+    "body, parsing": ("forum.xml.formats:XMLParser.parse", "accounts.api.formats:BodyParser.parse"),
     "body, validation": ("accounts.api.resources:ResourceSerializer.faults",),
     "filters of lists": ("accounts.api.lists:Listing.read_list",),
     "ORM: building queries": (

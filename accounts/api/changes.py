@@ -30,29 +30,15 @@ class FeedSerializer(Serializer):
     since = Since()
     limit = Integer(low=1, high=1000)
 
-    def run_validation(self, data):
-        """Raises ValidationError for one that there is not, too."""
-        known = ("since", "limit")
-        faults = {
-            name: [f"is not one of the parameters {', '.join(known)}"]
-            for name in data
-            if name not in {"api_token", *known}
-        }
-        try:
-            values = super().run_validation(data)
-        except ValidationError as error:
-            raise ValidationError(error.detail | faults) from None
-        if faults:
-            raise ValidationError(faults)
-        return values
-
 
 class ChangeViewSet(JSONViewSet):
     USUAL = 100
 
     def list(self, request) -> HttpResponse:
-        serializer = FeedSerializer(data=request.query_params.dict(), context={"account": self.account})
-        serializer.is_valid(raise_exception=True)
+        errors = self.ignore_parameters(("since", "limit"))
+        serializer = FeedSerializer(data=self.parameters.dict(), context={"account": self.account})
+        if not serializer.is_valid() or errors:
+            raise ValidationError({**serializer.errors, **errors})
         since, limit = (serializer.validated_data.get(name) for name in ("since", "limit"))
         limit = limit or self.USUAL
         changes = self.account.changes

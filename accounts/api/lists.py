@@ -1,6 +1,5 @@
 """Lists of generation B: pages, orders, filters and searches, the same for every resource (decisions, section 4)."""
 
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -18,8 +17,8 @@ from accounts.paging import Page
 from accounts.prepared import Prepared, prepared
 from accounts.search import MOST, front, guessed, indexed, search
 
-REPEATED = "is given more than once"
-
+# How many rows a page of a JSON list may have; and up to how many the limit is written into the statement.
+LARGEST_PAGE, MOST_LITERAL = 1000, 101
 # What more rows than these have is met among so many rows of a list; on a page further down, if every fourth row has it.
 COMMON, FRONT, SPARSE = 5000, 10_000, 4
 # So many rows that pass are collected and sorted.
@@ -65,22 +64,19 @@ class Paged:
     Comments and the trash are read in one order and need no more; resources have a `Listing`.
     """
 
+    # How many rows a page may have.
+    largest_page = LARGEST_PAGE
+
     def read_page(self, *others: str, faults: dict[str, Any] | None = None) -> Page:
         """The page that is asked for. `others` are the parameters there are besides; `name[key]` is one with any key.
 
         Raises ValidationError for all that is wrong, the `faults` found already among it.
         """
-        known, found = ["page", "per_page", *others], {}
-        for name, values in self.request.query_params.lists():
-            # The token is not the list's.
-            if name == "api_token":
-                continue
-            if re.sub(r"\[.*\]\Z", "[key]", name, flags=re.DOTALL) not in known:
-                found[name] = [f"is not one of the parameters {', '.join(known)}"]
-            elif len(values) > 1:
-                found[name] = [REPEATED]
+        found = self.ignore_parameters(["page", "per_page", *others])
+        # A blank one means the default.
+        given = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
-            page = Page.read(self.request.query_params)
+            page = Page.read(given, largest=self.largest_page)
         except ValidationError as error:
             found |= error.detail
         found |= faults or {}
@@ -93,8 +89,9 @@ class Paged:
     ) -> HttpResponse:
         """The page of the rows `found` from its start to its stop. None stands for one that is gone meanwhile."""
         found, represent = list(found), represent or self.represent
-        url, query = self.base_url + self.request.path, self.request.META["QUERY_STRING"]
-        link = page.link(url, query, more=len(found) > page.size)
+        # The links repeat what the list was asked for, wherever that was said.
+        kept = [(name, value) for name, value in self.parameters.items() if name not in self.ignored_parameters]
+        link = page.link(self.base_url + self.request.path, kept, more=len(found) > page.size)
         rows = [represent(row) for row in found[: page.size] if row is not None]
         return self.answer(rows, headers={"Link": link})
 
@@ -126,13 +123,13 @@ class Listing(Paged):
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
         """The page, the order if one is asked for, and the filters, if any. Raises ValidationError for all that is wrong."""
-        parameters, faults = self.request.query_params, {}
+        parameters, faults = self.parameters, {}
         order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
             faults["order"] = [f"is not one of {', '.join(allowed)}"]
         filters = None
-        if not parameters.keys() <= {"page", "per_page", "order", "api_token"}:
+        if not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
             filters = self.filters(parameters, self.listed(), account=self.account)
             faults |= filters.faults()
         return self.read_page("order", *self.filters.parameters(), faults=faults), order, filters
@@ -145,8 +142,8 @@ class Listing(Paged):
         """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
         text = filters and filters.form.cleaned_data["q"]
         if text is None and (filters is None or not filters.are_used):
-            # Of a limit that is written out, the database knows what it means for its plan, and so keeps that.
-            limits = {"start": start, "size": stop - start} if start else {"first": stop}
+            # PostgreSQL plans a literal limit better than a parameter. Each literal is a statement of its own, so they are few.
+            limits = {"first": stop} if not start and stop <= MOST_LITERAL else {"start": start, "size": stop - start}
             return listed_by(type(self))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():

@@ -1,18 +1,20 @@
 """Generation B: the base of every JSON resource (decisions, section 4)."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import PermissionDenied, ValidationError
 
-from accounts.api.formats import JSONParser, JSONRenderer
+from accounts.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
+from accounts.api.parameters import as_parameters
 from accounts.authentication import SignedIn, Token
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Integer, Time
@@ -26,6 +28,11 @@ from accounts.views import AccountViewSet, in_transaction
 # refuse headers that are long.
 IGNORED_LISTED, IGNORED_LENGTH, IGNORED_BYTES = 20, 64, 2000
 NOT_SETTABLE = "is not a field that can be set"
+REPEATED = "is given more than once"
+METHOD_KEY = "_method"
+OVERRIDING_METHODS = ("PUT", "PATCH", "DELETE")
+
+_KEY = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
 def moment(value: datetime | None, zone: ZoneInfo) -> str | None:
@@ -116,12 +123,74 @@ class ResourceSerializer(serializers.Serializer):
 class JSONViewSet(AccountViewSet):
     authentication_classes = [Token, SignedIn]
     permission_classes = [Team]
-    parser_classes = [JSONParser]
+    parser_classes = [BodyParser]
     renderer_classes = [JSONRenderer]
 
     serializer_class: type[ResourceSerializer]
     # The top level of a body: the token, the resources, and what the endpoint names besides.
     body_keys: tuple[str, ...] = ()
+    # What else may be there, and belongs to no resource.
+    common_keys = frozenset({"api_token", METHOD_KEY})
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.ignored_parameters: list[str] = []
+
+    def initial(self, request, *args, **kwargs) -> None:
+        is_overridden = self.override_method(request)
+        super().initial(request, *args, **kwargs)
+        # A page of another site can have a browser send forms, and with them the session's cookie, but no token.
+        if request.auth is None and (is_overridden or media_type_of(request) in FORM_TYPES):
+            raise PermissionDenied("A form, or another method in the place of POST, needs an api_token")
+
+    def override_method(self, request) -> bool:
+        """Take PUT, PATCH or DELETE in the place of POST, where `_method` or X-HTTP-Method-Override says so.
+
+        Some clients and the servers between know GET and POST alone. Raises ValidationError for another method.
+        """
+        if request.method != "POST":
+            return False
+        given = request.META.get("HTTP_X_HTTP_METHOD_OVERRIDE") or request.query_params.get(METHOD_KEY)
+        if not given and isinstance(request.data, dict):
+            given = request.data.get(METHOD_KEY)
+        method = str(given or "POST").strip().upper()
+        if method == "POST":
+            return False
+        if method not in OVERRIDING_METHODS:
+            raise ValidationError({METHOD_KEY: [f"is not one of {', '.join(OVERRIDING_METHODS)}"]})
+        request._request.method = method
+        self.action = self.action_map.get(method.lower())
+        return True
+
+    @cached_property
+    def parameters(self) -> QueryDict:
+        """The parameters of the query; on GET and DELETE also the keys of the body that the query does not name."""
+        query, body = self.request.query_params, self.request.data
+        if not body or not isinstance(body, dict) or self.request.method not in ("GET", "HEAD", "DELETE"):
+            return query
+        found = query.copy()
+        for name, value in as_parameters(body):
+            if name not in query:
+                found.appendlist(name, value)
+        return found
+
+    def ignore_parameters(self, known: Collection[str]) -> dict[str, list[str]]:
+        """Note the parameters that a list does not know, for the answer to name. `name[key]` in `known` is one with any key.
+
+        Returns what is wrong: parameters that are given more than once, and with `Prefer: handling=strict` unknown ones.
+        """
+        errors = {}
+        for name, values in self.parameters.lists():
+            if name in self.common_keys:
+                continue
+            if _KEY.sub("[key]", name) not in known:
+                self.ignored_parameters.append(name)
+            elif len(values) > 1:
+                errors[name] = [REPEATED]
+        if self.ignored_parameters and self.strict:
+            rule = f"is not one of the parameters {', '.join(known)}" if known else "is not a parameter: there are none"
+            errors |= {name: [rule] for name in self.ignored_parameters}
+        return errors
 
     @property
     def given(self) -> dict[str, Any]:
@@ -143,6 +212,8 @@ class JSONViewSet(AccountViewSet):
         headers = dict(headers or {})
         if ignored:
             headers["X-Ignored-Fields"] = listed(ignored)
+        if self.ignored_parameters:
+            headers["X-Ignored-Parameters"] = listed(self.ignored_parameters)
         return super().answer(data, status=status, headers=headers)
 
     @property
@@ -161,7 +232,7 @@ class JSONViewSet(AccountViewSet):
         Returns the names that were ignored. With `Prefer: handling=strict` they are faults.
         """
         faults: dict[str, Any] = {}
-        ignored = [name for name in self.given if name not in {"api_token", *self.body_keys, *serializers_by_key}]
+        ignored = [name for name in self.given if name not in {*self.common_keys, *self.body_keys, *serializers_by_key}]
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
             found = serializer.faults()

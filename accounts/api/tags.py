@@ -1,4 +1,5 @@
 from django.http import HttpResponse
+from rest_framework.exceptions import ValidationError
 
 from accounts.api.resources import JSONViewSet
 
@@ -9,4 +10,6 @@ class TagViewSet(JSONViewSet):
     kind = ""
 
     def list(self, request) -> HttpResponse:
+        if errors := self.ignore_parameters(()):
+            raise ValidationError(errors)
         return self.answer(list(self.account.tags.in_use(self.kind)))

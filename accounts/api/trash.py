@@ -18,7 +18,7 @@ class TrashViewSet(Paged, JSONViewSet):
     def kinds(self) -> dict[str, type[Trashable]]:
         """The kinds of resources that are asked for: one if it is named, else all."""
         every = {key: viewset.model for key, viewset in sorted(ResourceViewSet.trashable.items())}
-        named = self.request.query_params.get("resource", "").strip()
+        named = self.parameters.get("resource", "").strip()
         if named and named not in every:
             raise ValidationError({"resource": [f"is not one of {', '.join(every)}"]})
         return {named: every[named]} if named else every

@@ -6,8 +6,8 @@ from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
 
 from accounts import errors
-from accounts.api.lists import REPEATED, Listing
-from accounts.api.resources import NOT_SETTABLE, ResourceViewSet
+from accounts.api.lists import Listing
+from accounts.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Boolean
 from accounts.views import in_transaction
@@ -65,7 +65,7 @@ class BulkViewSet(CRMViewSet):
 
     def bulk(self, request) -> HttpResponse:
         items, all_or_nothing = self.read_items(), self.read_atomic()
-        ignored = [name for name in self.given if name not in {"api_token", f"{self.key}s", *self.body_keys}]
+        ignored = [name for name in self.given if name not in {*self.common_keys, f"{self.key}s", *self.body_keys}]
         if ignored and self.strict:
             raise ValidationError({name: [NOT_SETTABLE] for name in ignored})
         results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
@@ -171,8 +171,8 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
 
     def known_ids(self):
         """Asked for by external ids alone, as most applications do, it is their one holder."""
-        parameters = {name: values for name, values in self.request.query_params.lists() if name != "api_token"}
-        pairs = pairs_of(self.request.query_params)
+        parameters = {name: values for name, values in self.parameters.lists() if name not in self.common_keys}
+        pairs = pairs_of(self.parameters)
         if not 0 < len(pairs) == len(parameters) <= MOST or any(len(values) > 1 for values in parameters.values()):
             return None
         if not all(ExternalIds.fits(key, value) for key, value in pairs.items()):

@@ -3,8 +3,8 @@
 import pytest
 from django.test import override_settings
 
-from accounts.hosts import normalize
 from accounts import middleware
+from accounts.hosts import normalize
 from accounts.middleware import AddressBook, address_book
 from accounts.models import Host
 from tests.assertions import assert_refused, read

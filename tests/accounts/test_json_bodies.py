@@ -1,5 +1,6 @@
 """How a JSON body is read: its encoding, its size, its numbers and its depth."""
 
+import gzip
 import json
 from decimal import Decimal
 
@@ -95,6 +96,12 @@ def test_no_body(acme, content):
         "text/plain",
         "text/plain; charset=rot13",
         "text/plain; charset=utf-16",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "application/xml",
+        "application/octet-stream",
+        "json",
+        "\x7f",
         " text/plain ",
         "",
         None,
@@ -109,12 +116,32 @@ def test_content_types(acme, content_type):
 
 
 @pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [
+        ("utf-8", "utf-8-sig"),
+        ("ISO-8859-2", "iso-8859-2"),
+        ('"windows-1250"', "cp1250"),
+        ("utf-16", "utf-16"),
+        ("UTF-16", "utf-16-be"),
+        ("utf-32", "utf-32-le"),
+    ],
+)
+def test_charsets(acme, charset, encoding):
+    content = '{"client": {"name": "Łódź"}}'.encode(encoding)
+    response = post(acme, content, {"Content-Type": f"application/json; charset={charset}"})
+    assert response.status_code == 201
+    assert read(response)["name"] == "Łódź"
+
+
+def test_it_rejects_a_body_that_is_not_in_the_charset_of_its_content_type(acme):
+    response = post(acme, b'{"client": {"name": "\x81"}}', {"Content-Type": "application/json; charset=windows-1250"})
+    assert_refused(response, 400, "bad_request", message="The JSON is not in CP1250")
+
+
+@pytest.mark.parametrize(
     "content_type",
     [
         "application/xml",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data; boundary=x",
-        "multipart/form-data",
         "application/octet-stream",
         "text/html",
         "*/*",
@@ -128,7 +155,7 @@ def test_content_types(acme, content_type):
     ids=lambda value: value[:20],
 )
 def test_it_rejects_other_content_types(acme, content_type):
-    response = post(acme, b'{"client": {"name": "a"}}', {"Content-Type": content_type})
+    response = post(acme, b'["client", {"name": "a"}]', {"Content-Type": content_type})
     assert_refused(response, 415, "unsupported_media_type")
     assert not acme.account.clients.exists()
 
@@ -321,3 +348,46 @@ def test_integers(acme, sent, stored):
 def test_a_body_with_escapes(acme):
     content = json.dumps({"client": {"name": 'Łódź 😀 " \\ /'}}, ensure_ascii=True)
     assert read(post(acme, content))["name"] == 'Łódź 😀 " \\ /'
+
+
+# Compressed bodies
+
+GZIP = {**JSON, "Content-Encoding": "gzip"}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", " GZIP "])
+def test_a_body_in_gzip(acme, encoding):
+    response = post(
+        acme, gzip.compress('{"client": {"name": "Łódź"}}'.encode()), {**JSON, "Content-Encoding": encoding}
+    )
+    assert response.status_code == 201
+    assert read(response)["name"] == "Łódź"
+
+
+def test_a_body_of_one_mebibyte_in_gzip(acme):
+    assert post(acme, gzip.compress(padded(MIB)), GZIP).status_code == 201
+
+
+def test_it_rejects_a_body_that_inflates_to_more(acme):
+    assert_refused(post(acme, gzip.compress(padded(MIB + 1)), GZIP), 413, "payload_too_large")
+    assert_refused(post(acme, gzip.compress(b" " * 500 * MIB), GZIP), 413, "payload_too_large")
+    assert not acme.account.clients.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda body: body[:-1], "The body in gzip is not complete, or goes on after its end"),
+        (lambda body: body + b"x", "The body in gzip is not complete, or goes on after its end"),
+        (lambda body: body[:-8] + b"12345678", "The body is not in gzip, as its Content-Encoding says"),
+        (lambda body: b"{}", "The body is not in gzip, as its Content-Encoding says"),
+    ],
+)
+def test_it_rejects_a_body_that_is_not_gzip(acme, change, message):
+    body = change(gzip.compress(b'{"client": {"name": "a"}}'))
+    assert_refused(post(acme, body, GZIP), 400, "bad_request", message=message)
+
+
+def test_it_rejects_another_encoding(acme):
+    response = post(acme, b'{"client": {"name": "a"}}', {**JSON, "Content-Encoding": "br"})
+    assert_refused(response, 415, "unsupported_media_type")

@@ -34,7 +34,7 @@ def test_it_works(acme, other):
 
 def test_it_rejects_what_it_does_not_know(acme):
     assert_refused(
-        acme.json().get(f"{PATH}?role=owner"),
+        acme.json().get(f"{PATH}?role=owner", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {"role": ["is not one of the parameters page, per_page, order, updated_since, q"]},

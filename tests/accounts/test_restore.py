@@ -99,7 +99,7 @@ def test_it_rejects_another_resource(acme, admin):
 
 
 def test_it_rejects_other_parameters_and_methods(admin):
-    response = admin.get("/app/trash.json?order=id")
+    response = admin.get("/app/trash.json?order=id", headers={"Prefer": "handling=strict"})
     assert_refused(
         response, 422, "validation_failed", {"order": ["is not one of the parameters page, per_page, resource"]}
     )

@@ -113,7 +113,7 @@ def test_it_rejects_a_header(acme, header):
 def test_it_rejects_parts_of_a_token_and_another_case(acme):
     secret, prefix = acme.bob_token.rsplit("/", 1)
     for token in (
-        secret,
+        secret[:-1],
         f"{secret}/",
         f"/{prefix}",
         f"{secret}/other",
@@ -123,6 +123,30 @@ def test_it_rejects_parts_of_a_token_and_another_case(acme):
         acme.bob_token + "/",
     ):
         assert_refused(acme.json(token).get("/app/tasks.json"), 401, "unauthenticated")
+
+
+def test_the_secret_alone_at_a_host_of_its_account(acme, other):
+    acme.account.hosts.create(name="ideas.customer.test")
+    secret = acme.bob_token.partition("/")[0]
+    for host in (acme.host, "ideas.customer.test"):
+        assert JSONClient(host, secret).get("/app/tasks.json").status_code == 200
+        # The same token in both of its forms is one token.
+        response = JSONClient(host, secret).get("/app/tasks.json", params={"api_token": acme.bob_token})
+        assert response.status_code == 200
+    # Elsewhere nothing says which account is meant.
+    for host in (other.host, "example.test", "api.example.test"):
+        assert_refused(JSONClient(host, secret).get("/app/tasks.json"), 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    "header", ['Token token="{}"', "Token token={}", 'token Token = "{}", nonce="a"', 'Bearer token="{}"; x=1']
+)
+def test_the_header_as_rails_writes_it(acme, header):
+    client = JSONClient(acme.host)
+    client.headers["Authorization"] = header.format(acme.bob_token)
+    assert client.get("/app/tasks.json").status_code == 200
+    client.headers["Authorization"] = header.format("x" + acme.bob_token)
+    assert_refused(client.get("/app/tasks.json"), 401, "unauthenticated")
 
 
 def test_it_rejects_one_that_was_revoked_or_has_expired_on_the_very_next_request(acme):
@@ -222,9 +246,7 @@ def test_the_body_is_read_before_the_token_is_asked_for(acme):
     client = JSONClient(acme.host)
     response = client.post("/app/clients.json", content=b"{")
     assert response.status_code == 400
-    response = client.post(
-        "/app/clients.json", content=b"a=b", headers={"Content-Type": "application/x-www-form-urlencoded"}
-    )
+    response = client.post("/app/clients.json", content=b"a=b", headers={"Content-Type": "application/xml"})
     assert_refused(response, 415, "unsupported_media_type")
 
 

@@ -30,7 +30,7 @@ def test_none(acme, other):
 def test_it_rejects_what_it_does_not_know(acme):
     known = "page, per_page, order, updated_since, q, creator_id, updater_id"
     assert_refused(
-        acme.json().get(f"{PATH}?tag=a&creator_id=x"),
+        acme.json().get(f"{PATH}?tag=a&creator_id=x", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {"tag": [f"is not one of the parameters {known}"], "creator_id": ["is not a whole number"]},

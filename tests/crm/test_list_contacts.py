@@ -32,7 +32,7 @@ def test_none(acme, other):
 
 def test_it_rejects_what_it_does_not_know(acme):
     assert_refused(
-        acme.json().get(f"{PATH}?external_ids[key]=1&client_id=x&order=email"),
+        acme.json().get(f"{PATH}?external_ids[key]=1&client_id=x&order=email", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {

@@ -32,7 +32,7 @@ def test_none(acme, other):
 
 def test_it_rejects_what_it_does_not_know(acme):
     assert_refused(
-        acme.json().get(f"{PATH}?contact_id=1&order=price"),
+        acme.json().get(f"{PATH}?contact_id=1&order=price", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {

@@ -1,0 +1,101 @@
+"""PUT, PATCH and DELETE in the place of POST, with a token."""
+
+import pytest
+
+from tests.assertions import assert_refused, read
+from tests.client import JSONClient
+from tests.factories import make_client
+
+
+@pytest.fixture
+def ann(acme):
+    return make_client(acme.alice, "Ann", note="first")
+
+
+SAID = {
+    "in the body": lambda path, method: {"url": path, "json": {"_method": method, "client": {"note": "second"}}},
+    "in the query": lambda path, method: {"url": f"{path}?_method={method}", "json": {"client": {"note": "second"}}},
+    "in a form": lambda path, method: {"url": path, "data": {"_method": method, "client[note]": "second"}},
+    "in a header": lambda path, method: {
+        "url": path,
+        "json": {"client": {"note": "second"}},
+        "headers": {"X-HTTP-Method-Override": method},
+    },
+}
+
+
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("method", ["put", "PUT", "Patch"])
+def test_it_works(acme, ann, said, method):
+    response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", method))
+    assert (response.status_code, read(response)["note"]) == (200, "second")
+    assert "X-Ignored-Fields" not in response.headers
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_delete(acme, ann, said):
+    response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", "delete"))
+    assert (response.status_code, read(response)) == (200, "ok")
+    assert acme.json().get(f"/app/clients/{ann.id}.json").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["", "post", "POST"])
+def test_post_stays_post(acme, method):
+    response = acme.json().post("/app/clients.json", json={"_method": method, "client": {"name": "Jan"}})
+    assert response.status_code == 201
+
+
+def test_the_keys_of_the_body_of_a_delete_are_parameters(acme, ann):
+    body = {"_method": "delete", "api_token": acme.bob_token}
+    assert JSONClient(acme.host).post(f"/app/clients/{ann.id}.json", json=body).status_code == 200
+
+
+def test_a_put_by_external_id(acme):
+    make_client(acme.alice, "Ann", external_ids={"shop": "5"})
+    response = acme.json().post("/app/clients.json?external_ids[shop]=5&_method=put", json={"client": {"name": "Jan"}})
+    assert (response.status_code, read(response)["name"]) == (200, "Jan")
+
+
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("method", ["get", "head", "options", "PUTT", "put,delete", "ł"])
+def test_it_rejects_other_methods(acme, ann, said, method):
+    if not method.isascii() and said == "in a header":
+        return
+    response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", method))
+    rule = "is not one of PUT, PATCH, DELETE"
+    assert_refused(response, 422, "validation_failed", {"_method": [rule]}, message=f"Method {rule}")
+
+
+def test_it_rejects_a_method_that_the_path_does_not_take(acme):
+    response = acme.json().post("/app/contacts.json", json={"_method": "delete"})
+    assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_other_methods_than_post_are_what_they_are(acme, ann, method):
+    response = acme.json().request(
+        method,
+        f"/app/clients/{ann.id}.json?_method=delete",
+        json={"client": {"note": "second"}},
+        headers={"X-HTTP-Method-Override": "PATCH"},
+    )
+    assert response.status_code == 200
+    assert acme.account.clients.filter(id=ann.id, trashed_at=None).exists() == (method != "DELETE")
+
+
+def test_it_rejects_a_session(acme, ann):
+    bob = acme.page(acme.bob)
+    token = bob.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
+    headers = {"X-CSRFToken": token, "X-HTTP-Method-Override": "DELETE"}
+    response = bob.post_json(f"/app/clients/{ann.id}.json", {}, headers=headers, status=403)
+    assert response.json["message"] == "A form, or another method in the place of POST, needs an api_token"
+    assert acme.json().get(f"/app/clients/{ann.id}.json").status_code == 200
+
+
+def test_the_xml_interface_takes_no_other_method(acme):
+    response = acme.xml().post(
+        "/app/posts.xml?_method=delete",
+        content=b"<post><title>a</title></post>",
+        headers={"Content-Type": "application/xml", "X-HTTP-Method-Override": "DELETE"},
+    )
+    assert response.status_code == 201

@@ -1,0 +1,167 @@
+"""Parameters of JSON lists: where they may be, and those that a list does not know."""
+
+import json
+
+import pytest
+
+from tests.assertions import assert_refused, read
+from tests.client import JSONClient
+from tests.factories import make_client, make_post
+from tests.lists import names
+
+PATH = "/app/clients.json"
+
+
+def get(acme, body, path=PATH, **kwargs):
+    # httpx would not encode half of a surrogate pair; a client may escape it.
+    return acme.json().request("GET", path, content=json.dumps(body), **kwargs)
+
+
+@pytest.fixture
+def three(acme):
+    return [make_client(acme.alice, name, external_ids={"shop": name}) for name in ("Ann", "Eve", "Jan")]
+
+
+# In the body of a GET
+
+
+def test_it_works(acme, three):
+    body = {"api_token": acme.bob_token, "order": "-name", "per_page": 2}
+    response = JSONClient(acme.host).request("GET", PATH, json=body)
+    assert names(response) == ["Jan", "Eve"]
+    # The links repeat what the list was asked for, but never the token.
+    assert response.links["next"]["url"].partition("?")[2] == "order=-name&per_page=2&page=2"
+
+
+def test_a_client_that_pages_until_a_page_is_empty(acme, three):
+    found, page = [], 1
+    while rows := read(get(acme, {"page": page, "per_page": 2})):
+        found += [row["name"] for row in rows]
+        page += 1
+    assert (found, page) == (["Ann", "Eve", "Jan"], 3)
+
+
+def test_a_filter_of_statuses(acme):
+    found = read(get(acme, {"api_token": acme.bob_token, "kind": "deal"}, "/app/statuses.json"))
+    assert {status["kind"] for status in found} == {"deal"}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"external_ids": {"shop": "Eve"}}, ["Eve"]),
+        ({"external_ids[shop]": "Eve"}, ["Eve"]),
+        ({"order": None, "page": None, "per_page": ""}, ["Ann", "Eve", "Jan"]),
+        ({"responsible_id": None, "q": ""}, ["Ann", "Eve", "Jan"]),
+        ({"updated_since": "2009-01-26T18:06:53+01:00"}, ["Ann", "Eve", "Jan"]),
+        ({"q": "jan"}, ["Jan"]),
+        ({}, ["Ann", "Eve", "Jan"]),
+        ([{"page": 2}], ["Ann", "Eve", "Jan"]),
+    ],
+)
+def test_values(acme, three, body, expected):
+    assert names(get(acme, body)) == expected
+
+
+def test_the_query_wins(acme, three):
+    assert names(get(acme, {"page": 2, "order": "-name"}, f"{PATH}?page=1")) == ["Jan", "Eve", "Ann"]
+
+
+def test_a_form_in_the_body_of_a_get(acme, three):
+    response = acme.json().request("GET", PATH, data={"order": "-name", "external_ids[shop]": "Eve"})
+    assert names(response) == ["Eve"]
+
+
+def test_other_lists(acme):
+    post = make_post(acme.alice)
+    for text in ("first", "second"):
+        post.comment(by=acme.alice, text=text)
+    response = get(acme, {"per_page": 1, "page": 2}, f"/app/posts/{post.id}/comments.json")
+    assert names(response, "comment") == ["second"]
+    errors = {"limit": ["must be between 1 and 1000"]}
+    assert_refused(get(acme, {"limit": 0}, "/app/changes.json"), 422, "validation_failed", errors)
+    make_client(acme.alice).trash(by=acme.alice)
+    post.trash(by=acme.alice)
+    response = acme.json(acme.alice_token).request("GET", "/app/trash.json", json={"resource": "post"})
+    assert names(response, "resource") == ["post"]
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({"page": 0}, {"page": ["must be a whole number, 1 or more"]}),
+        ({"page": True}, {"page": ["must be a whole number, 1 or more"]}),
+        ({"page": [1, 2]}, {"page": ["is given more than once"]}),
+        ({"per_page": 1001}, {"per_page": ["must be a whole number from 1 to 1000"]}),
+        ({"external_ids": {"a b": 1}}, None),
+        ({"q": "\ud800a"}, None),
+        ({"order": "\ud800"}, None),
+        ({"external_ids": {"shop": "\ud800"}}, None),
+    ],
+)
+def test_it_rejects_wrong_values(acme, body, errors):
+    response = get(acme, body)
+    assert_refused(response, 422, "validation_failed", errors or read(response)["errors"])
+    assert list(read(response)["errors"]) == list(body)
+
+
+def test_a_post_takes_parameters_from_its_query_alone(acme):
+    """What a body of a POST has beside the resource is a field that is ignored."""
+    response = acme.json().put(PATH, json={"external_ids": {"shop": "1"}, "client": {"name": "a"}})
+    assert_refused(response, 422, "validation_failed", {"external_ids": ["can't be blank"]})
+
+
+# Unknown parameters
+
+UNKNOWN = "_=1&callback=show&locale=pl&format=json&utf8=%E2%9C%93&limit=5"
+
+
+def test_unknown_ones_are_ignored_and_named(acme, three):
+    response = acme.json().get(f"{PATH}?{UNKNOWN}&order=-name&external_ids=1")
+    assert names(response) == ["Jan", "Eve", "Ann"]
+    assert response.headers["X-Ignored-Parameters"] == "_,callback,locale,format,utf8,limit,external_ids"
+    assert response.links["first"]["url"].partition("?")[2] == "order=-name&page=1"
+
+
+LISTS = ("clients", "contacts", "contact_lists", "deals", "posts", "tasks", "statuses", "users", "trash", "changes")
+TAG_LISTS = ("clients/tags", "posts/tags", "contacts/tags", "deals/tags")
+
+
+@pytest.mark.parametrize("path", [*LISTS, *TAG_LISTS])
+def test_every_list_names_them(acme, path):
+    client = acme.json(acme.alice_token)
+    response = client.get(f"/app/{path}.json", params={"_": 1, "a,b": 2})
+    assert (response.status_code, response.headers["X-Ignored-Parameters"]) == (200, "_,a%2Cb")
+    response = client.get(f"/app/{path}.json", params={"_": 1}, headers={"Prefer": "handling=strict"})
+    [[name, [rule]]] = read(response)["errors"].items()
+    assert (response.status_code, name, read(response)["message"]) == (422, "_", f"_ {rule}")
+    assert "X-Ignored-Parameters" not in client.get(f"/app/{path}.json").headers
+
+
+def test_unknown_ones_of_a_body(acme, three):
+    body = {"api_token": acme.bob_token, "shoe": {"size": 42}, "\ud800": 1, "a" * 65: {"b": 1}, "deep": {"a": {"b": 1}}}
+    response = get(acme, body)
+    assert names(response) == ["Ann", "Eve", "Jan"]
+    assert response.headers["X-Ignored-Parameters"] == f"shoe%5Bsize%5D,%3F,{'a' * 64},deep%5Ba%5D"
+
+
+def test_a_long_name_is_not_repeated_for_each_of_its_members(acme):
+    """Its members would multiply it."""
+    body = {"a" * 400_000: dict.fromkeys(map(str, range(50_000)), 1)}
+    response = get(acme, body)
+    assert response.status_code == 200
+    assert response.headers["X-Ignored-Parameters"] == "a" * 64
+
+
+# Pages
+
+
+def test_a_page_of_a_thousand(acme):
+    for _ in range(120):
+        make_client(acme.alice)
+    response = acme.json().get(f"{PATH}?per_page=1000")
+    assert len(read(response)) == 120
+    assert "next" not in response.links
+    response = acme.json().get(f"{PATH}?per_page=110")
+    assert len(read(response)) == 110
+    assert len(read(acme.json().get(response.links["next"]["url"]))) == 10
