@@ -44,6 +44,10 @@ HEADERS = {
         "Fields that are unknown or read-only: comma-separated, percent-encoded, the first 20, cut after 64 characters.",
         {"type": "string"},
     ),
+    "X-Ignored-Parameters": _header(
+        "Parameters that the list does not know: comma-separated, percent-encoded, the first 20, cut after 64 characters.",
+        {"type": "string"},
+    ),
     "WWW-Authenticate": _header("What credentials are asked for.", {"type": "string"}, required=True),
     "Retry-After": _header("Seconds to wait.", {"type": "integer", "minimum": 1}, required=True),
     "ETag": _header("Which version of the document this is.", {"type": "string"}, required=True),
@@ -66,7 +70,9 @@ PARAMETERS = {
     "Prefer": {
         "in": "header",
         "name": "Prefer",
-        "description": "With `handling=strict`, unknown and read-only fields are refused instead of ignored (RFC 7240).",
+        "description": (
+            "With `handling=strict`, unknown parameters, and unknown and read-only fields, are refused instead of ignored (RFC 7240)."
+        ),
         "schema": {"type": "string"},
     },
     "X-Atomic": {

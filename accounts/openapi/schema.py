@@ -6,26 +6,35 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from rest_framework.serializers import Serializer
 
-from accounts.api.lists import Listing
+from accounts.api.formats import URL_ENCODED
+from accounts.api.lists import LARGEST_PAGE, Listing
 from accounts.api.resources import ResourceSerializer, ResourceViewSet
 from accounts.fields import WireField
 from accounts.openapi.components import API_TOKEN, COUNTED, ERRORS, HEADERS, PARAMETERS, REFUSALS, SECURITY
 from accounts.openapi.fields import WireFieldExtension, nullable
 from accounts.openapi.operations import OPERATIONS, SHAPES, Operation, Shape, Takes
-from accounts.paging import LARGEST, SIZE
+from accounts.paging import SIZE
 
 JSONSchema = dict[str, Any]
 ID = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
-PAGES = {
-    "page": {"type": "integer", "minimum": 1, "description": "From 1; past the end is an empty list."},
-    "per_page": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": LARGEST,
-        "default": SIZE,
-        "description": "How many there are on a page.",
-    },
-}
+
+
+def pages(largest: int) -> dict[str, JSONSchema]:
+    """The parameters of a page that has at most `largest` rows."""
+    return {
+        "page": {"type": "integer", "minimum": 1, "description": "From 1; past the end is an empty list."},
+        "per_page": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": largest,
+            "default": SIZE,
+            "description": "How many there are on a page.",
+        },
+    }
+
+
+# Of the JSON lists.
+PAGES = pages(LARGEST_PAGE)
 
 
 class OperationSchema(AutoSchema):
@@ -196,7 +205,7 @@ class JSONOperationSchema(OperationSchema):
         }
 
     def header_parameters(self) -> list[str]:
-        return [*super().header_parameters(), *(["Prefer"] if self.writes else [])]
+        return [*super().header_parameters(), *(["Prefer"] if self.writes or self.is_list else [])]
 
     @property
     def writes(self) -> bool:
@@ -221,7 +230,7 @@ class JSONOperationSchema(OperationSchema):
         content: JSONSchema = {"schema": schema}
         if self.said.body is not None:
             content["examples"] = {"request": {"value": self.said.body}}
-        return {"required": "required" in schema, "content": {self.media_type: content}}
+        return {"required": "required" in schema, "content": dict.fromkeys((self.media_type, URL_ENCODED), content)}
 
     def body_schema(self) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
@@ -272,7 +281,8 @@ class JSONOperationSchema(OperationSchema):
         return shape.refine_output(schema)
 
     def headers(self, status: int) -> list[str]:
-        return [*super().headers(status), *(["X-Ignored-Fields"] if self.writes else [])]
+        ignored = {"X-Ignored-Fields": self.writes, "X-Ignored-Parameters": self.is_list}
+        return [*super().headers(status), *(name for name, is_named in ignored.items() if is_named)]
 
     def refusals(self) -> set[int]:
         # Any request may have a body, with the token in it.

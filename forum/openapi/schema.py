@@ -6,11 +6,13 @@ from django.db.models import Model
 from rest_framework.serializers import Serializer
 
 from accounts.openapi.fields import SPACE, nullable
-from accounts.openapi.schema import PAGES, OperationSchema
+from accounts.openapi.schema import OperationSchema, pages
+from accounts.paging import LARGEST
 from forum.xml.documents import DATETIME, INTEGER, Shape
 
 JSONSchema = dict[str, Any]
 
+PAGES = pages(LARGEST)
 TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
 
 
@@ -36,7 +38,7 @@ class XMLOperationSchema(OperationSchema):
 
     def body(self) -> JSONSchema | None:
         if self.is_posts and self.method == "POST":
-            properties = {**list_parameters(), **{name: taken_from_text(PAGES[name]) for name in PAGES}}
+            properties = {**list_parameters(), **{name: taken_from_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
         elif self.said.takes:
