@@ -23,7 +23,7 @@ def test_it_works(acme):
         "/app/clients/.json",
         "/app/clients/tags/1.json",
         "/app/clients/1.json.json",
-        "/app/clients.json/",
+        "/app/clients.json//",
         "/app/clients",
         "/app/clients/1",
         "/APP/clients.json",
