@@ -10,13 +10,13 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts import locks
+from accounts.additional_fields import additional_fields, merged
 from accounts.models import Account, User
 from accounts.prepared import insert, update
 from accounts.tags import ShardedCount, Tagged
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
 from accounts.trash import Trashable, TrashableQuerySet, link_indexes, trash_index
-from crm.additional_fields import additional_fields, merged
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 EMAIL_LOCKS = 128
@@ -84,6 +84,8 @@ class Resource(TenantModel, Trashable):
             changed.add("tags")
         if (pairs := values.pop("external_ids", None)) is not None:
             values["external_ids"] = self.merged_external_ids(pairs)
+        if (fields := values.get("additional_fields")) is not None:
+            values["additional_fields"] = merged(self.additional_fields, fields)
         if "email" in values:
             changed.add("email_key")
         # A null that it has already, sent back with the rest, does not undo the link to the one in the trash.
@@ -240,9 +242,6 @@ class Client(ExternallyIdentified, Tagged, Resource):
         return self.name
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
-        """As of any resource; `additional_fields` are merged into what it has, and a null removes its key."""
-        if "additional_fields" in values:
-            values = {**values, "additional_fields": merged(self.additional_fields, values["additional_fields"])}
         super().assign(values, by=by)
         self.last_activity = self.updated_at
 
@@ -285,6 +284,7 @@ class Contact(OfClient, Tagged, Resource):
     position = optional_text()
     description = optional_long_text()
     responsible_id = models.BigIntegerField(null=True)
+    additional_fields = additional_fields()
 
     # A new one is in none; others are read `with_list_ids`.
     contact_list_ids: list[int] = []
@@ -435,6 +435,7 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     url = optional_text()
     origin = optional_text()
     expected_close_date = models.DateField(null=True)
+    additional_fields = additional_fields()
 
     # The client that it came with, not written yet.
     nested_client: Client | None = None

@@ -5,6 +5,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from accounts.additional_fields import additional_fields, merged
 from accounts.models import Status, User
 from accounts.prepared import insert, prepared, update
 from accounts.tags import Tagged
@@ -87,6 +88,7 @@ class Post(TenantModel, Tagged, Mergeable):
     response_user_id = models.BigIntegerField(null=True)
     votes_cache = models.IntegerField(default=0)
     comments_cache = models.IntegerField(default=0)
+    additional_fields = additional_fields()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     shelf = models.GeneratedField(
@@ -240,6 +242,8 @@ class Post(TenantModel, Tagged, Mergeable):
             if self.duplicate_from_id is not None and status.id != before:
                 # What the team decides now is what it stays, even if it is merged no more.
                 values.setdefault("status_before_merge_id", None)
+        if (fields := values.get("additional_fields")) is not None:
+            values["additional_fields"] = merged(self.additional_fields, fields)
         for link in ("client_id", "contact_id"):
             if values.get(link):
                 values[f"trashed_{link}"] = None

@@ -60,6 +60,7 @@ CONTACT = [
     "description",
     "responsible_id",
     "tags",
+    "additional_fields",
     "creator_id",
     "updater_id",
 ]
@@ -79,6 +80,7 @@ DEAL = [
     "origin",
     "expected_close_date",
     "tags",
+    "additional_fields",
     "creator_id",
     "updater_id",
 ]
@@ -101,6 +103,7 @@ POST = [
     "scheduled_at",
     "tags",
     "response",
+    "additional_fields",
     "user_id",
     "nick",
     "agent",
@@ -144,7 +147,7 @@ def client_body(row, by: User, **fields) -> dict:
 
 
 def contact_body(row, by: User, **fields) -> dict:
-    usual = {"contact_list_ids": [], "tags": [], "creator_id": by.id, "updater_id": by.id}
+    usual = {"contact_list_ids": [], "tags": [], "additional_fields": {}, "creator_id": by.id, "updater_id": by.id}
     return _body(CONTACT, row, {**usual, **fields})
 
 
@@ -153,7 +156,14 @@ def contact_list_body(row, **fields) -> dict:
 
 
 def deal_body(row, by: User, **fields) -> dict:
-    usual = {"external_ids": {}, "currency": "EUR", "tags": [], "creator_id": by.id, "updater_id": by.id}
+    usual = {
+        "external_ids": {},
+        "currency": "EUR",
+        "tags": [],
+        "additional_fields": {},
+        "creator_id": by.id,
+        "updater_id": by.id,
+    }
     return _body(DEAL, row, {**usual, **fields})
 
 
@@ -170,6 +180,7 @@ def post_body(row, by: User, **fields) -> dict:
         "closed": False,
         "priority": 0,
         "tags": [],
+        "additional_fields": {},
         "user_id": by.id,
         "nick": by.name,
         "agent": "tests/1.0",

@@ -71,16 +71,17 @@ class ResourceSerializer(serializers.Serializer):
         cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
         cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], Time))
         cls.columns: ClassVar = tuple(cls.sources.get(name, name) for name in cls.names)
+        # Their positions, and those that a new resource needs.
+        cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
+        cls.needed: ClassVar = {name for name in cls.writable if declared[name].required}
 
     def get_fields(self) -> dict[str, serializers.Field]:
         given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}
-        needed = (
-            {} if self.partial else {name: field for name, field in self._declared_fields.items() if field.required}
-        )
+        names = self.writable.keys() & given.keys() | (set() if self.partial else self.needed)
+        declared = self._declared_fields
         return {
-            name: type(field)(*field._args, **field._kwargs)
-            for name, field in self._declared_fields.items()
-            if (name in given or name in needed) and not field.read_only
+            name: type(declared[name])(*declared[name]._args, **declared[name]._kwargs)
+            for name in sorted(names, key=self.writable.__getitem__)
         }
 
     def run_validation(self, data=serializers.empty):
@@ -88,8 +89,7 @@ class ResourceSerializer(serializers.Serializer):
             raise ValidationError([MISSING])
         if not isinstance(data, dict):
             raise ValidationError(["must be an object"])
-        writable = {name for name, field in self._declared_fields.items() if not field.read_only}
-        self.ignored = [name for name in data if name not in writable]
+        self.ignored = [name for name in data if name not in self.writable]
         return super().run_validation(data)
 
     def faults(self) -> dict | list:

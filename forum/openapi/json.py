@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from accounts.openapi.additional_fields import typed_shape
 from accounts.openapi.fields import WireFieldExtension
 from accounts.openapi.operations import (
     SHAPES,
@@ -44,7 +45,7 @@ def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
 
 
 # A post has no post_id of its own: a comment has one.
-SHAPES[PostSerializer] = Shape(Post, nullable=frozenset({"post_id"}))
+SHAPES[PostSerializer] = typed_shape(PostSerializer, Post, nullable=frozenset({"post_id"}))
 SHAPES[CommentSerializer] = Shape(Comment)
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 
@@ -67,6 +68,7 @@ POST: dict[str, Any] = {
     "scheduled_at": None,
     "tags": [],
     "response": None,
+    "additional_fields": {},
     "user_id": 15,
     "nick": "Ann Kowalska",
     "agent": "curl/8.5.0",
