@@ -294,6 +294,11 @@ class Contact(OfClient, Tagged, Resource):
     class Meta:
         default_related_name = "contacts"
         indexes = [
+            models.Index(
+                fields=["account", "email_key", "id"],
+                name="contact_by_email",
+                condition=Q(email_key__isnull=False, trashed_at=None),
+            ),
             *link_indexes("contact", "client", "id"),
             trash_index("contact"),
             *orders_of_list("contact"),

@@ -116,13 +116,18 @@ class AdditionalFieldsSerializer(ResourceSerializer):
     @classmethod
     def show(cls, values, zone) -> dict[str, Any]:
         data = super().show(values, zone)
-        if data["additional_fields"]:
+        if stored := cls.additional_fields_of(data):
             fields = {
                 name: moment(datetime.fromisoformat(value), zone) if cls.typed.get(name) is Time else value
-                for name, value in sorted(data["additional_fields"].items())
+                for name, value in sorted(stored.items())
             }
             data = {**data, "additional_fields": fields, **{name: fields[name] for name in cls.typed if name in fields}}
         return data
+
+    @classmethod
+    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The additional fields to answer with the other fields of a resource."""
+        return data["additional_fields"]
 
 
 def with_additional_fields(typed: FieldTypes) -> type[AdditionalFieldsSerializer]:

@@ -234,9 +234,9 @@ class ResourceViewSet(JSONViewSet):
 
     def content(self, row) -> Any:
         """What is to be written to the row, or to a new one: what the body has under the key."""
-        return self.complete(self.body(self.key))
+        return self.complete(self.body(self.key), row)
 
-    def complete(self, given: Any) -> Any:
+    def complete(self, given: Any, row=None) -> Any:
         """What a body has for one resource, with what it says besides."""
         return given
 

@@ -8,6 +8,9 @@ from accounts.fields import NAME_LENGTH, Text, WireField
 from accounts.text import is_carriable
 from crm.external_ids import MOST
 
+# The field of a client that is one of its external ids, and the key of that.
+EXTERNAL_ID = "external_id"
+
 
 class BuiltName(Text):
     """A name; when it is blank it is built from the first and the last name, failing these from the e-mail."""
@@ -93,3 +96,26 @@ class ExternalIds(WireField):
     @classmethod
     def fits(cls, key: str, value: str) -> bool:
         return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= NAME_LENGTH and is_carriable(value))
+
+
+def with_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
+    """Return what is given for a client that has these external ids, with its `external_id` among the external ids.
+
+    It is answered as a field, as an additional field and as an external id. When a client sends the resource back whole, the
+    place that it changed counts.
+    """
+    own, additional = given.get("external_ids"), given.get("additional_fields")
+    found = [place[EXTERNAL_ID] for place in (given, additional) if isinstance(place, dict) and EXTERNAL_ID in place]
+    if not found or not (own is None or isinstance(own, dict)):
+        return given
+    # Only as an external id would a blank one be refused.
+    found = [None if isinstance(value, str) and not value.strip() else value for value in found]
+    if own and EXTERNAL_ID in own:
+        found.append(own[EXTERNAL_ID])
+    before = external_ids.get(EXTERNAL_ID)
+    value = next((value for value in found if (value if value is None else str(value)) != before), found[0])
+    given = {**given, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
+    given.pop(EXTERNAL_ID, None)
+    if isinstance(additional, dict):
+        given["additional_fields"] = {key: value for key, value in additional.items() if key != EXTERNAL_ID}
+    return given

@@ -20,10 +20,11 @@ from accounts.fields import (
     WireField,
     long_text,
 )
-from crm.api.fields import BuiltName, ExternalIds
+from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
 from crm.models import Client, Deal
 
 CLIENT_FIELDS = CUSTOM_FIELDS | {
+    EXTERNAL_ID: Text,
     "token": Text,
     "paid_from": Day,
     "paid_to": Day,
@@ -89,6 +90,12 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         values.pop("try_update", None)
         return super().validate(values)
+
+    @classmethod
+    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """With the `external_id`, which is stored as an external id only (see `with_external_id`)."""
+        fields, external_ids = data["additional_fields"], data["external_ids"]
+        return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
 
 class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):

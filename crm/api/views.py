@@ -11,7 +11,7 @@ from accounts.api.resources import NOT_SETTABLE, ResourceViewSet
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Boolean
 from accounts.views import in_transaction
-from crm.api.fields import ExternalIds
+from crm.api.fields import ExternalIds, with_external_id
 from crm.api.filters import (
     ClientFilters,
     ContactFilters,
@@ -164,7 +164,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             return row
 
         def content(row):
-            given = self.body(self.key)
+            given = self.complete(self.body(self.key), row)
             return given if row is not None else self.identified(given, pairs)
 
         return self.write(which, content)
@@ -222,10 +222,12 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def rows_of(cls, account):
         return cls.listed_of(account).with_counts(account)
 
-    def complete(self, given):
-        """`try_update` may stand beside the client as well as in it."""
+    def complete(self, given, row=None):
+        """`try_update` may stand beside the client as well as in it, and `external_id` is one of its external ids."""
+        if not isinstance(given, dict):
+            return given
         beside = {name: self.given[name] for name in self.body_keys if name in self.given}
-        return {**beside, **given} if isinstance(given, dict) else given
+        return with_external_id({**beside, **given}, row.external_ids if row is not None else {})
 
     def may_mean_another(self, given: Any) -> bool:
         """With `try_update`, a create means the client that has one of the external ids, or else the e-mail."""

@@ -237,6 +237,9 @@ class Help:
             given["external_ids"] = {
                 key: value if value is None else self.world.unique() for key, value in given["external_ids"].items()
             }
+        for place in (given, given.get("additional_fields")):
+            if isinstance(place, dict) and not is_blank(place.get("external_id")):
+                place["external_id"] = self.world.unique()
         return given
 
     def a_client(self, case, given: dict) -> dict:
@@ -279,7 +282,7 @@ class Help:
         if "{" not in case.path and case.method != "POST":
             given.setdefault("name", "Order")
             given.pop("external_ids", None)
-        return given
+        return self.additional(given)
 
     def a_status(self, case, given: dict) -> dict:
         if case.method != "POST":
@@ -310,7 +313,7 @@ class Help:
             is_task = self.is_task(case)
         if is_task:
             given = {name: value for name, value in given.items() if name not in ("category_id", "forum_id")}
-        return given
+        return self.additional(given)
 
     def is_task(self, case) -> bool:
         return case.path_parameters["id"] in self.world.ids.get("task", ())
