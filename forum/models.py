@@ -1,7 +1,7 @@
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
@@ -316,6 +316,16 @@ class Post(TenantModel, Tagged, Mergeable):
         return bool(erased)
 
     @transaction.atomic(savepoint=False)
+    def edit_comment(self, comment: "Comment", text: str) -> None:
+        """Change the text of a comment of this post. The post is updated too, so that the change feed tells of it."""
+        self.hold()
+        self.refuse_if_merged()
+        comment.comment, comment.comment_html, comment.updated_at = text, render(text), timezone.now()
+        comment.save(update_fields=["comment", "comment_html", "updated_at"])
+        self.updated_at = comment.updated_at
+        Post.objects.filter(pk=self.pk).update(updated_at=self.updated_at)
+
+    @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
         """Cast the user's vote; False where it was cast before."""
         self.hold()
@@ -380,6 +390,11 @@ class CommentQuerySet(models.QuerySet):
         """With its author's name."""
         return self.annotate(nick=F("user__name")).defer("comment_html")
 
+    def of_live_posts(self) -> Self:
+        """The comments of posts and tasks that are not in the trash."""
+        posts = Post.objects.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
+        return self.filter(Exists(posts))
+
     def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple]:
         """The columns of a post's comments, oldest first."""
         return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
@@ -406,6 +421,9 @@ class Comment(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    # What a post has in its place.
+    task_kind = "comment"
+
     objects = CommentQuerySet.as_manager()
 
     class Meta:
@@ -419,8 +437,8 @@ class Comment(TenantModel):
     def __str__(self) -> str:
         return self.comment
 
-    def may_be_deleted_by(self, user: User) -> bool:
-        """The team deletes any comment, its author an own one, whatever others have said since."""
+    def may_be_changed_by(self, user: User) -> bool:
+        """Return whether the user may change or delete it: the team any comment, members their own ones."""
         return user.is_team or self.user_id == user.id
 
 

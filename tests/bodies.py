@@ -117,6 +117,7 @@ POST = [
 STATUS = ["code", "name", "kind", "color", "position", "closed"]
 
 COMMENT = ["comment", "kind", "post_id", "user_id", "nick", "agent"]
+COMMENT_AS_POST = [*COMMENT, "content", "task_kind"]
 
 
 def _body(names: list[str], row, fields: dict) -> dict:
@@ -193,6 +194,11 @@ def post_body(row, by: User, **fields) -> dict:
 
 def comment_body(row, by: User, **fields) -> dict:
     return _body(COMMENT, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **fields})
+
+
+def comment_as_post_body(row, by: User, text: str) -> dict:
+    fields = {"comment": text, "content": text, "task_kind": "comment", "post_id": row.post_id}
+    return _body(COMMENT_AS_POST, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 
 
 def status_body(row, **fields) -> dict:

@@ -168,3 +168,18 @@ class CommentSerializer(ResourceSerializer):
     user_id = Integer(read_only=True)
     nick = Text(read_only=True)
     agent = Text(read_only=True)
+
+
+class CommentAsPostSerializer(CommentSerializer):
+    """A comment at the address of a post: with the fields of a post that a comment has."""
+
+    content = long_text(required=True)
+    task_kind = Choice([COMMENT])
+
+    sources = {"content": "comment"}
+
+    def validate(self, values: dict) -> dict:
+        """Read the text from `content` or `comment`. Both are answered: sent back whole, the one that was changed counts."""
+        texts = [values[name] for name in ("content", "comment") if name in values]
+        changed = next((text for text in texts if text != self.instance.comment), None)
+        return {} if changed is None else {"comment": changed}

@@ -16,7 +16,14 @@ from accounts.openapi.operations import (
     operate_tags,
 )
 from accounts.openapi.schema import PAGES, JSONOperationSchema
-from forum.api.serializers import COMMENT, CommentOnPostSerializer, CommentSerializer, PostSerializer, StatusCode
+from forum.api.serializers import (
+    COMMENT,
+    CommentAsPostSerializer,
+    CommentOnPostSerializer,
+    CommentSerializer,
+    PostSerializer,
+    StatusCode,
+)
 from forum.models import Comment, Post
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
@@ -46,7 +53,7 @@ def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
 
 # A post has no post_id of its own: a comment has one.
 SHAPES[PostSerializer] = typed_shape(PostSerializer, Post, nullable=frozenset({"post_id"}))
-SHAPES[CommentSerializer] = Shape(Comment)
+SHAPES[CommentSerializer] = SHAPES[CommentAsPostSerializer] = Shape(Comment)
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 
 POST: dict[str, Any] = {
@@ -106,7 +113,7 @@ COMMENTED = {
 
 
 def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentSerializer)]}
+    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentAsPostSerializer)]}
 
 
 operate_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
@@ -121,8 +128,10 @@ operate_resource(
     create={"title": "Call back", "content": "About the invoice", "task_kind": "task", "client_id": 26},
     update={"closed": False},
     creation="With a task_kind it is a task, which has neither category nor forum; with `comment` and a post_id, a comment on "
-    "that post; without, a post of the default forum, or of the forum_id or category_id that is given.",
-    deletion=TO_TRASH,
+    "that post; without, a post of the default forum, or of the forum_id or category_id that is given. A comment is read, "
+    "changed (its content) and deleted as a post of its own id.",
+    deletion=f"{TO_TRASH} A comment is deleted for good.",
+    item_gives=post_or_comment,
     takes={"post": (PostSerializer, CommentOnPostSerializer)},
     gives=post_or_comment,
 )

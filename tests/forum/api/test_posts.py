@@ -4,7 +4,7 @@ import pytest
 
 from forum.models import Post
 from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import comment_body, post_body
+from tests.bodies import comment_as_post_body, post_body
 from tests.factories import make_category, make_client, make_post, make_task
 
 
@@ -239,8 +239,8 @@ def test_a_comment(acme, make):
     assert_answered(
         response,
         201,
-        comment_body(comment, acme.bob, comment="Yes & soon.", post_id=post.id),
-        location=f"http://acme.example.test/app/posts/{post.id}.json",
+        comment_as_post_body(comment, acme.bob, "Yes & soon."),
+        location=f"http://acme.example.test/app/posts/{comment.id}.json",
     )
     body = read(acme.json().get(f"/app/posts/{post.id}.json"))
     assert (body["title"], body["comments_cache"]) == ("Mine", 1)
