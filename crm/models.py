@@ -16,7 +16,7 @@ from accounts.prepared import insert, update
 from accounts.tags import ShardedCount, Tagged
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
-from accounts.trash import Trashable, TrashableQuerySet, link_indexes, trash_index
+from accounts.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 EMAIL_LOCKS = 128
@@ -88,10 +88,7 @@ class Resource(TenantModel, Trashable):
             values["additional_fields"] = merged(self.additional_fields, fields)
         if "email" in values:
             changed.add("email_key")
-        # A null that it has already, sent back with the rest, does not undo the link to the one in the trash.
-        for link in ("client_id", "contact_id"):
-            if values.get(link):
-                values[f"trashed_{link}"] = None
+        assign_links(values, "client_id", "contact_id")
         for name, value in values.items():
             setattr(self, name, value)
         self.updater_id, self.updated_at = by.id, timezone.now()
@@ -288,6 +285,8 @@ class Contact(OfClient, Tagged, Resource):
 
     # A new one is in none; others are read `with_list_ids`.
     contact_list_ids: list[int] = []
+    # Lists in the trash that it is to be put in, too.
+    pending_list_ids: list[int] = []
 
     objects = ContactQuerySet.as_manager()
 
@@ -320,7 +319,8 @@ class Contact(OfClient, Tagged, Resource):
         list_ids = values.pop("contact_list_ids", None)
         super().assign(values, by=by)
         if list_ids is not None:
-            self.contact_list_ids = sorted(list_ids)
+            self.contact_list_ids = sorted(id for id in list_ids if not isinstance(id, TrashedId))
+            self.pending_list_ids = sorted(id for id in list_ids if isinstance(id, TrashedId))
             self.unwritten |= {"contact_list_ids"}
 
     @classmethod
@@ -342,7 +342,7 @@ class Contact(OfClient, Tagged, Resource):
         before = (
             set(places.filter(contact_id__in=known).values_list("contact_id", "contact_list_id")) if known else set()
         )
-        after = {(row.id, list_id) for row in rows for list_id in row.contact_list_ids}
+        after = {(row.id, list_id) for row in rows for list_id in (*row.contact_list_ids, *row.pending_list_ids)}
         gone, new = before - after, after - before
         if gone:
             live = account.contact_lists.live().filter(id__in={list_id for _, list_id in gone})

@@ -316,10 +316,16 @@ def bulk(
 
     def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
         done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
+        pending = {"type": "array", "items": {"type": "string"}, "description": "As X-Pending-Links, of this item."}
         refused = refusal(422)
         refused["properties"] = {"status": {"const": 422}, **refused["properties"]}
         refused["required"] = ["status", *refused["required"]]
-        written = {"type": "object", "properties": done, "required": list(done), "additionalProperties": False}
+        written = {
+            "type": "object",
+            "properties": {**done, "pending_links": pending},
+            "required": list(done),
+            "additionalProperties": False,
+        }
         return {"type": "array", "items": {"anyOf": [written, refused]}}
 
     fault = {"code": "validation_failed", "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}

@@ -10,7 +10,7 @@ from accounts.models import Status, User
 from accounts.prepared import insert, prepared, update
 from accounts.tags import Tagged
 from accounts.tenancy import TenantModel
-from accounts.trash import link_indexes, trash_index
+from accounts.trash import assign_links, link_indexes, trash_index
 from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
@@ -244,9 +244,7 @@ class Post(TenantModel, Tagged, Mergeable):
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
             values["additional_fields"] = merged(self.additional_fields, fields)
-        for link in ("client_id", "contact_id"):
-            if values.get(link):
-                values[f"trashed_{link}"] = None
+        assign_links(values, "client_id", "contact_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
         is_answered = values.get("response", self.response) != self.response

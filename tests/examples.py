@@ -35,7 +35,15 @@ ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 HTTP_BLOCK = re.compile(r"(?<=^```http\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 PASTING = re.compile(r"^\$ (sed .*)$", re.MULTILINE)
-SHOWN_HEADERS = ("Location", "Link", "Allow", "WWW-Authenticate", "X-Ignored-Fields", "Idempotent-Replayed")
+SHOWN_HEADERS = (
+    "Location",
+    "Link",
+    "Allow",
+    "WWW-Authenticate",
+    "X-Ignored-Fields",
+    "X-Pending-Links",
+    "Idempotent-Replayed",
+)
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
 
 # What stands for the fields that are not shown.

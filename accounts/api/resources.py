@@ -19,7 +19,7 @@ from accounts.fields import MISSING, Integer, Time
 from accounts.models import Account
 from accounts.permissions import Team
 from accounts.prepared import Prepared, prepared
-from accounts.trash import Trashable
+from accounts.trash import Trashable, TrashedId
 from accounts.views import AccountViewSet, in_transaction
 
 # Of the names that were ignored: how many are listed, cut after so many characters, in how many bytes. Proxies and clients
@@ -100,6 +100,15 @@ class ResourceSerializer(serializers.Serializer):
             return error.detail
         return {}
 
+    @property
+    def pending_links(self) -> list[str]:
+        """The names of the links to what is in the trash."""
+        return [
+            name
+            for name, value in self.values.items()
+            if any(isinstance(id, TrashedId) for id in (value if isinstance(value, list) else [value]))
+        ]
+
     @classmethod
     def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
         return cls.show([getattr(row, column) for column in cls.columns], zone)
@@ -138,11 +147,19 @@ class JSONViewSet(AccountViewSet):
         return self.serializer_class.represent(row, self.account.zone)
 
     def answer(
-        self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None
+        self,
+        data,
+        *,
+        status: int = 200,
+        ignored: list[str] | None = None,
+        pending: list[str] | None = None,
+        headers: dict | None = None,
     ) -> HttpResponse:
         headers = dict(headers or {})
         if ignored:
             headers["X-Ignored-Fields"] = listed(ignored)
+        if pending:
+            headers["X-Pending-Links"] = listed(pending)
         return super().answer(data, status=status, headers=headers)
 
     @property
@@ -253,14 +270,16 @@ class ResourceViewSet(JSONViewSet):
                 if row is None and which() is not None:
                     raise Outrun("Another request made it meanwhile") from None
                 raise
+            pending = serializer.pending_links
             if row is None:
-                return self.make(serializer.values), ignored, True
+                return self.make(serializer.values), ignored, pending, True
             self.change(row, serializer.values)
-            return row, ignored, False
+            return row, ignored, pending, False
 
-        row, ignored, made = in_transaction(act)
+        row, ignored, pending, made = in_transaction(act)
         headers = {"Location": self.locate(row)} if made else {}
-        return self.answer(self.represent(row), status=201 if made else 200, ignored=ignored, headers=headers)
+        status = 201 if made else 200
+        return self.answer(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
 
     def destroy(self, request, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))

@@ -272,7 +272,7 @@ class JSONOperationSchema(OperationSchema):
         return shape.refine_output(schema)
 
     def headers(self, status: int) -> list[str]:
-        return [*super().headers(status), *(["X-Ignored-Fields"] if self.writes else [])]
+        return [*super().headers(status), *(["X-Ignored-Fields", "X-Pending-Links"] if self.writes else [])]
 
     def refusals(self) -> set[int]:
         # Any request may have a body, with the token in it.

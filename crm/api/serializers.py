@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.utils import translation
+from django.utils.translation import gettext
+
 from accounts.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
 from accounts.api.resources import ResourceSerializer
 from accounts.errors import Outrun
@@ -144,10 +147,18 @@ class NestedExternalIds(ExternalIds):
         pass
 
 
+class GuestName(BuiltName):
+    """The name of a customer who may have none: then it is "Guest", in the account's language."""
+
+    def _built(self) -> str:
+        with translation.override(self.context["account"].language):
+            return super()._built() or gettext("Guest")
+
+
 class NestedClientSerializer(ResourceSerializer):
     """A client given inside a deal. One that already holds one of the external ids is meant, whatever else is said."""
 
-    name = BuiltName()
+    name = GuestName()
     email = Text()
     note = long_text()
     external_ids = NestedExternalIds(Client)

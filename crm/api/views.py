@@ -69,7 +69,10 @@ class BulkViewSet(CRMViewSet):
         if ignored and self.strict:
             raise ValidationError({name: [NOT_SETTABLE] for name in ignored})
         results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
-        return self.answer(results, ignored=list(dict.fromkeys(ignored + ignored_in_items)))
+        pending = [name for result in results for name in result.get("pending_links", [])]
+        return self.answer(
+            results, ignored=list(dict.fromkeys(ignored + ignored_in_items)), pending=list(dict.fromkeys(pending))
+        )
 
     def read_items(self) -> list[Any]:
         items = self.body(f"{self.key}s")
@@ -99,7 +102,7 @@ class BulkViewSet(CRMViewSet):
     def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
         """The result of each item, and the names of fields that were ignored. Raises ValidationError if all or nothing."""
         context = {**self.context(), **self.look_ahead([item for item in items if isinstance(item, dict)])}
-        outcomes, faults, ignored = [], {}, []
+        outcomes, faults, ignored, pending = [], {}, [], {}
         for position, given in enumerate(items):
             try:
                 row = self.meant_ahead(given, context["lookup"])
@@ -110,13 +113,15 @@ class BulkViewSet(CRMViewSet):
                 outcomes.append((422, None))
                 continue
             outcomes.append((201, context["lookup"].new(self.model)) if row is None else (200, row))
+            if serializer.pending_links:
+                pending[position] = {"pending_links": serializer.pending_links}
             item = position if all_or_nothing else None
             context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user, item=item)
         if faults and all_or_nothing:
             raise ValidationError({f"{self.key}s": faults})
         self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
         results = [
-            {"status": status, self.key: self.represent(row)}
+            {"status": status, self.key: self.represent(row), **pending.get(position, {})}
             if row is not None
             else {"status": status, **errors.envelope(status, found=list(errors.faults(faults[position])))}
             for position, (status, row) in enumerate(outcomes)

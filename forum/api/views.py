@@ -1,7 +1,5 @@
 """Generation B: posts and tasks."""
 
-from collections.abc import Callable
-
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
@@ -88,10 +86,16 @@ class PostViewSet(Listing, ResourceViewSet):
         def act():
             serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
             ignored = self.check(post=serializer)
-            post = self.rows().locked().get(id=serializer.values["post_id"])
-            return self.add_comment(post, serializer.values["content"]), ignored
+            pending = serializer.pending_links
+            # It may be in the trash, and is locked.
+            post = self.account.posts.get(id=serializer.values["post_id"])
+            comment = self.add_comment(post, serializer.values["content"])
+            if pending:
+                comment.post_id = None
+            return comment, ignored, pending
 
-        return self.answer_comment(*in_transaction(act), self.represent_as_post)
+        comment, ignored, pending = in_transaction(act)
+        return self.answer_comment(comment, self.represent_as_post(comment), ignored, pending)
 
     def find_comment(self, id: int) -> Comment:
         """The comment of that id, which no post has. Raises Http404."""
@@ -151,7 +155,8 @@ class PostViewSet(Listing, ResourceViewSet):
             ignored = self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"]), ignored
 
-        return self.answer_comment(*in_transaction(act), self.represent_comment)
+        comment, ignored = in_transaction(act)
+        return self.answer_comment(comment, self.represent_comment(comment), ignored)
 
     def add_comment(self, post: Post, text: str) -> Comment:
         comment = post.comment(by=self.request.user, text=text, agent=agent_of(self.request))
@@ -159,9 +164,10 @@ class PostViewSet(Listing, ResourceViewSet):
         return comment
 
     def answer_comment(
-        self, comment: Comment, ignored: list[str], represent: Callable[[Comment], dict]
+        self, comment: Comment, data: dict, ignored: list[str], pending: list[str] | None = None
     ) -> HttpResponse:
-        return self.answer(represent(comment), status=201, ignored=ignored, headers={"Location": self.locate(comment)})
+        headers = {"Location": self.locate(comment)}
+        return self.answer(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
     def vote(self, request, id: int) -> HttpResponse:
         """Cast the user's vote; 200 where it was cast before."""

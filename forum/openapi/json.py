@@ -53,7 +53,9 @@ def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
 
 # A post has no post_id of its own: a comment has one.
 SHAPES[PostSerializer] = typed_shape(PostSerializer, Post, nullable=frozenset({"post_id"}))
-SHAPES[CommentSerializer] = SHAPES[CommentAsPostSerializer] = Shape(Comment)
+SHAPES[CommentSerializer] = Shape(Comment)
+# It is null while the post is in the trash.
+SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 
 POST: dict[str, Any] = {

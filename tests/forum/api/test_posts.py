@@ -255,12 +255,11 @@ def test_a_comment_is_seen_in_the_forum(acme):
 
 
 def test_it_rejects_comments(acme):
-    gone, here = make_post(acme.alice), make_post(acme.alice)
-    gone.trash(by=acme.alice)
+    here = make_post(acme.alice)
     for given, errors in (
         ({}, {"content": ["can't be blank"], "post_id": ["can't be blank"]}),
         ({"content": " ", "post_id": None}, {"content": ["can't be blank"], "post_id": ["can't be blank"]}),
-        ({"content": "a", "post_id": gone.id}, {"post_id": ["can't be found"]}),
+        ({"content": "a", "post_id": 10**15}, {"post_id": ["can't be found"]}),
         ({"content": "a", "post_id": "x"}, {"post_id": ["is not an id"]}),
         ({"content": "a" * 65_537, "post_id": here.id}, {"content": ["is too long (maximum is 65536 characters)"]}),
         ({"content": [], "post_id": here.id}, {"content": ["must be a single value"]}),
