@@ -5,7 +5,7 @@ blank text for no number, date or id; a list or an object where a scalar belongs
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
@@ -19,6 +19,7 @@ from rest_framework.fields import Field
 from accounts.models import Account, User
 from accounts.tenancy import fold
 from accounts.text import is_carriable
+from accounts.trash import TrashedId
 
 MISSING = "can't be blank"
 NAME_LENGTH = 255
@@ -270,11 +271,14 @@ class Day(Scalar):
 
 
 def held(rows, lock: str = "SHARE") -> list[int]:
-    """The ids of these rows, which nobody can move to the trash before the transaction ends (SELECT … FOR SHARE)."""
-    sql, parameters = rows.order_by("id").values_list("id", flat=True).query.sql_with_params()
+    """The ids of these rows, each a `TrashedId` if the row is in the trash.
+
+    Nobody can move them to the trash, restore or erase them before the transaction ends (SELECT … FOR SHARE).
+    """
+    sql, parameters = rows.order_by("id").values_list("id", "trashed_at").query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} FOR {lock}", parameters)
-        return [row[0] for row in cursor.fetchall()]
+        return [id if trashed_at is None else TrashedId(id) for id, trashed_at in cursor.fetchall()]
 
 
 def to_id(data) -> int | None:
@@ -296,18 +300,20 @@ class Reference:
     only: dict[str, Any]
     lock = "SHARE"
 
-    def found(self, ids: list[int]) -> Collection[int]:
-        """Which of the ids are there."""
+    def found(self, ids: list[int]) -> Mapping[int, int]:
+        """The ids that are there, each by itself; what is in the trash has a `TrashedId`."""
         ahead = self.context.get("found")
         return self.look_up(self.context["account"], ids) if ahead is None else ahead[self.field_name]
 
-    def look_up(self, account: Account, ids: Collection[int]) -> set[int]:
+    def look_up(self, account: Account, ids: Collection[int]) -> dict[int, int]:
         # The database would not take the others for ids at all.
         ids = [id for id in ids if 0 < id <= BIGGEST_INTEGER]
         if not ids:
-            return set()
+            return {}
         rows = getattr(account, self.things).filter(id__in=ids, **self.only)
-        return set(held(rows.live(), self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
+        return {
+            id: id for id in (held(rows, self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
+        }
 
     @staticmethod
     def ids_in(data) -> set[int]:
@@ -317,7 +323,7 @@ class Reference:
 
 
 class Related(Reference, Integer):
-    """The id of something that is not in the trash. What a row names already may stay, such as who has left the team."""
+    """The id of something. What a row names already may stay, such as who has left the team."""
 
     default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
 
@@ -329,9 +335,12 @@ class Related(Reference, Integer):
     def to_internal_value(self, data) -> int:
         number = super().to_internal_value(data)
         # A link to what goes to the trash is let go there, so what a row names is there.
-        if number != getattr(self.parent.instance, self.field_name, None) and number not in self.found([number]):
+        if number == getattr(self.parent.instance, self.field_name, None):
+            return number
+        found = self.found([number])
+        if number not in found:
             self.fail("missing")
-        return number
+        return found[number]
 
 
 def listed(data: Any) -> Any:
@@ -372,7 +381,7 @@ class RelatedList(Reference, WireField):
         found = self.found(wanted)
         if missing := [number for number in wanted if number not in found]:
             self.fail("missing", ids=", ".join(map(str, missing[:10])))
-        return wanted
+        return [found[number] for number in wanted]
 
 
 class Tags(WireField):

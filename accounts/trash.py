@@ -1,7 +1,7 @@
 """Nothing is lost: DELETE moves a resource to the trash, whence it may come back for 30 days (decisions, section 6)."""
 
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.db import models, transaction
 from django.db.models import F, Q, Value
@@ -50,6 +50,21 @@ def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
         )
         for link, fields in ((target, order), (f"trashed_{target}", ()))
     ]
+
+
+class TrashedId(int):
+    """The id of a row in the trash, named by a link: the link is pending until the row is restored."""
+
+
+def assign_links(values: dict[str, Any], *links: str) -> None:
+    """Set the columns of the links among `values`: `client_id`, or `trashed_client_id` where the id is a `TrashedId`.
+
+    Naming a row replaces a pending link. A null does not: clients send it back with the rest of what they read.
+    """
+    for link in links:
+        if id := values.get(link):
+            is_trashed = isinstance(id, TrashedId)
+            values[link], values[f"trashed_{link}"] = (None, int(id)) if is_trashed else (id, None)
 
 
 class Trashable(models.Model):

@@ -10,13 +10,13 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts import locks
+from accounts.additional_fields import additional_fields, merged
 from accounts.models import Account, User
 from accounts.prepared import insert, update
 from accounts.tags import ShardedCount, Tagged
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import is_carriable
-from accounts.trash import Trashable, TrashableQuerySet, link_indexes, trash_index
-from crm.additional_fields import additional_fields, merged
+from accounts.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 EMAIL_LOCKS = 128
@@ -84,12 +84,11 @@ class Resource(TenantModel, Trashable):
             changed.add("tags")
         if (pairs := values.pop("external_ids", None)) is not None:
             values["external_ids"] = self.merged_external_ids(pairs)
+        if (fields := values.get("additional_fields")) is not None:
+            values["additional_fields"] = merged(self.additional_fields, fields)
         if "email" in values:
             changed.add("email_key")
-        # A null that it has already, sent back with the rest, does not undo the link to the one in the trash.
-        for link in ("client_id", "contact_id"):
-            if values.get(link):
-                values[f"trashed_{link}"] = None
+        assign_links(values, "client_id", "contact_id")
         for name, value in values.items():
             setattr(self, name, value)
         self.updater_id, self.updated_at = by.id, timezone.now()
@@ -240,9 +239,6 @@ class Client(ExternallyIdentified, Tagged, Resource):
         return self.name
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
-        """As of any resource; `additional_fields` are merged into what it has, and a null removes its key."""
-        if "additional_fields" in values:
-            values = {**values, "additional_fields": merged(self.additional_fields, values["additional_fields"])}
         super().assign(values, by=by)
         self.last_activity = self.updated_at
 
@@ -285,15 +281,23 @@ class Contact(OfClient, Tagged, Resource):
     position = optional_text()
     description = optional_long_text()
     responsible_id = models.BigIntegerField(null=True)
+    additional_fields = additional_fields()
 
     # A new one is in none; others are read `with_list_ids`.
     contact_list_ids: list[int] = []
+    # Lists in the trash that it is to be put in, too.
+    pending_list_ids: list[int] = []
 
     objects = ContactQuerySet.as_manager()
 
     class Meta:
         default_related_name = "contacts"
         indexes = [
+            models.Index(
+                fields=["account", "email_key", "id"],
+                name="contact_by_email",
+                condition=Q(email_key__isnull=False, trashed_at=None),
+            ),
             *link_indexes("contact", "client", "id"),
             trash_index("contact"),
             *orders_of_list("contact"),
@@ -315,7 +319,8 @@ class Contact(OfClient, Tagged, Resource):
         list_ids = values.pop("contact_list_ids", None)
         super().assign(values, by=by)
         if list_ids is not None:
-            self.contact_list_ids = sorted(list_ids)
+            self.contact_list_ids = sorted(id for id in list_ids if not isinstance(id, TrashedId))
+            self.pending_list_ids = sorted(id for id in list_ids if isinstance(id, TrashedId))
             self.unwritten |= {"contact_list_ids"}
 
     @classmethod
@@ -337,7 +342,7 @@ class Contact(OfClient, Tagged, Resource):
         before = (
             set(places.filter(contact_id__in=known).values_list("contact_id", "contact_list_id")) if known else set()
         )
-        after = {(row.id, list_id) for row in rows for list_id in row.contact_list_ids}
+        after = {(row.id, list_id) for row in rows for list_id in (*row.contact_list_ids, *row.pending_list_ids)}
         gone, new = before - after, after - before
         if gone:
             live = account.contact_lists.live().filter(id__in={list_id for _, list_id in gone})
@@ -435,6 +440,7 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     url = optional_text()
     origin = optional_text()
     expected_close_date = models.DateField(null=True)
+    additional_fields = additional_fields()
 
     # The client that it came with, not written yet.
     nested_client: Client | None = None

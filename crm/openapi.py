@@ -3,16 +3,14 @@
 from typing import Any
 
 from accounts.api.resources import ResourceSerializer
-from accounts.fields import NAME_LENGTH, TEXT_LENGTH, Exact, Integer
+from accounts.fields import NAME_LENGTH
+from accounts.openapi.additional_fields import typed_shape
 from accounts.openapi.components import API_TOKEN, refusal
 from accounts.openapi.fields import (
-    BLANK,
     CARRIABLE,
     PRESENT,
-    UNCARRIABLE,
     TextExtension,
     WireFieldExtension,
-    nullable,
 )
 from accounts.openapi.operations import (
     SHAPES,
@@ -26,8 +24,7 @@ from accounts.openapi.operations import (
     operate_tags,
 )
 from accounts.openapi.schema import JSONOperationSchema
-from crm.additional_fields import MOST as MOST_ADDITIONAL
-from crm.api.fields import TYPED, TYPES, AdditionalFields, BuiltName, ExternalIds
+from crm.api.fields import BuiltName, ExternalIds
 from crm.api.filters import ExternalIdPairs
 from crm.api.serializers import (
     ClientSerializer,
@@ -40,8 +37,6 @@ from crm.api.serializers import (
 from crm.external_ids import MOST
 from crm.models import Client, Contact, ContactList, Deal
 
-# What a number that has no type of its own is read as.
-NUMBERS = {"integer": Integer, "number": Exact}
 KEY = f"^{ExternalIds.KEY.pattern}$"
 VALUE = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}
 
@@ -86,40 +81,6 @@ def identifying() -> dict[str, JSONSchema]:
     return {"external_ids": {**ExternalIdPairsExtension(ExternalIdPairs()).asked(), "minProperties": 1}}
 
 
-class AdditionalFieldsExtension(WireFieldExtension):
-    """Keys that say their type are described by it; any other holds a text, a number, true or false."""
-
-    target_class = AdditionalFields
-
-    def accepted(self) -> JSONSchema:
-        numbers = [{**WireFieldExtension.get_match(make()).asked(), "type": kind} for kind, make in NUMBERS.items()]
-        other = {"type": ["string", "boolean", "null"], "maxLength": TEXT_LENGTH, **CARRIABLE}
-        return self.described(
-            {name: nullable(WireFieldExtension.get_match(make()).accepted()) for name, make in TYPES.items()},
-            {"anyOf": [other, *numbers]},
-        ) | {"maxProperties": MOST_ADDITIONAL}
-
-    def answered(self) -> JSONSchema:
-        return self.described(
-            {name: WireFieldExtension.get_match(make()).answered() for name, make in TYPES.items()},
-            {"type": ["string", "number", "boolean"]},
-        )
-
-    def described(self, typed: dict[str, JSONSchema], other: JSONSchema) -> JSONSchema:
-        name = rf"^[^{UNCARRIABLE}]{{0,{AdditionalFields.KEY_LENGTH}}}$"
-        return {
-            "type": "object",
-            "propertyNames": {"pattern": name, "not": {"pattern": BLANK}},
-            "patternProperties": {numbered(kind): schema for kind, schema in typed.items()},
-            "additionalProperties": other,
-        }
-
-
-def numbered(kind: str) -> str:
-    """`string1` … `string10`, as a pattern."""
-    return f"^{kind}([1-9]|10)$"
-
-
 class NestedClientExtension(WireFieldExtension):
     target_class = NestedClient
 
@@ -148,24 +109,10 @@ def named(schema: JSONSchema, partial: bool) -> JSONSchema:
     }
 
 
-def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
-    """The sixty fields that are additional ones as well, by their patterns."""
-    properties = {name: field for name, field in schema["properties"].items() if name not in TYPED}
-    patterns = {
-        numbered(kind): nullable(WireFieldExtension.get_match(make()).accepted()) for kind, make in TYPES.items()
-    }
-    return named({**schema, "properties": properties, "patternProperties": patterns}, partial)
-
-
-def typed_output(schema: JSONSchema) -> JSONSchema:
-    patterns = {numbered(kind): WireFieldExtension.get_match(make()).answered() for kind, make in TYPES.items()}
-    return {**schema, "patternProperties": patterns}
-
-
-SHAPES[ClientSerializer] = Shape(Client, refine_input=typed_input, refine_output=typed_output)
-SHAPES[ContactSerializer] = Shape(Contact, refine_input=named)
+SHAPES[ClientSerializer] = typed_shape(ClientSerializer, Client, refine_input=named)
+SHAPES[ContactSerializer] = typed_shape(ContactSerializer, Contact, refine_input=named)
 SHAPES[ContactListSerializer] = Shape(ContactList)
-SHAPES[DealSerializer] = Shape(Deal)
+SHAPES[DealSerializer] = typed_shape(DealSerializer, Deal)
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
 AUTHORS = {"creator_id": 15, "updater_id": 15}
@@ -236,6 +183,7 @@ CONTACT = {
     "description": None,
     "responsible_id": None,
     "tags": [],
+    "additional_fields": {},
     **AUTHORS,
     **TIMES,
 }
@@ -254,6 +202,7 @@ DEAL: dict[str, Any] = {
     "origin": None,
     "expected_close_date": "2026-12-31",
     "tags": [],
+    "additional_fields": {},
     **AUTHORS,
     **TIMES,
 }
@@ -367,10 +316,16 @@ def bulk(
 
     def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
         done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
+        pending = {"type": "array", "items": {"type": "string"}, "description": "As X-Pending-Links, of this item."}
         refused = refusal(422)
         refused["properties"] = {"status": {"const": 422}, **refused["properties"]}
         refused["required"] = ["status", *refused["required"]]
-        written = {"type": "object", "properties": done, "required": list(done), "additionalProperties": False}
+        written = {
+            "type": "object",
+            "properties": {**done, "pending_links": pending},
+            "required": list(done),
+            "additionalProperties": False,
+        }
         return {"type": "array", "items": {"anyOf": [written, refused]}}
 
     fault = {"code": "validation_failed", "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}

@@ -1,15 +1,16 @@
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from accounts.additional_fields import additional_fields, merged
 from accounts.models import Status, User
 from accounts.prepared import insert, prepared, update
 from accounts.tags import Tagged
 from accounts.tenancy import TenantModel
-from accounts.trash import link_indexes, trash_index
+from accounts.trash import assign_links, link_indexes, trash_index
 from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
@@ -87,6 +88,7 @@ class Post(TenantModel, Tagged, Mergeable):
     response_user_id = models.BigIntegerField(null=True)
     votes_cache = models.IntegerField(default=0)
     comments_cache = models.IntegerField(default=0)
+    additional_fields = additional_fields()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     shelf = models.GeneratedField(
@@ -240,9 +242,9 @@ class Post(TenantModel, Tagged, Mergeable):
             if self.duplicate_from_id is not None and status.id != before:
                 # What the team decides now is what it stays, even if it is merged no more.
                 values.setdefault("status_before_merge_id", None)
-        for link in ("client_id", "contact_id"):
-            if values.get(link):
-                values[f"trashed_{link}"] = None
+        if (fields := values.get("additional_fields")) is not None:
+            values["additional_fields"] = merged(self.additional_fields, fields)
+        assign_links(values, "client_id", "contact_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
         is_answered = values.get("response", self.response) != self.response
@@ -312,6 +314,16 @@ class Post(TenantModel, Tagged, Mergeable):
         return bool(erased)
 
     @transaction.atomic(savepoint=False)
+    def edit_comment(self, comment: "Comment", text: str) -> None:
+        """Change the text of a comment of this post. The post is updated too, so that the change feed tells of it."""
+        self.hold()
+        self.refuse_if_merged()
+        comment.comment, comment.comment_html, comment.updated_at = text, render(text), timezone.now()
+        comment.save(update_fields=["comment", "comment_html", "updated_at"])
+        self.updated_at = comment.updated_at
+        Post.objects.filter(pk=self.pk).update(updated_at=self.updated_at)
+
+    @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
         """Cast the user's vote; False where it was cast before."""
         self.hold()
@@ -376,6 +388,11 @@ class CommentQuerySet(models.QuerySet):
         """With its author's name."""
         return self.annotate(nick=F("user__name")).defer("comment_html")
 
+    def of_live_posts(self) -> Self:
+        """The comments of posts and tasks that are not in the trash."""
+        posts = Post.objects.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
+        return self.filter(Exists(posts))
+
     def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple]:
         """The columns of a post's comments, oldest first."""
         return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
@@ -402,6 +419,9 @@ class Comment(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    # What a post has in its place.
+    task_kind = "comment"
+
     objects = CommentQuerySet.as_manager()
 
     class Meta:
@@ -415,8 +435,8 @@ class Comment(TenantModel):
     def __str__(self) -> str:
         return self.comment
 
-    def may_be_deleted_by(self, user: User) -> bool:
-        """The team deletes any comment, its author an own one, whatever others have said since."""
+    def may_be_changed_by(self, user: User) -> bool:
+        """Return whether the user may change or delete it: the team any comment, members their own ones."""
         return user.is_team or self.user_id == user.id
 
 

@@ -60,6 +60,7 @@ CONTACT = [
     "description",
     "responsible_id",
     "tags",
+    "additional_fields",
     "creator_id",
     "updater_id",
 ]
@@ -79,6 +80,7 @@ DEAL = [
     "origin",
     "expected_close_date",
     "tags",
+    "additional_fields",
     "creator_id",
     "updater_id",
 ]
@@ -101,6 +103,7 @@ POST = [
     "scheduled_at",
     "tags",
     "response",
+    "additional_fields",
     "user_id",
     "nick",
     "agent",
@@ -114,6 +117,7 @@ POST = [
 STATUS = ["code", "name", "kind", "color", "position", "closed"]
 
 COMMENT = ["comment", "kind", "post_id", "user_id", "nick", "agent"]
+COMMENT_AS_POST = [*COMMENT, "content", "task_kind"]
 
 
 def _body(names: list[str], row, fields: dict) -> dict:
@@ -144,7 +148,7 @@ def client_body(row, by: User, **fields) -> dict:
 
 
 def contact_body(row, by: User, **fields) -> dict:
-    usual = {"contact_list_ids": [], "tags": [], "creator_id": by.id, "updater_id": by.id}
+    usual = {"contact_list_ids": [], "tags": [], "additional_fields": {}, "creator_id": by.id, "updater_id": by.id}
     return _body(CONTACT, row, {**usual, **fields})
 
 
@@ -153,7 +157,14 @@ def contact_list_body(row, **fields) -> dict:
 
 
 def deal_body(row, by: User, **fields) -> dict:
-    usual = {"external_ids": {}, "currency": "EUR", "tags": [], "creator_id": by.id, "updater_id": by.id}
+    usual = {
+        "external_ids": {},
+        "currency": "EUR",
+        "tags": [],
+        "additional_fields": {},
+        "creator_id": by.id,
+        "updater_id": by.id,
+    }
     return _body(DEAL, row, {**usual, **fields})
 
 
@@ -170,6 +181,7 @@ def post_body(row, by: User, **fields) -> dict:
         "closed": False,
         "priority": 0,
         "tags": [],
+        "additional_fields": {},
         "user_id": by.id,
         "nick": by.name,
         "agent": "tests/1.0",
@@ -182,6 +194,11 @@ def post_body(row, by: User, **fields) -> dict:
 
 def comment_body(row, by: User, **fields) -> dict:
     return _body(COMMENT, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **fields})
+
+
+def comment_as_post_body(row, by: User, text: str) -> dict:
+    fields = {"comment": text, "content": text, "task_kind": "comment", "post_id": row.post_id}
+    return _body(COMMENT_AS_POST, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 
 
 def status_body(row, **fields) -> dict:

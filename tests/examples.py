@@ -42,6 +42,7 @@ SHOWN_HEADERS = (
     "WWW-Authenticate",
     "X-Ignored-Fields",
     "X-Ignored-Parameters",
+    "X-Pending-Links",
     "Idempotent-Replayed",
 )
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"

@@ -31,16 +31,17 @@ SELECT CASE WHEN i %% 3 = 0 THEN %(other)s ELSE %(acme)s END, 100000 + i,
     'order ' || md5((i %% 100)::text),
     ARRAY['all'] || CASE WHEN i %% 500 = 2 THEN ARRAY['VIP', 'web'] WHEN i %% 2 = 0 THEN ARRAY['web'] ELSE '{}'::text[] END
         || CASE WHEN i < 12000 THEN ARRAY['early'] ELSE '{}'::text[] END,
-    jsonb_build_object('shop', 'S-' || i), '{}', CASE WHEN i > 29000 AND i %% 3 > 0 THEN %(status)s::bigint END
+    jsonb_build_object('shop', 'S-' || i) || CASE WHEN i = 25000 THEN '{"external_id": "E-25000"}' ELSE '{}' END::jsonb, '{}', CASE WHEN i > 29000 AND i %% 3 > 0 THEN %(status)s::bigint END
 FROM generate_series(1, %(rows)s) AS i;
 """
 HOLDERS = """
 INSERT INTO crm_clientexternalid (account_id, key, value, holder_id)
-SELECT account_id, 'shop', external_ids ->> 'shop', id FROM crm_client WHERE trashed_at IS NULL AND external_ids ? 'shop'
+SELECT account_id, key, value, id FROM crm_client, jsonb_each_text(external_ids) WHERE trashed_at IS NULL
 """
 CONTACTS = """
-INSERT INTO crm_contact (account_id, id, creator_id, updater_id, created_at, updated_at, name, tags)
-SELECT %(acme)s, 300000 + i, %(alice)s, %(alice)s, now() - i * interval '1 minute', now(), 'Contact ' || md5(i::text), '{}'
+INSERT INTO crm_contact (account_id, id, creator_id, updater_id, created_at, updated_at, name, email, email_key, tags)
+SELECT %(acme)s, 300000 + i, %(alice)s, %(alice)s, now() - i * interval '1 minute', now(), 'Contact ' || md5(i::text),
+    'contact' || i || '@example.com', 'contact' || i || '@example.com', '{}'
 FROM generate_series(1, 6000) AS i
 """
 PLACES = """
@@ -134,6 +135,9 @@ PATHS = {
     "clients.json?tag=vip": 100,
     "clients.json?tag=vip&order=-updated_at": 100,
     "clients.json?external_ids[shop]=S-25000": 1,
+    "clients.json?external_id=E-25000": 10,
+    "clients.json?email=CLIENT25000@example.com": 10,
+    "contacts.json?email=Contact5000@example.com": 10,
     # The status of the oldest, in an order that has them last.
     "clients.json?status_id={status}&order=-created_at": 1000,
     "clients.json?status_id={status}&tag=web": 1000,

@@ -21,7 +21,7 @@ from accounts.fields import MISSING, Integer, Time
 from accounts.models import Account
 from accounts.permissions import Team
 from accounts.prepared import Prepared, prepared
-from accounts.trash import Trashable
+from accounts.trash import Trashable, TrashedId
 from accounts.views import AccountViewSet, in_transaction
 
 # Of the names that were ignored: how many are listed, cut after so many characters, in how many bytes. Proxies and clients
@@ -78,16 +78,17 @@ class ResourceSerializer(serializers.Serializer):
         cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
         cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], Time))
         cls.columns: ClassVar = tuple(cls.sources.get(name, name) for name in cls.names)
+        # Their positions, and those that a new resource needs.
+        cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
+        cls.needed: ClassVar = {name for name in cls.writable if declared[name].required}
 
     def get_fields(self) -> dict[str, serializers.Field]:
         given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}
-        needed = (
-            {} if self.partial else {name: field for name, field in self._declared_fields.items() if field.required}
-        )
+        names = self.writable.keys() & given.keys() | (set() if self.partial else self.needed)
+        declared = self._declared_fields
         return {
-            name: type(field)(*field._args, **field._kwargs)
-            for name, field in self._declared_fields.items()
-            if (name in given or name in needed) and not field.read_only
+            name: type(declared[name])(*declared[name]._args, **declared[name]._kwargs)
+            for name in sorted(names, key=self.writable.__getitem__)
         }
 
     def run_validation(self, data=serializers.empty):
@@ -95,8 +96,7 @@ class ResourceSerializer(serializers.Serializer):
             raise ValidationError([MISSING])
         if not isinstance(data, dict):
             raise ValidationError(["must be an object"])
-        writable = {name for name, field in self._declared_fields.items() if not field.read_only}
-        self.ignored = [name for name in data if name not in writable]
+        self.ignored = [name for name in data if name not in self.writable]
         return super().run_validation(data)
 
     def faults(self) -> dict | list:
@@ -106,6 +106,15 @@ class ResourceSerializer(serializers.Serializer):
         except ValidationError as error:
             return error.detail
         return {}
+
+    @property
+    def pending_links(self) -> list[str]:
+        """The names of the links to what is in the trash."""
+        return [
+            name
+            for name, value in self.values.items()
+            if any(isinstance(id, TrashedId) for id in (value if isinstance(value, list) else [value]))
+        ]
 
     @classmethod
     def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
@@ -207,13 +216,21 @@ class JSONViewSet(AccountViewSet):
         return self.serializer_class.represent(row, self.account.zone)
 
     def answer(
-        self, data, *, status: int = 200, ignored: list[str] | None = None, headers: dict | None = None
+        self,
+        data,
+        *,
+        status: int = 200,
+        ignored: list[str] | None = None,
+        pending: list[str] | None = None,
+        headers: dict | None = None,
     ) -> HttpResponse:
         headers = dict(headers or {})
         if ignored:
             headers["X-Ignored-Fields"] = listed(ignored)
         if self.ignored_parameters:
             headers["X-Ignored-Parameters"] = listed(self.ignored_parameters)
+        if pending:
+            headers["X-Pending-Links"] = listed(pending)
         return super().answer(data, status=status, headers=headers)
 
     @property
@@ -305,9 +322,9 @@ class ResourceViewSet(JSONViewSet):
 
     def content(self, row) -> Any:
         """What is to be written to the row, or to a new one: what the body has under the key."""
-        return self.complete(self.body(self.key))
+        return self.complete(self.body(self.key), row)
 
-    def complete(self, given: Any) -> Any:
+    def complete(self, given: Any, row=None) -> Any:
         """What a body has for one resource, with what it says besides."""
         return given
 
@@ -324,14 +341,16 @@ class ResourceViewSet(JSONViewSet):
                 if row is None and which() is not None:
                     raise Outrun("Another request made it meanwhile") from None
                 raise
+            pending = serializer.pending_links
             if row is None:
-                return self.make(serializer.values), ignored, True
+                return self.make(serializer.values), ignored, pending, True
             self.change(row, serializer.values)
-            return row, ignored, False
+            return row, ignored, pending, False
 
-        row, ignored, made = in_transaction(act)
+        row, ignored, pending, made = in_transaction(act)
         headers = {"Location": self.locate(row)} if made else {}
-        return self.answer(self.represent(row), status=201 if made else 200, ignored=ignored, headers=headers)
+        status = 201 if made else 200
+        return self.answer(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
 
     def destroy(self, request, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))

@@ -48,6 +48,10 @@ HEADERS = {
         "Parameters that the list does not know: comma-separated, percent-encoded, the first 20, cut after 64 characters.",
         {"type": "string"},
     ),
+    "X-Pending-Links": _header(
+        "Links to what is in the trash: null until that is restored. Comma-separated names of fields.",
+        {"type": "string"},
+    ),
     "WWW-Authenticate": _header("What credentials are asked for.", {"type": "string"}, required=True),
     "Retry-After": _header("Seconds to wait.", {"type": "integer", "minimum": 1}, required=True),
     "ETag": _header("Which version of the document this is.", {"type": "string"}, required=True),

@@ -74,8 +74,12 @@ def operate_resource(
     delete_refusals: frozenset[int] = frozenset(),
     takes: dict[str, Takes] | None = None,
     gives: Any = None,
+    item_gives: Any = None,
 ) -> None:
-    """A resource's own operations, with examples of what is sent to `create` and to `update` it, and of what is answered."""
+    """A resource's own operations, with examples of what is sent to `create` and to `update` it, and of what is answered.
+
+    `gives` is what its creation answers, `item_gives` what reading and updating it answer, where the viewset does not say so.
+    """
     key = name.replace(" ", "_")
     item = f"{path}/{{id}}.json"
     ids = {"id": id}
@@ -95,13 +99,23 @@ def operate_resource(
     )
     operate(
         f"GET {item}",
-        Operation(f"read_{key}", f"Read a {name}", f"The {name} with that id.", tag, answer=answer, parameters=ids),
+        Operation(
+            f"read_{key}",
+            f"Read a {name}",
+            f"The {name} with that id.",
+            tag,
+            answer=answer,
+            parameters=ids,
+            gives=item_gives,
+        ),
     )
     words = "Only what is sent changes; the answer is the whole resource."
     changed = {**answer, **update}
-    operate(f"PUT {item}", Operation(f"update_{key}", f"Update a {name}", words, tag, {key: update}, changed, ids))
-    words += " The same as PUT."
-    operate(f"PATCH {item}", Operation(f"patch_{key}", f"Update a {name}", words, tag, {key: update}, changed, ids))
+    for method, id, note in (("PUT", f"update_{key}", ""), ("PATCH", f"patch_{key}", " The same as PUT.")):
+        operate(
+            f"{method} {item}",
+            Operation(id, f"Update a {name}", words + note, tag, {key: update}, changed, ids, gives=item_gives),
+        )
     operate(
         f"DELETE {item}",
         Operation(

@@ -281,8 +281,8 @@ class JSONOperationSchema(OperationSchema):
         return shape.refine_output(schema)
 
     def headers(self, status: int) -> list[str]:
-        ignored = {"X-Ignored-Fields": self.writes, "X-Ignored-Parameters": self.is_list}
-        return [*super().headers(status), *(name for name, is_named in ignored.items() if is_named)]
+        named = {"X-Ignored-Fields": self.writes, "X-Pending-Links": self.writes, "X-Ignored-Parameters": self.is_list}
+        return [*super().headers(status), *(name for name, is_named in named.items() if is_named)]
 
     def refusals(self) -> set[int]:
         # Any request may have a body, with the token in it.

@@ -2,13 +2,14 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from rest_framework.exceptions import ValidationError
-from rest_framework.fields import Field, empty
+from rest_framework.fields import empty
 
-from accounts.fields import NAME_LENGTH, Boolean, Day, Exact, Integer, Text, Time, WireField, long_text
+from accounts.fields import NAME_LENGTH, Text, WireField
 from accounts.text import is_carriable
-from crm.additional_fields import storable
 from crm.external_ids import MOST
+
+# The field of a client that is one of its external ids, and the key of that.
+EXTERNAL_ID = "external_id"
 
 
 class BuiltName(Text):
@@ -97,59 +98,24 @@ class ExternalIds(WireField):
         return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= NAME_LENGTH and is_carriable(value))
 
 
-# The additional fields that have a type, and are fields of the client as well.
-TYPES = {
-    "string": long_text,
-    "integer": Integer,
-    "decimal": Exact,
-    "boolean": Boolean,
-    "date": Day,
-    "datetime": Time,
-}
-TYPED = {f"{name}{number}": make for name, make in TYPES.items() for number in range(1, 11)}
+def with_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
+    """Return what is given for a client that has these external ids, with its `external_id` among the external ids.
 
-
-class AdditionalFields(WireField):
-    """An object of key to text, number, true or false; merged into what is there, a null value removes its key."""
-
-    KEY_LENGTH = 64
-    default_error_messages = {
-        "object": "must be an object of key to value",
-        "key": "key {key} is not a text of 1-{most} characters",
-    }
-
-    def run_validation(self, data=empty):
-        return super().run_validation({} if data is None else data)
-
-    def to_internal_value(self, data) -> dict[str, Any]:
-        if not isinstance(data, dict):
-            self.fail("object")
-        values, faults = {}, []
-        for key, value in data.items():
-            if not key.strip() or len(key) > self.KEY_LENGTH or not is_carriable(key):
-                faults.append(self.error_messages["key"].format(key=key[: self.KEY_LENGTH], most=self.KEY_LENGTH))
-                continue
-            try:
-                values[key] = storable(self.read(key, value))
-            except ValidationError as error:
-                faults += [f"{key} {message}" for message in error.detail]
-        if faults:
-            self.refuse(faults)
-        return values
-
-    def read(self, key: str, value: Any) -> Any:
-        if value is None or (isinstance(value, bool) and key not in TYPED):
-            return value
-        if key in TYPED:
-            return self.by(TYPED[key](), value)
-        if isinstance(value, str | dict | list):
-            return self.by(long_text(), value)
-        try:
-            return self.by(Integer(), value)
-        except ValidationError:
-            return self.by(Exact(), value)
-
-    def by(self, field: Field, value: Any) -> Any:
-        """The value as a field of the wire reads it."""
-        field.bind("", self)
-        return field.run_validation(value)
+    It is answered as a field, as an additional field and as an external id. When a client sends the resource back whole, the
+    place that it changed counts.
+    """
+    own, additional = given.get("external_ids"), given.get("additional_fields")
+    found = [place[EXTERNAL_ID] for place in (given, additional) if isinstance(place, dict) and EXTERNAL_ID in place]
+    if not found or not (own is None or isinstance(own, dict)):
+        return given
+    # Only as an external id would a blank one be refused.
+    found = [None if isinstance(value, str) and not value.strip() else value for value in found]
+    if own and EXTERNAL_ID in own:
+        found.append(own[EXTERNAL_ID])
+    before = external_ids.get(EXTERNAL_ID)
+    value = next((value for value in found if (value if value is None else str(value)) != before), found[0])
+    given = {**given, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
+    given.pop(EXTERNAL_ID, None)
+    if isinstance(additional, dict):
+        given["additional_fields"] = {key: value for key, value in additional.items() if key != EXTERNAL_ID}
+    return given

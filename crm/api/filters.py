@@ -6,8 +6,9 @@ from django import forms
 from django.db.models import Exists, OuterRef
 
 from accounts.api.filters import ListFilters, TagFilter, WireFilter, link_filter
-from accounts.fields import Integer, WireField
-from crm.api.fields import ExternalIds
+from accounts.fields import Integer, Text, WireField
+from accounts.tenancy import fold
+from crm.api.fields import EXTERNAL_ID, ExternalIds
 from crm.external_ids import MOST
 from crm.models import Client, ContactListMembership, Deal
 
@@ -54,6 +55,35 @@ class ExternalIdFilter(WireFilter):
         return rows.filter(id=ids[0]) if ids else rows.none()
 
 
+class LookupText(Text):
+    """A text to look up; blank means none."""
+
+    blank_is_null = True
+
+
+class ExternalIdFieldFilter(WireFilter):
+    """The one client with this `external_id`."""
+
+    def __init__(self):
+        super().__init__(LookupText())
+
+    def filter(self, rows, value):
+        if value is None:
+            return rows
+        ids = Client.having_all(self.parent.account.id, {EXTERNAL_ID: value})
+        return rows.filter(id=ids[0]) if ids else rows.none()
+
+
+class EmailFilter(WireFilter):
+    """The rows with an e-mail, without regard to case."""
+
+    def __init__(self):
+        super().__init__(LookupText())
+
+    def filter(self, rows, value):
+        return rows if value is None else rows.filter(email_key=fold(value))
+
+
 class ContactListFilter(WireFilter):
     """The contacts that are in a contact list."""
 
@@ -76,6 +106,8 @@ class ExternallyIdentifiedFilters(ListFilters):
 class ClientFilters(ExternallyIdentifiedFilters):
     tag = TagFilter()
     external_ids = ExternalIdFilter(Client)
+    external_id = ExternalIdFieldFilter()
+    email = EmailFilter()
     status_id = link_filter()
     responsible_id = link_filter()
     contact_id = link_filter()
@@ -85,6 +117,7 @@ class ClientFilters(ExternallyIdentifiedFilters):
 
 class ContactFilters(ListFilters):
     tag = TagFilter()
+    email = EmailFilter()
     client_id = link_filter()
     contact_list_id = ContactListFilter()
     responsible_id = link_filter()

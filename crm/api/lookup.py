@@ -46,7 +46,7 @@ class Ahead(Lookup):
     def __init__(self, account: Account, *, most_new: int):
         super().__init__(account)
         # By field of the bodies: the ids that may be named there.
-        self.found: dict[str, set[int]] = {}
+        self.found: dict[str, dict[int, int]] = {}
         self._ids = iter(take_ids(account.id, most_new))
         self._held: dict[type, dict[Pair, int]] = defaultdict(dict)
         # Whatever is locked or new; all resources of an account share their ids.

@@ -1,11 +1,12 @@
 """The CRM's resources, field by field, in the order of the wire (decisions, section 4)."""
 
-from datetime import datetime
 from typing import Any
 
-from rest_framework.exceptions import ValidationError
+from django.utils import translation
+from django.utils.translation import gettext
 
-from accounts.api.resources import ResourceSerializer, moment
+from accounts.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
+from accounts.api.resources import ResourceSerializer
 from accounts.errors import Outrun
 from accounts.fields import (
     TEAM,
@@ -22,15 +23,31 @@ from accounts.fields import (
     WireField,
     long_text,
 )
-from crm.additional_fields import LONGEST, MOST, as_json, merged, storable
-from crm.api.fields import TYPED, AdditionalFields, BuiltName, ExternalIds
+from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
 from crm.models import Client, Deal
 
-# `string1` … `datetime10`: read like any field, and answered when they are set.
-TypedFields = type("TypedFields", (ResourceSerializer,), {name: make(write_only=True) for name, make in TYPED.items()})
+CLIENT_FIELDS = CUSTOM_FIELDS | {
+    EXTERNAL_ID: Text,
+    "token": Text,
+    "paid_from": Day,
+    "paid_to": Day,
+    "paid_total": Exact,
+    "payment_to_kind": Text,
+    "bank_account_id": Integer,
+    "category_id": Integer,
+    "department_id": Integer,
+    "project_id": Integer,
+    "position": AnyScalar,
+    "sensitive_data": Boolean,
+    "appendixes_count": Integer,
+    "avatar_file_name": Text,
+    "avatar_content_type": Text,
+    "avatar_file_size": Integer,
+    "avatar_updated_at": Time,
+}
 
 
-class ClientSerializer(TypedFields):
+class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
     name = BuiltName()
     email = Text()
     note = long_text()
@@ -64,7 +81,7 @@ class ClientSerializer(TypedFields):
     contact_id = Related("contacts")
     url = Text()
     origin = Text()
-    additional_fields = AdditionalFields()
+    additional_fields = AdditionalFields(CLIENT_FIELDS)
     try_update = Boolean(write_only=True)
     creator_id = Integer(read_only=True)
     updater_id = Integer(read_only=True)
@@ -74,37 +91,17 @@ class ClientSerializer(TypedFields):
     last_activity = Time(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Gather what goes into the one column of additional fields."""
         values.pop("try_update", None)
-        before = self.instance.additional_fields if self.instance else {}
-        changes = values.pop("additional_fields", {})
-        for name in TYPED.keys() & values.keys():
-            value = storable(values.pop(name))
-            # Both are answered: of what is sent back whole with one of them changed, the change counts.
-            if name not in changes or value != before.get(name):
-                changes[name] = value
-        if changes:
-            after = merged(before, changes)
-            if len(after) > MOST:
-                raise ValidationError({"additional_fields": [f"are too many (maximum is {MOST})"]})
-            if len(as_json(after)) > LONGEST:
-                raise ValidationError({"additional_fields": [f"are too long (maximum is {LONGEST} characters in all)"]})
-            values["additional_fields"] = changes
-        return values
+        return super().validate(values)
 
     @classmethod
-    def show(cls, values, zone) -> dict[str, Any]:
-        data = super().show(values, zone)
-        if data["additional_fields"]:
-            fields = {
-                name: moment(datetime.fromisoformat(value), zone) if TYPED.get(name) is Time else value
-                for name, value in sorted(data["additional_fields"].items())
-            }
-            data = {**data, "additional_fields": fields, **{name: fields[name] for name in TYPED if name in fields}}
-        return data
+    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """With the `external_id`, which is stored as an external id only (see `with_external_id`)."""
+        fields, external_ids = data["additional_fields"], data["external_ids"]
+        return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
 
-class ContactSerializer(ResourceSerializer):
+class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
     name = BuiltName()
     email = Text()
     note = long_text()
@@ -118,6 +115,7 @@ class ContactSerializer(ResourceSerializer):
     description = long_text()
     responsible_id = Related("users", **TEAM)
     tags = Tags()
+    additional_fields = AdditionalFields(CUSTOM_FIELDS)
     creator_id = Integer(read_only=True)
     updater_id = Integer(read_only=True)
 
@@ -149,10 +147,18 @@ class NestedExternalIds(ExternalIds):
         pass
 
 
+class GuestName(BuiltName):
+    """The name of a customer who may have none: then it is "Guest", in the account's language."""
+
+    def _built(self) -> str:
+        with translation.override(self.context["account"].language):
+            return super()._built() or gettext("Guest")
+
+
 class NestedClientSerializer(ResourceSerializer):
     """A client given inside a deal. One that already holds one of the external ids is meant, whatever else is said."""
 
-    name = BuiltName()
+    name = GuestName()
     email = Text()
     note = long_text()
     external_ids = NestedExternalIds(Client)
@@ -196,7 +202,7 @@ class NestedClient(WireField):
         return client, serializer.values
 
 
-class DealSerializer(ResourceSerializer):
+class DealSerializer(with_additional_fields(CUSTOM_FIELDS)):
     name = Text(required=True)
     description = long_text()
     price = Exact()
@@ -210,6 +216,7 @@ class DealSerializer(ResourceSerializer):
     origin = Text()
     expected_close_date = Day()
     tags = Tags()
+    additional_fields = AdditionalFields(CUSTOM_FIELDS)
     creator_id = Integer(read_only=True)
     updater_id = Integer(read_only=True)
 
@@ -217,4 +224,4 @@ class DealSerializer(ResourceSerializer):
         """A null for what a deal always has means that it was not said."""
         if "currency" in values and values["currency"] is None:
             del values["currency"]
-        return values
+        return super().validate(values)

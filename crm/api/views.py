@@ -11,7 +11,7 @@ from accounts.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet
 from accounts.errors import Outrun
 from accounts.fields import MISSING, Boolean
 from accounts.views import in_transaction
-from crm.api.fields import ExternalIds
+from crm.api.fields import ExternalIds, with_external_id
 from crm.api.filters import (
     ClientFilters,
     ContactFilters,
@@ -69,7 +69,10 @@ class BulkViewSet(CRMViewSet):
         if ignored and self.strict:
             raise ValidationError({name: [NOT_SETTABLE] for name in ignored})
         results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
-        return self.answer(results, ignored=list(dict.fromkeys(ignored + ignored_in_items)))
+        pending = [name for result in results for name in result.get("pending_links", [])]
+        return self.answer(
+            results, ignored=list(dict.fromkeys(ignored + ignored_in_items)), pending=list(dict.fromkeys(pending))
+        )
 
     def read_items(self) -> list[Any]:
         items = self.body(f"{self.key}s")
@@ -99,7 +102,7 @@ class BulkViewSet(CRMViewSet):
     def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
         """The result of each item, and the names of fields that were ignored. Raises ValidationError if all or nothing."""
         context = {**self.context(), **self.look_ahead([item for item in items if isinstance(item, dict)])}
-        outcomes, faults, ignored = [], {}, []
+        outcomes, faults, ignored, pending = [], {}, [], {}
         for position, given in enumerate(items):
             try:
                 row = self.meant_ahead(given, context["lookup"])
@@ -110,13 +113,15 @@ class BulkViewSet(CRMViewSet):
                 outcomes.append((422, None))
                 continue
             outcomes.append((201, context["lookup"].new(self.model)) if row is None else (200, row))
+            if serializer.pending_links:
+                pending[position] = {"pending_links": serializer.pending_links}
             item = position if all_or_nothing else None
             context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user, item=item)
         if faults and all_or_nothing:
             raise ValidationError({f"{self.key}s": faults})
         self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
         results = [
-            {"status": status, self.key: self.represent(row)}
+            {"status": status, self.key: self.represent(row), **pending.get(position, {})}
             if row is not None
             else {"status": status, **errors.envelope(status, found=list(errors.faults(faults[position])))}
             for position, (status, row) in enumerate(outcomes)
@@ -164,7 +169,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             return row
 
         def content(row):
-            given = self.body(self.key)
+            given = self.complete(self.body(self.key), row)
             return given if row is not None else self.identified(given, pairs)
 
         return self.write(which, content)
@@ -222,10 +227,12 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def rows_of(cls, account):
         return cls.listed_of(account).with_counts(account)
 
-    def complete(self, given):
-        """`try_update` may stand beside the client as well as in it."""
+    def complete(self, given, row=None):
+        """`try_update` may stand beside the client as well as in it, and `external_id` is one of its external ids."""
+        if not isinstance(given, dict):
+            return given
         beside = {name: self.given[name] for name in self.body_keys if name in self.given}
-        return {**beside, **given} if isinstance(given, dict) else given
+        return with_external_id({**beside, **given}, row.external_ids if row is not None else {})
 
     def may_mean_another(self, given: Any) -> bool:
         """With `try_update`, a create means the client that has one of the external ids, or else the e-mail."""

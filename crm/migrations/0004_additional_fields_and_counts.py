@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import crm.additional_fields
+import accounts.additional_fields
 from accounts.tenancy import composite_foreign_key
 
 COUNT = """
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     dependencies = [("crm", "0003_changes")]
 
     operations = [
-        migrations.AddField("client", "additional_fields", crm.additional_fields.additional_fields()),
+        migrations.AddField("client", "additional_fields", accounts.additional_fields.additional_fields()),
         migrations.CreateModel(
             name="ContactListCount",
             fields=[

@@ -2,8 +2,9 @@
 
 from rest_framework.exceptions import ValidationError
 
+from accounts.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
 from accounts.api.resources import ResourceSerializer
-from accounts.fields import TEAM, Boolean, Choice, Integer, Related, Scalar, Tags, Text, Time, long_text
+from accounts.fields import TEAM, Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
 from accounts.models import Status
 from forum.models import Category, Post
 
@@ -22,7 +23,38 @@ class StatusCode(Scalar):
         return statuses[str(data)]
 
 
-class PostSerializer(ResourceSerializer):
+POST_FIELDS = CUSTOM_FIELDS | {
+    "abstract": long_text,
+    "answer": long_text,
+    "answered": Boolean,
+    "email": Text,
+    "email_to": long_text,
+    "email_cc": long_text,
+    "email_bcc": long_text,
+    "email_recipient": Text,
+    "email_reply_to": Text,
+    "facebook_likes": Integer,
+    "help_content": long_text,
+    "help_link": Text,
+    "ip": Text,
+    "last_action_status": Text,
+    "min_votes_to_start": Integer,
+    "project_id": Integer,
+    "referrer": long_text,
+    "spam_kind": AnyScalar,
+    "spam_report": AnyScalar,
+    "spam_score": Exact,
+    "title_note": long_text,
+    "uid": Text,
+    "unread": Boolean,
+    "use_html": Boolean,
+    "user_spam_report": AnyScalar,
+    "view_count": Integer,
+    "www": Text,
+}
+
+
+class PostSerializer(with_additional_fields(POST_FIELDS)):
     id = Integer(read_only=True)
     title = Text(required=True)
     content = long_text()
@@ -41,6 +73,7 @@ class PostSerializer(ResourceSerializer):
     scheduled_at = Time()
     tags = Tags()
     response = long_text()
+    additional_fields = AdditionalFields(POST_FIELDS)
     user_id = Integer(read_only=True)
     nick = Text(read_only=True)
     agent = Text(read_only=True)
@@ -54,6 +87,7 @@ class PostSerializer(ResourceSerializer):
 
     def validate(self, values: dict) -> dict:
         """The rules between fields. A null for what a post always has means that it was not said."""
+        values = super().validate(values)
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
             if name in values and values[name] is None:
                 del values[name]
@@ -134,3 +168,18 @@ class CommentSerializer(ResourceSerializer):
     user_id = Integer(read_only=True)
     nick = Text(read_only=True)
     agent = Text(read_only=True)
+
+
+class CommentAsPostSerializer(CommentSerializer):
+    """A comment at the address of a post: with the fields of a post that a comment has."""
+
+    content = long_text(required=True)
+    task_kind = Choice([COMMENT])
+
+    sources = {"content": "comment"}
+
+    def validate(self, values: dict) -> dict:
+        """Read the text from `content` or `comment`. Both are answered: sent back whole, the one that was changed counts."""
+        texts = [values[name] for name in ("content", "comment") if name in values]
+        changed = next((text for text in texts if text != self.instance.comment), None)
+        return {} if changed is None else {"comment": changed}

@@ -1,14 +1,22 @@
 """Generation B: posts and tasks."""
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
+from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.filters import ListFilters, QueryTime, TagFilter, WireFilter, link_filter
 from accounts.api.lists import Listing
 from accounts.api.resources import JSONViewSet, ResourceViewSet
+from accounts.errors import Outrun
 from accounts.fields import Boolean
 from accounts.text import cleaned
 from accounts.views import in_transaction
-from forum.api.serializers import COMMENT, CommentOnPostSerializer, CommentSerializer, PostSerializer
+from forum.api.serializers import (
+    COMMENT,
+    CommentAsPostSerializer,
+    CommentOnPostSerializer,
+    CommentSerializer,
+    PostSerializer,
+)
 from forum.models import Comment, Post
 
 
@@ -49,6 +57,25 @@ class PostViewSet(Listing, ResourceViewSet):
     def rows_of(account):
         return account.posts.live().with_names()
 
+    def retrieve(self, request, id: int) -> HttpResponse:
+        try:
+            return super().retrieve(request, id)
+        except Http404:
+            return self.answer(self.represent_as_post(self.find_comment(id)))
+
+    def update(self, request, id: int) -> HttpResponse:
+        try:
+            return super().update(request, id)
+        except Http404:
+            return self.update_comment(id)
+
+    def destroy(self, request, id: int) -> HttpResponse:
+        try:
+            return super().destroy(request, id)
+        except Http404:
+            in_transaction(lambda: self.erase_comment(id))
+            return self.answer("ok")
+
     def create(self, request) -> HttpResponse:
         given = self.body(self.key)
         if isinstance(given, dict) and given.get("task_kind") == COMMENT:
@@ -59,10 +86,54 @@ class PostViewSet(Listing, ResourceViewSet):
         def act():
             serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
             ignored = self.check(post=serializer)
-            post = self.rows().locked().get(id=serializer.values["post_id"])
-            return self.add_comment(post, serializer.values["content"]), ignored
+            pending = serializer.pending_links
+            # It may be in the trash, and is locked.
+            post = self.account.posts.get(id=serializer.values["post_id"])
+            comment = self.add_comment(post, serializer.values["content"])
+            if pending:
+                comment.post_id = None
+            return comment, ignored, pending
 
-        return self.answer_comment(*in_transaction(act))
+        comment, ignored, pending = in_transaction(act)
+        return self.answer_comment(comment, self.represent_as_post(comment), ignored, pending)
+
+    def find_comment(self, id: int) -> Comment:
+        """The comment of that id, which no post has. Raises Http404."""
+        comment = self.account.comments.of_live_posts().with_names().filter(id=id).first()
+        if comment is None:
+            raise Http404
+        return comment
+
+    def hold_comment(self, id: int) -> tuple[Post, Comment]:
+        """The comment of that id and its post, locked. Raises Http404, and PermissionDenied for who may not change it."""
+        which = self.account.comments.filter(id=id).values("post_id")
+        post = self.account.posts.live().locked().filter(id__in=which).first()
+        if post is None:
+            raise Http404
+        comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
+        if comment is None:
+            raise Outrun("The comment was deleted or its post was merged meanwhile")
+        if not comment.may_be_changed_by(self.request.user):
+            raise PermissionDenied
+        return post, comment
+
+    def update_comment(self, id: int) -> HttpResponse:
+        def act():
+            post, comment = self.hold_comment(id)
+            serializer = CommentAsPostSerializer(
+                comment, data=self.body(self.key), partial=True, context={"account": self.account}
+            )
+            ignored = self.check(post=serializer)
+            if "comment" in serializer.values:
+                post.edit_comment(comment, serializer.values["comment"])
+            return comment, ignored
+
+        comment, ignored = in_transaction(act)
+        return self.answer(self.represent_as_post(comment), ignored=ignored)
+
+    def erase_comment(self, id: int) -> None:
+        post, comment = self.hold_comment(id)
+        post.erase_comment(comment)
 
     def comments(self, request, id: int) -> HttpResponse:
         """The comments of a post, oldest first."""
@@ -74,6 +145,9 @@ class PostViewSet(Listing, ResourceViewSet):
     def represent_comment(self, row: Comment) -> dict:
         return CommentSerializer.represent(row, self.account.zone)
 
+    def represent_as_post(self, row: Comment) -> dict:
+        return CommentAsPostSerializer.represent(row, self.account.zone)
+
     def create_comment(self, request, id: int) -> HttpResponse:
         def act():
             post = self.find(id, locked=True)
@@ -81,17 +155,19 @@ class PostViewSet(Listing, ResourceViewSet):
             ignored = self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"]), ignored
 
-        return self.answer_comment(*in_transaction(act))
+        comment, ignored = in_transaction(act)
+        return self.answer_comment(comment, self.represent_comment(comment), ignored)
 
     def add_comment(self, post: Post, text: str) -> Comment:
         comment = post.comment(by=self.request.user, text=text, agent=agent_of(self.request))
         comment.nick = self.request.user.name
         return comment
 
-    def answer_comment(self, comment: Comment, ignored: list[str]) -> HttpResponse:
-        # What is read of a comment is read with its post.
-        location = f"{self.base_url}/app/posts/{comment.post_id}.json"
-        return self.answer(self.represent_comment(comment), status=201, ignored=ignored, headers={"Location": location})
+    def answer_comment(
+        self, comment: Comment, data: dict, ignored: list[str], pending: list[str] | None = None
+    ) -> HttpResponse:
+        headers = {"Location": self.locate(comment)}
+        return self.answer(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
     def vote(self, request, id: int) -> HttpResponse:
         """Cast the user's vote; 200 where it was cast before."""

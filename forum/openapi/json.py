@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from accounts.openapi.additional_fields import typed_shape
 from accounts.openapi.fields import WireFieldExtension
 from accounts.openapi.operations import (
     SHAPES,
@@ -15,7 +16,14 @@ from accounts.openapi.operations import (
     operate_tags,
 )
 from accounts.openapi.schema import PAGES, JSONOperationSchema
-from forum.api.serializers import COMMENT, CommentOnPostSerializer, CommentSerializer, PostSerializer, StatusCode
+from forum.api.serializers import (
+    COMMENT,
+    CommentAsPostSerializer,
+    CommentOnPostSerializer,
+    CommentSerializer,
+    PostSerializer,
+    StatusCode,
+)
 from forum.models import Comment, Post
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
@@ -44,8 +52,10 @@ def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
 
 
 # A post has no post_id of its own: a comment has one.
-SHAPES[PostSerializer] = Shape(Post, nullable=frozenset({"post_id"}))
+SHAPES[PostSerializer] = typed_shape(PostSerializer, Post, nullable=frozenset({"post_id"}))
 SHAPES[CommentSerializer] = Shape(Comment)
+# It is null while the post is in the trash.
+SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 
 POST: dict[str, Any] = {
@@ -67,6 +77,7 @@ POST: dict[str, Any] = {
     "scheduled_at": None,
     "tags": [],
     "response": None,
+    "additional_fields": {},
     "user_id": 15,
     "nick": "Ann Kowalska",
     "agent": "curl/8.5.0",
@@ -104,7 +115,7 @@ COMMENTED = {
 
 
 def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentSerializer)]}
+    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentAsPostSerializer)]}
 
 
 operate_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
@@ -119,8 +130,10 @@ operate_resource(
     create={"title": "Call back", "content": "About the invoice", "task_kind": "task", "client_id": 26},
     update={"closed": False},
     creation="With a task_kind it is a task, which has neither category nor forum; with `comment` and a post_id, a comment on "
-    "that post; without, a post of the default forum, or of the forum_id or category_id that is given.",
-    deletion=TO_TRASH,
+    "that post; without, a post of the default forum, or of the forum_id or category_id that is given. A comment is read, "
+    "changed (its content) and deleted as a post of its own id.",
+    deletion=f"{TO_TRASH} A comment is deleted for good.",
+    item_gives=post_or_comment,
     takes={"post": (PostSerializer, CommentOnPostSerializer)},
     gives=post_or_comment,
 )

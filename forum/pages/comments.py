@@ -26,7 +26,7 @@ class DeleteCommentPage(ForumPage):
             post = held(request, id)
             comments = request.account.comments.filter(post_id=id)
             comment = comments.filter(id=comment_id).first()
-            if comment is not None and comment.may_be_deleted_by(request.user):
+            if comment is not None and comment.may_be_changed_by(request.user):
                 post.erase_comment(comment)
             page = 1
             if comment is not None and post.comments_cache > COMMENTS:
@@ -44,7 +44,7 @@ class DeleteCommentPage(ForumPage):
             return redirect(f"/app/posts/{found.original.id}")
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
-        elif not comment.may_be_deleted_by(request.user):
+        elif not comment.may_be_changed_by(request.user):
             message = _("Only the author of a comment and the team can delete it.")
             return errors.respond(request, 403, message=message)
         else:

@@ -16,13 +16,8 @@ def blank_comment() -> CommentForm:
 
 
 @register.filter
-def may_be_changed_by(post: Post, user: User | None) -> bool:
-    return user is not None and post.may_be_changed_by(user)
-
-
-@register.filter
-def may_be_deleted_by(comment: Comment, user: User | None) -> bool:
-    return user is not None and comment.may_be_deleted_by(user)
+def may_be_changed_by(row: Post | Comment, user: User | None) -> bool:
+    return user is not None and row.may_be_changed_by(user)
 
 
 @register.filter

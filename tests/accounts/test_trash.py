@@ -39,29 +39,6 @@ def test_it_works(acme, kind):
     assert row.trashed_by_id == acme.bob.id
 
 
-def test_it_rejects_what_it_is_named_by(acme):
-    """Nothing new can be linked to what is in the trash."""
-    client, contact, contact_list = make_client(acme.alice), make_contact(acme.alice), make_contact_list(acme.alice)
-    post = make_post(acme.alice)
-    for row in (client, contact, contact_list, post):
-        row.trash(by=acme.alice)
-    missing = ["can't be found"]
-    for where, body, errors in (
-        ("contacts", {"contact": {"name": "a", "client_id": client.id}}, {"client_id": missing}),
-        ("deals", {"deal": {"name": "a", "client_id": client.id}}, {"client_id": missing}),
-        ("posts", {"post": {"title": "a", "task_kind": "task", "client_id": client.id}}, {"client_id": missing}),
-        ("clients", {"client": {"name": "a", "contact_id": contact.id}}, {"contact_id": missing}),
-        (
-            "contacts",
-            {"contact": {"name": "a", "contact_list_ids": [contact_list.id]}},
-            {"contact_list_ids": [f"{contact_list.id} can't be found"]},
-        ),
-        ("posts", {"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}}, {"post_id": missing}),
-    ):
-        response = acme.json().post(f"/app/{where}.json", json=body)
-        assert_refused(response, 422, "validation_failed", errors)
-
-
 @every_kind
 def test_it_comes_back_as_it_was(acme, kind):
     row = MAKE[kind](acme.alice)

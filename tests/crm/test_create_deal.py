@@ -24,13 +24,11 @@ def test_it_works(acme):
 
 
 def test_it_rejects_every_fault_at_once(acme):
-    gone = make_client(acme.alice)
-    gone.trash(by=acme.alice)
     post_status = acme.account.statuses.get(kind="post", code="new")
     deal = {
         "description": "a" * 65_537,
         "price": "much",
-        "client_id": gone.id,
+        "client_id": 10**15,
         "external_ids": {"a b": "1"},
         "currency": "euro",
         "status_id": post_status.id,
@@ -222,7 +220,7 @@ def test_it_rejects_external_ids_of_different_clients(acme):
 @pytest.mark.parametrize(
     ("client", "errors"),
     [
-        ({}, {"client.name": ["can't be blank"]}),
+        ({"name": "a" * 256}, {"client.name": ["is too long (maximum is 255 characters)"]}),
         ("text", {"client": ["must be an object"]}),
         ([], {"client": ["must be an object"]}),
         (
@@ -256,12 +254,12 @@ def test_it_rejects_a_deal_and_makes_no_client(acme):
 
 
 def test_faults_of_both(acme):
-    response = acme.json().post("/app/deals.json", json={"deal": {"price": "x", "client": {"name": " "}}})
+    response = acme.json().post("/app/deals.json", json={"deal": {"price": "x", "client": {"name": []}}})
     assert_refused(
         response,
         422,
         "validation_failed",
-        {"name": ["can't be blank"], "price": ["is not a number"], "client.name": ["can't be blank"]},
+        {"name": ["can't be blank"], "price": ["is not a number"], "client.name": ["must be a single value"]},
     )
 
 
@@ -277,3 +275,23 @@ def test_names_that_a_nested_client_does_not_take_are_ignored(acme):
     response = make_deal_with(acme, {"name": "Ann", "id": 7, "phone": "1"}, colour="red")
     assert response.status_code == 201
     assert response.headers["X-Ignored-Fields"] == "colour,client.id,client.phone"
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "Guest"), ("pl", "Gość")])
+@pytest.mark.parametrize(
+    "client", [{}, {"name": " ", "email": ""}, {"name": None, "external_ids": {"shop": "1"}}], ids=str
+)
+def test_a_client_without_name_and_e_mail_is_a_guest(acme, language, name, client):
+    acme.account.language = language
+    acme.account.save()
+    response = make_deal_with(acme, client)
+    row = acme.account.clients.get()
+    assert (response.status_code, read(response)["client_id"], row.name) == (201, row.id, name)
+    response = acme.json().post("/app/deals/bulk.json", json={"deals": [{"name": "Order", "client": {"note": "x"}}]})
+    assert read(response)[0]["status"] == 201
+    assert [row.name for row in acme.account.clients.all()] == [name, name]
+
+
+def test_it_rejects_a_client_without_a_name_that_is_not_in_a_deal(acme):
+    response = acme.json().post("/app/clients.json", json={"client": {"note": "x"}})
+    assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})

@@ -14,8 +14,8 @@ from tests.lists import first, names, pages
 PATH = "/app/clients.json"
 ORDERS = "id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"
 PARAMETERS = (
-    "page, per_page, order, updated_since, q, tag, external_ids[key], status_id, responsible_id, contact_id, creator_id,"
-    " updater_id"
+    "page, per_page, order, updated_since, q, tag, external_ids[key], external_id, email, status_id, responsible_id,"
+    " contact_id, creator_id, updater_id"
 )
 START = datetime(2009, 1, 26, 17, 6, 53, 700_000, tzinfo=UTC)
 

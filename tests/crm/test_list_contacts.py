@@ -6,9 +6,7 @@ from tests.factories import make_client, make_contact, make_contact_list
 from tests.lists import first, names, pages
 
 PATH = "/app/contacts.json"
-PARAMETERS = (
-    "page, per_page, order, updated_since, q, tag, client_id, contact_list_id, responsible_id, creator_id, updater_id"
-)
+PARAMETERS = "page, per_page, order, updated_since, q, tag, email, client_id, contact_list_id, responsible_id, creator_id, updater_id"
 
 
 def test_it_works(acme):

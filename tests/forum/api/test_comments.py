@@ -26,7 +26,7 @@ def test_it_works(acme, make):
     response = acme.json().post(path(post), json={"comment": {"comment": "Yes,\nplease."}})
     row = acme.account.comments.get()
     body = comment_body(row, acme.bob, comment="Yes,\nplease.", post_id=post.id)
-    location = f"http://acme.example.test/app/posts/{post.id}.json"
+    location = f"http://acme.example.test/app/posts/{row.id}.json"
     assert_answered(response, 201, body, location=location)
     post.refresh_from_db()
     assert (post.comments_cache, post.updated_at) == (1, row.created_at)

@@ -1,0 +1,273 @@
+"""Writes that name what is in the trash: the link is null until that is restored."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from crm.models import Client
+from tests.assertions import assert_refused, read
+from tests.factories import (
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_post,
+    make_task,
+)
+from tests.threads import at_once, while_held
+
+# The kind that names, what is sent for it besides, the field, and what makes the row that it names.
+LINKS = {
+    "contact of client": ("contact", {"name": "a"}, "client_id", make_client),
+    "deal of client": ("deal", {"name": "a"}, "client_id", make_client),
+    "task of client": ("post", {"title": "a", "task_kind": "task"}, "client_id", make_client),
+    "post of client": ("post", {"title": "a"}, "client_id", make_client),
+    "client with main contact": ("client", {"name": "a"}, "contact_id", make_contact),
+    "contact in list": ("contact", {"name": "a"}, "contact_list_ids", make_contact_list),
+    "comment on post": ("post", {"task_kind": "comment", "content": "a"}, "post_id", make_post),
+    "comment on task": ("post", {"task_kind": "comment", "content": "a"}, "post_id", make_task),
+}
+MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "post": make_post}
+every_link = pytest.mark.parametrize("link", LINKS)
+every_link_to_a_client = pytest.mark.parametrize("kind", ["contact", "deal", "post"])
+
+
+def trashed(acme, make=make_client):
+    row = make(acme.alice)
+    row.trash(by=acme.alice)
+    return row
+
+
+def restore(acme, row):
+    response = acme.json(acme.alice_token).post(f"/app/trash/{row.id}/restore.json")
+    assert response.status_code == 200, response.text
+
+
+def named(field: str, id: int):
+    return [id] if field.endswith("_ids") else id
+
+
+def empty(field: str):
+    return [] if field.endswith("_ids") else None
+
+
+def post(acme, kind, headers=None, /, **values):
+    return acme.json().post(f"/app/{kind}s.json", json={kind: values}, headers=headers or {})
+
+
+def put(acme, kind, row_id, /, **values):
+    return acme.json().put(f"/app/{kind}s/{row_id}.json", json={kind: values})
+
+
+def get(acme, kind, row_id):
+    return read(acme.json().get(f"/app/{kind}s/{row_id}.json"))
+
+
+@every_link
+def test_it_works(acme, link):
+    kind, values, field, make = LINKS[link]
+    gone = trashed(acme, make)
+    response = post(acme, kind, **values, **{field: named(field, gone.id)})
+    assert (response.status_code, response.headers["X-Pending-Links"]) == (201, field)
+    made = read(response)
+    assert made[field] == empty(field)
+    restore(acme, gone)
+    assert get(acme, kind, made["id"])[field] == named(field, gone.id)
+    # Later answers have no such header.
+    assert "X-Pending-Links" not in acme.json().get(f"/app/{kind}s/{made['id']}.json").headers
+
+
+@every_link
+def test_it_rejects_what_never_was_and_what_is_anothers(acme, other, link):
+    kind, values, field, make = LINKS[link]
+    theirs = make(other.mallory)
+    theirs.trash(by=other.mallory)
+    for id in (theirs.id + 10**6, 10**15):
+        type(theirs).objects.filter(pk=theirs.pk).update(id=id)
+        theirs.id = id
+        rule = f"{id} can't be found" if field.endswith("_ids") else "can't be found"
+        with CaptureQueriesContext(connection) as queries:
+            response = post(acme, kind, **values, **{field: named(field, id)})
+        assert_refused(response, 422, "validation_failed", {field: [rule]})
+        # It is looked for in the same way whether it is there, in the trash or nowhere.
+        table = theirs._meta.db_table
+        assert len([query for query in queries if f'FROM "{table}"' in query["sql"] and "FOR " in query["sql"]]) >= 1
+
+
+@every_link_to_a_client
+def test_an_update(acme, kind):
+    live, gone = make_client(acme.alice), trashed(acme)
+    row = MAKE[kind](acme.alice, client_id=live.id)
+    response = put(acme, kind, row.id, client_id=gone.id)
+    assert (response.status_code, response.headers["X-Pending-Links"]) == (200, "client_id")
+    assert read(response)["client_id"] is None
+    restore(acme, gone)
+    assert get(acme, kind, row.id)["client_id"] == gone.id
+
+
+@every_link_to_a_client
+def test_another_link_cancels_it(acme, kind):
+    live, gone = make_client(acme.alice), trashed(acme)
+    row = MAKE[kind](acme.alice)
+    put(acme, kind, row.id, client_id=gone.id)
+    response = put(acme, kind, row.id, client_id=live.id)
+    assert "X-Pending-Links" not in response.headers
+    put(acme, kind, row.id, client_id=None)
+    restore(acme, gone)
+    assert get(acme, kind, row.id)["client_id"] is None
+
+
+@every_link_to_a_client
+def test_one_sent_back_whole_keeps_it(acme, kind):
+    gone = trashed(acme)
+    row = MAKE[kind](acme.alice)
+    whole = read(put(acme, kind, row.id, client_id=gone.id))
+    assert put(acme, kind, row.id, **whole).status_code == 200
+    restore(acme, gone)
+    assert get(acme, kind, row.id)["client_id"] == gone.id
+
+
+def test_the_last_of_two_counts(acme):
+    first, last = trashed(acme), trashed(acme)
+    deal = make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=first.id)
+    put(acme, "deal", deal.id, client_id=last.id)
+    restore(acme, first)
+    assert get(acme, "deal", deal.id)["client_id"] is None
+    restore(acme, last)
+    assert get(acme, "deal", deal.id)["client_id"] == last.id
+
+
+def test_what_names_it_may_go_to_the_trash_too(acme):
+    gone, deal = trashed(acme), make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=gone.id)
+    deal.refresh_from_db()
+    deal.trash(by=acme.alice)
+    restore(acme, gone)
+    restore(acme, deal)
+    assert get(acme, "deal", deal.id)["client_id"] == gone.id
+
+
+def test_a_nested_client_cancels_it(acme):
+    gone, deal = trashed(acme), make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=gone.id)
+    client_id = read(put(acme, "deal", deal.id, client={"name": "Ann"}))["client_id"]
+    restore(acme, gone)
+    assert get(acme, "deal", deal.id)["client_id"] == client_id != gone.id
+
+
+def test_some_of_several_contact_lists(acme):
+    here, gone = make_contact_list(acme.alice), trashed(acme, make_contact_list)
+    response = post(acme, "contact", name="a", contact_list_ids=[gone.id, here.id])
+    assert (read(response)["contact_list_ids"], response.headers["X-Pending-Links"]) == ([here.id], "contact_list_ids")
+    restore(acme, gone)
+    contact = read(response)
+    assert get(acme, "contact", contact["id"])["contact_list_ids"] == [here.id, gone.id]
+    assert get(acme, "contact_list", gone.id)["contacts_count"] == 1
+
+
+def test_several_links(acme):
+    client, contact_list = trashed(acme), trashed(acme, make_contact_list)
+    response = post(acme, "contact", name="a", client_id=client.id, contact_list_ids=[contact_list.id])
+    assert response.headers["X-Pending-Links"] == "client_id,contact_list_ids"
+
+
+def test_it_is_dropped_when_what_it_names_is_erased(acme):
+    gone, deal = trashed(acme), make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=gone.id)
+    Client.objects.filter(pk=gone.pk).update(trashed_at=timezone.now() - timedelta(days=31))
+    call_command("housekeeping")
+    deal.refresh_from_db()
+    assert (deal.client_id, deal.trashed_client_id) == (None, None)
+    refused = {"client_id": ["can't be found"]}
+    assert_refused(put(acme, "deal", deal.id, client_id=gone.id), 422, "validation_failed", refused)
+
+
+def test_many_at_once(acme):
+    gone, here = trashed(acme), make_client(acme.alice)
+    items = [{"name": "a", "client_id": id} for id in (gone.id, here.id, 10**15)]
+    response = acme.json().post("/app/deals/bulk.json", json={"deals": items})
+    results = read(response)
+    assert [result["status"] for result in results] == [201, 201, 422]
+    assert [result.get("pending_links") for result in results] == [["client_id"], None, None]
+    assert response.headers["X-Pending-Links"] == "client_id"
+    restore(acme, gone)
+    assert get(acme, "deal", results[0]["deal"]["id"])["client_id"] == gone.id
+
+
+def test_a_put_by_external_id_and_try_update(acme):
+    gone, contact = trashed(acme), trashed(acme, make_contact)
+    for _ in range(2):
+        body = {"deal": {"name": "a", "client_id": gone.id}}
+        response = acme.json().put("/app/deals.json?external_ids[shop]=1", json=body)
+        assert response.headers["X-Pending-Links"] == "client_id"
+    for _ in range(2):
+        response = post(acme, "client", name="a", email="a@example.com", contact_id=contact.id, try_update=True)
+        assert response.headers["X-Pending-Links"] == "contact_id"
+
+
+def test_an_idempotent_replay_has_the_header(acme):
+    gone = trashed(acme)
+    for replayed in (None, "true"):
+        response = post(acme, "deal", {"Idempotency-Key": "1"}, name="a", client_id=gone.id)
+        assert response.headers.get("Idempotent-Replayed") == replayed
+        assert response.headers["X-Pending-Links"] == "client_id"
+    assert acme.account.deals.count() == 1
+
+
+def test_the_client_of_an_external_id_that_is_in_the_trash_is_made_anew(acme):
+    gone = make_client(acme.alice, external_ids={"shop": "17"})
+    gone.trash(by=acme.alice)
+    deal = read(post(acme, "deal", name="a", client={"external_ids": {"shop": 17}}))
+    restore(acme, gone)
+    assert get(acme, "deal", deal["id"])["client_id"] == deal["client_id"] != gone.id
+    assert get(acme, "client", gone.id)["external_ids"] == {}
+
+
+@pytest.mark.parametrize("link", ["deal of client", "comment on post"])
+def test_as_many_statements_as_for_what_is_there(acme, link):
+    kind, values, field, make = LINKS[link]
+    numbers = []
+    for row in (make(acme.alice), trashed(acme, make), trashed(acme, make)):
+        with CaptureQueriesContext(connection) as queries:
+            post(acme, kind, **values, **{field: named(field, row.id)})
+        numbers.append(len(queries))
+    assert numbers[1] == numbers[2] <= numbers[0]
+
+
+@pytest.mark.django_db(transaction=True)
+@every_link_to_a_client
+def test_a_write_while_it_is_restored(acme, kind):
+    """The write waits for the restore, and links what is there then."""
+    gone, row = trashed(acme), MAKE[kind](acme.alice)
+    client = acme.json()
+    path, body = f"/app/{kind}s/{row.id}.json", {kind: {"client_id": gone.id}}
+    response = while_held(gone, lambda held: held.restore(), lambda: client.put(path, json=body))
+    assert (response.status_code, read(response)["client_id"]) == (200, gone.id)
+    assert "X-Pending-Links" not in response.headers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writes_and_restores_at_the_same_moment(acme):
+    """Whichever comes first, the link is there in the end."""
+    for _ in range(10):
+        gone = trashed(acme)
+        clients = [acme.json() for _ in range(3)]
+
+        def bring_back(gone=gone):
+            with transaction.atomic():
+                Client.objects.locked().get(pk=gone.pk).restore()
+
+        acts = [
+            lambda client=client, gone=gone: client.post(
+                "/app/deals.json", json={"deal": {"name": "a", "client_id": gone.id}}
+            )
+            for client in clients
+        ]
+        *responses, _ = at_once(*acts, bring_back)
+        assert [response.status_code for response in responses] == [201] * 3
+        assert get(acme, "client", gone.id)["deals_count"] == 3

@@ -1,0 +1,130 @@
+"""A client's `external_id`: a field that is one of its external ids."""
+
+import pytest
+
+from crm.models import ClientExternalId
+from tests.assertions import assert_refused, read
+from tests.factories import make_client, make_contact
+from tests.lists import names
+
+
+def post(acme, **values):
+    return acme.json().post("/app/clients.json", json={"client": values})
+
+
+def put(acme, client, **values):
+    return acme.json().put(f"/app/clients/{client['id']}.json", json={"client": values})
+
+
+def places(body: dict) -> tuple:
+    """The three places where it is answered."""
+    return (
+        body.get("external_id"),
+        body["additional_fields"].get("external_id"),
+        body["external_ids"].get("external_id"),
+    )
+
+
+def test_it_works(acme):
+    response = post(acme, name="Ann", external_id=17)
+    assert (response.status_code, places(read(response))) == (201, ("17", "17", "17"))
+    assert "X-Ignored-Fields" not in response.headers
+    client = read(response)
+    for query in ("external_id=17", "external_ids[external_id]=17"):
+        assert read(acme.json().get(f"/app/clients.json?{query}")) == [client]
+    for query in ("external_id=18", "external_id=17&tag=vip"):
+        assert read(acme.json().get(f"/app/clients.json?{query}")) == []
+    assert ClientExternalId.objects.get().key == "external_id"
+
+
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [
+        ([], "external_id must be a text of 1-255 characters"),
+        (True, "external_id must be a text of 1-255 characters"),
+        ("a" * 256, "external_id must be a text of 1-255 characters"),
+        ("a\0", "external_id must be a text of 1-255 characters"),
+        ("17", "external_id 17 belongs to client {}"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_it_rejects(acme, value, rule):
+    holder = read(post(acme, name="Ann", external_id="17"))
+    errors = {"external_ids": [rule.format(holder["id"])]}
+    for given in ({"external_id": value}, {"additional_fields": {"external_id": value}}):
+        assert_refused(post(acme, name="Jan", **given), 422, "validation_failed", errors)
+    results = acme.json().post("/app/clients/bulk.json", json={"clients": [{"name": "Jan", "external_id": value}]})
+    assert read(results)[0]["errors"] == errors
+
+
+@pytest.mark.parametrize("value", [None, "", " "])
+def test_a_null_or_blank_takes_it_away(acme, value):
+    client = read(post(acme, name="Ann", external_id="17", external_ids={"shop": "1"}))
+    body = read(put(acme, client, external_id=value))
+    assert (places(body), body["external_ids"]) == ((None, None, None), {"shop": "1"})
+    assert post(acme, name="Jan", external_id="17").status_code == 201
+
+
+@pytest.mark.parametrize("place", [None, "additional_fields", "external_ids"])
+def test_of_what_is_sent_back_whole_the_change_counts(acme, place):
+    whole = read(post(acme, name="Ann", external_id="1", additional_fields={"size": 42}))
+    change = {"external_id": "2"}
+    body = read(put(acme, whole, **{**whole, **(change if place is None else {place: {**whole[place], **change}})}))
+    assert places(body) == ("2", "2", "2")
+    assert body["additional_fields"]["size"] == 42
+    assert places(read(put(acme, body, **body))) == ("2", "2", "2")
+
+
+def test_it_is_one_that_try_update_goes_by(acme):
+    client = read(post(acme, name="Ann", external_id="17"))
+    response = post(acme, name="Ann K.", external_id=17, try_update=True)
+    assert (response.status_code, read(response)["id"]) == (200, client["id"])
+    body = {"try_update": True, "clients": [{"name": "A", "external_id": 17}, {"name": "B", "external_id": 18}]}
+    results = read(acme.json().post("/app/clients/bulk.json", json=body))
+    assert [result["status"] for result in results] == [200, 201]
+    assert results[0]["client"]["id"] == client["id"]
+
+
+def test_a_put_by_external_id(acme):
+    body = {"client": {"name": "Ann", "external_id": "17"}}
+    response = acme.json().put("/app/clients.json?external_ids[shop]=1", json=body)
+    assert (response.status_code, read(response)["external_ids"]) == (201, {"external_id": "17", "shop": "1"})
+
+
+def test_it_is_free_while_its_client_is_in_the_trash(acme):
+    client = read(post(acme, name="Ann", external_id="17"))
+    acme.json().delete(f"/app/clients/{client['id']}.json")
+    assert read(acme.json().get("/app/clients.json?external_id=17")) == []
+    assert post(acme, name="Jan", external_id="17").status_code == 201
+    row = acme.account.clients.get(id=client["id"])
+    row.restore()
+    assert places(read(acme.json().get(f"/app/clients/{client['id']}.json"))) == (None, None, None)
+
+
+def test_one_of_another_account_is_not_found(acme, other):
+    make_client(other.mallory, external_ids={"external_id": "17"}, email="ann@example.com")
+    for query in ("external_id=17", "email=ann@example.com"):
+        assert read(acme.json().get(f"/app/clients.json?{query}")) == []
+
+
+@pytest.mark.parametrize(("kind", "make"), [("client", make_client), ("contact", make_contact)])
+def test_by_e_mail(acme, kind, make):
+    for number, email in enumerate(("Ann@Example.com", "ann@example.com", "ann@example.co", None)):
+        make(acme.alice, f"{number}", email=email)
+    make(acme.alice, "gone", email="ann@example.com").trash(by=acme.alice)
+    path = f"/app/{kind}s.json"
+    assert names(acme.json().get(f"{path}?email=ANN@example.com")) == ["0", "1"]
+    assert names(acme.json().get(f"{path}?email=ann@example.com&order=-id&per_page=1")) == ["1"]
+    assert names(acme.json().get(f"{path}?email=ann")) == []
+    assert names(acme.json().get(f"{path}?email= ")) == ["0", "1", "2", "3"]
+    rule = "has a character that can't be used (a control character or half of a surrogate pair)"
+    assert_refused(acme.json().get(f"{path}?email=a%00"), 422, "validation_failed", {"email": [rule]})
+
+
+@pytest.mark.parametrize("query", ["external_id=17", "email=ann@example.com"])
+def test_queries(acme, query, django_assert_max_num_queries):
+    client = make_client(acme.alice, email="ann@example.com", external_ids={"external_id": "17"})
+    acme.json().get(f"/app/clients.json?{query}")
+    # The token; the settings of the search; the holder; an estimate; the ids; the rows.
+    with django_assert_max_num_queries(8):
+        assert read(acme.json().get(f"/app/clients.json?{query}"))[0]["id"] == client.id

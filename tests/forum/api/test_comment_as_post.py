@@ -1,0 +1,148 @@
+"""A comment at /app/posts/{its id}.json."""
+
+import pytest
+
+from accounts.models import User
+from forum.models import Post
+from tests.assertions import assert_answered, assert_refused, read
+from tests.bodies import comment_as_post_body
+from tests.factories import make_post, make_task, make_token, make_user
+
+METHODS = ("GET", "PUT", "PATCH", "DELETE")
+
+
+def path(comment) -> str:
+    return f"/app/posts/{comment.id}.json"
+
+
+def put(acme, comment, /, **values):
+    return acme.json().put(path(comment), json={"post": values})
+
+
+@pytest.mark.parametrize("make", [make_post, make_task])
+def test_it_works(acme, make):
+    post = make(acme.alice)
+    given = {"task_kind": "comment", "post_id": post.id, "content": "Yes"}
+    response = acme.json().post("/app/posts.json", json={"post": given})
+    comment = acme.account.comments.get()
+    body = comment_as_post_body(comment, acme.bob, "Yes")
+    assert_answered(response, 201, body, location=f"http://acme.example.test{path(comment)}")
+    assert_answered(acme.json().get(path(comment)), 200, body)
+
+    response = put(acme, comment, content="No <b>\n")
+    comment.refresh_from_db()
+    assert_answered(response, 200, comment_as_post_body(comment, acme.bob, "No <b>\n"))
+    assert "&lt;b&gt;" in comment.comment_html
+    assert read(acme.json().get(f"/app/posts/{post.id}/comments.json"))[0]["comment"] == "No <b>\n"
+
+    assert_answered(acme.json().delete(path(comment)), 200, "ok")
+    assert_refused(acme.json().get(path(comment)), 404, "not_found")
+    post.refresh_from_db()
+    assert post.comments_cache == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"),
+    [
+        ({"content": ""}, {"content": ["can't be blank"]}),
+        ({"content": None}, {"content": ["can't be blank"]}),
+        ({"comment": " "}, {"comment": ["can't be blank"]}),
+        ({"content": "a" * 65_537}, {"content": ["is too long (maximum is 65536 characters)"]}),
+        ({"content": "a", "task_kind": "task"}, {"task_kind": ["is not one of comment"]}),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_it_rejects(acme, values, errors):
+    comment = make_post(acme.alice).comment(by=acme.alice, text="Yes")
+    assert_refused(put(acme, comment, **values), 422, "validation_failed", errors)
+    comment.refresh_from_db()
+    assert comment.comment == "Yes"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_rejects_members_and_other_accounts(acme, other, method):
+    comment = make_post(acme.carol).comment(by=acme.carol, text="Yes")
+    request = {"method": method, "url": path(comment), "json": {"post": {"content": "No"}}}
+    assert acme.json(make_token(acme.carol)).request(**request).status_code == 403
+    assert_refused(other.json().request(**request), 404, "not_found")
+    comment.refresh_from_db()
+    assert comment.comment == "Yes"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_rejects_one_whose_post_is_in_the_trash(acme, method):
+    post = make_post(acme.alice)
+    comment = post.comment(by=acme.alice, text="Yes")
+    post.trash(by=acme.alice)
+    response = acme.json().request(method, path(comment), json={"post": {"content": "No"}})
+    assert_refused(response, 404, "not_found")
+    post.restore()
+    assert read(acme.json().get(path(comment)))["content"] == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("author", "role", "may"),
+    [
+        ("carol", User.Role.MEMBER, True),
+        ("bob", User.Role.MEMBER, False),
+        ("carol", User.Role.AGENT, True),
+        ("carol", User.Role.ADMIN, True),
+        ("carol", User.Role.OWNER, True),
+    ],
+)
+def test_who_may_change_a_comment(acme, author, role, may):
+    """Members come to the pages; the rule is the model's."""
+    comment = make_post(acme.alice).comment(by=getattr(acme, author), text="Yes")
+    user = acme.carol if role == User.Role.MEMBER else make_user(acme.account, role=role)
+    assert comment.may_be_changed_by(user) is may
+
+
+def test_of_what_is_sent_back_whole_the_change_counts(acme):
+    comment = make_post(acme.alice).comment(by=acme.alice, text="Yes")
+    whole = read(acme.json().get(path(comment)))
+    response = put(acme, comment, **whole)
+    assert (response.status_code, read(response)) == (200, whole)
+    for changed in ("content", "comment"):
+        whole = read(put(acme, comment, **{**whole, changed: f"New {changed}"}))
+        assert whole["content"] == whole["comment"] == f"New {changed}"
+    response = put(acme, comment, user_id=7, post_id=8, content="Yes")
+    assert response.headers["X-Ignored-Fields"] == "user_id,post_id"
+    assert read(response)["post_id"] == comment.post_id
+
+
+def test_a_comment_on_a_private_post(acme):
+    comment = make_post(acme.carol, private=True).comment(by=acme.carol, text="Yes")
+    assert read(acme.json().get(path(comment)))["content"] == "Yes"
+
+
+def test_a_comment_that_was_merged_into_another_post(acme):
+    post, original = make_post(acme.alice), make_post(acme.alice)
+    comment = post.comment(by=acme.alice, text="Yes")
+    post.merge_into(original, by=acme.alice)
+    body = read(put(acme, comment, content="No"))
+    assert (body["post_id"], body["content"]) == (original.id, "No")
+    assert acme.json().delete(path(comment)).status_code == 200
+    original.refresh_from_db()
+    assert original.comments_cache == 0
+
+
+def test_a_change_updates_the_post(acme):
+    post = make_post(acme.alice)
+    comment = post.comment(by=acme.alice, text="Yes")
+    Post.objects.filter(pk=post.pk).update(updated_at="2026-01-01T00:00:00Z")
+    put(acme, comment, content="No")
+    comment.refresh_from_db()
+    post.refresh_from_db()
+    assert post.updated_at == comment.updated_at
+
+
+def test_queries(acme, django_assert_num_queries):
+    post = make_post(acme.alice)
+    comment = post.comment(by=acme.alice, text="Yes")
+    client = acme.json()
+    client.get(path(post))
+    # The token and the post; for a comment, which no post is, one more.
+    with django_assert_num_queries(2):
+        client.get(path(post))
+    with django_assert_num_queries(3):
+        client.get(path(comment))
