@@ -13,7 +13,7 @@ RENAME = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0013_large_accounts")]
+    dependencies = [("accounts", "0014_user_skeletons")]
     operations = [
         migrations.RunSQL(
             RENAME.format(before="Completed", after="Done"),
