@@ -15,7 +15,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts import locks
 from accounts.prepared import prepared
-from accounts.roles import Managed, ManagedQuerySet
+from accounts.roles import ADMINS, TEAM, Managed, ManagedQuerySet, Role
 from accounts.sessions import Invitation
 from accounts.tenancy import FoldedField, TenantModel, fold
 
@@ -58,8 +58,17 @@ class UserQuerySet(ManagedQuerySet):
 
     @transaction.atomic(savepoint=False)
     def accept(self, invitation: Invitation, *, login: str, password: str, name: str, **fields) -> "User | None":
-        """Make a user with the invitation's role; None if it was accepted or taken back meanwhile. Raises ValidationError."""
-        # Whoever comes second waits here, and finds none.
+        """Create a user with the invitation's role.
+
+        Return None if the invitation was accepted or revoked meanwhile, or if its sender may no longer give the role. Raise
+        ValidationError for a login or an e-mail that is taken.
+        """
+        # Lock the sender, so that their role does not change before this transaction ends.
+        senders = self.filter(account_id=invitation.account_id, id=invitation.invited_by_id)
+        sender = senders.select_for_update(no_key=True).first()
+        if sender is None or not invitation.is_authorized_by(sender):
+            return None
+        # A second transaction waits here, and then finds no invitation.
         same = Invitation.objects.open().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
@@ -76,19 +85,14 @@ class UserQuerySet(ManagedQuerySet):
 
 
 class User(Managed, TenantModel, AbstractBaseUser):
-    class Role(models.TextChoices):
-        OWNER = "owner"
-        ADMIN = "admin"
-        AGENT = "agent"
-        MEMBER = "member"
+    Role = Role
 
     class Notification(models.TextChoices):
         ALL = "all"
         OWN = "own"
         NONE = "none"
 
-    TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
-    ADMINS = (Role.OWNER, Role.ADMIN)
+    TEAM, ADMINS = TEAM, ADMINS
 
     # HTTP Basic ends a login at the first colon.
     LOGIN_PATTERN = r"[^\s:]([^:]*[^\s:])?"
@@ -137,9 +141,6 @@ class User(Managed, TenantModel, AbstractBaseUser):
     @property
     def is_admin(self) -> bool:
         return self.role in self.ADMINS
-
-    def may_create(self, role: str) -> bool:
-        return self.is_admin or (self.is_team and role == self.Role.MEMBER)
 
     def subject_of(self, purpose: str) -> tuple[object, ...]:
         """For `accounts.links`: a link is void once it has done its work, or the password or the e-mail is another one."""
