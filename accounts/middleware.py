@@ -15,7 +15,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_noop
 
 from accounts import errors
-from accounts.hosts import normalize
+from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host
 from accounts.prepared import fetch, prepared
 
@@ -31,6 +31,13 @@ class Address:
     forum_name: str
     # At such a host the token alone says which account is meant.
     token_decides: bool = False
+    # The stored name of the host.
+    host: str = ""
+
+    @property
+    def url(self) -> str:
+        """The public URL of the host, for links in e-mails."""
+        return public_url(self.host)
 
 
 @prepared(name=str)
@@ -78,7 +85,7 @@ class AddressBook:
         account_id, host_id = row
         forums = Account(id=account_id).forums
         forum = forums.living_at(host_id).values_list("id", "name").first()
-        return Address(account_id, forum[0], forum[1], token_decides=service)
+        return Address(account_id, forum[0], forum[1], token_decides=service, host=host)
 
 
 address_book = AddressBook()

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts import links, mail, throttling
 from accounts.models import Invitation, User
-from accounts.pages.base import Page, base_url, redirect, safe_path
+from accounts.pages.base import Page, redirect, safe_path
 from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, check_password_rules
 from accounts.pages.sign_in import sign_in
 from accounts.tenancy import fold
@@ -57,7 +57,7 @@ class SignUp(Page):
         return redirect("/app/sign-up/sent")
 
     def write_to(self, email: str, target: str) -> None:
-        account, base = self.request.account, base_url(self.request)
+        account, base = self.request.account, self.request.address.url
         user = account.users.filter(email_key=fold(email)).first()
         if user is None:
             token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts import links, mail, throttling
 from accounts.models import User
-from accounts.pages.base import Page, base_url, redirect
+from accounts.pages.base import Page, redirect
 from accounts.pages.forms import Form, NewPassword, check_password_rules
 from accounts.pages.settings import to_id
 from accounts.pages.sign_in import sign_in
@@ -44,7 +44,7 @@ class Forgotten(Page):
         if throttling.may_be_mailed(account.id, login) and user is not None and user.is_active:
             token = links.sign({}, *user.subject_of(PURPOSE))
             query = urlencode({"user": user.id, "token": token})
-            url = f"{base_url(request)}/app/password/new?{query}"
+            url = f"{request.address.url}/app/password/new?{query}"
             tell(user, "password", request, login=user.login, url=url)
         # The same for all, whoever it is.
         return redirect("/app/password/sent")
@@ -57,7 +57,7 @@ def tell(user: User, template: str, request, *, to: str = "", **context) -> None
 
 
 def tell_of_change(user: User, request) -> None:
-    tell(user, "password_changed", request, url=f"{base_url(request)}/app/password")
+    tell(user, "password_changed", request, url=f"{request.address.url}/app/password")
 
 
 class ForgottenSent(Page):

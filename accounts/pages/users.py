@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import mail, throttling
 from accounts.models import Invitation, User
-from accounts.pages.base import base_url, redirect
+from accounts.pages.base import redirect
 from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, to_id
 from accounts.search import LENGTH, MOST, indexed, search
@@ -145,7 +145,7 @@ class UsersPage(SettingsPage):
             language=request.account.language,
             sender=request.forum.name,
             by=request.user.name or request.user.login,
-            url=f"{base_url(request)}/app/invitation?{urlencode({'secret': self.secret})}",
+            url=f"{request.address.url}/app/invitation?{urlencode({'secret': self.secret})}",
         )
         messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
         return self.back()
