@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
+from accounts.names import check_visible
 from accounts.prepared import prepared
 from accounts.roles import Role
 from accounts.tenancy import FoldedField, TenantModel, fold
@@ -153,7 +154,8 @@ class InvitationQuerySet(models.QuerySet):
         by = account.users.select_for_update(no_key=True).get(id=by.id)
         if not by.may_invite(role):
             raise PermissionDenied(gettext_noop("You may not invite somebody with this role"))
-        if account.users.filter(email_key=fold(email)).exists():
+        check_visible(email=email)
+        if account.users.taken(account.id, [email]):
             raise ValidationError({"email": [gettext_noop("is of somebody who is a user here already")]})
         if account.invitations.count() >= Invitation.MOST:
             raise ValidationError({"email": [gettext_noop("is one too many: revoke some invitations first")]})

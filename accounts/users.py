@@ -14,6 +14,7 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts import locks
+from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.prepared import prepared
 from accounts.roles import ADMINS, TEAM, Managed, ManagedQuerySet, Role
 from accounts.sessions import Invitation
@@ -32,23 +33,35 @@ class UserQuerySet(ManagedQuerySet):
         return _user_known_as.first(account_id=account_id, key=fold(name))
 
     def create_for(self, account: "Account", *, login: str, email: str, password: str, **fields) -> "User":
+        check_visible(login=login, email=email)
         return self.create(
             account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
         )
 
     def check_free(self, account_id: int, *, but: int | None = None, **names: str) -> None:
-        """Nobody else in the account is known by that login or e-mail. Raises ValidationError."""
+        """Raise ValidationError for names with format characters, and for those that somebody else in the account has, or that
+        look like theirs.
+        """
+        check_visible(**names)
         taken = self.taken(account_id, names.values(), but=but)
         if faults := {name: "is already taken" for name, value in names.items() if fold(value) in taken}:
             raise ValidationError(faults)
 
     def taken(self, account_id: int, names: Iterable[str], *, but: int | None = None) -> set[str]:
-        """Those of the names, folded, that somebody else in the account signs in with. A login is no other user's e-mail
-        either: it would be taken for that one's. Who asks for the same names waits until this transaction has ended."""
+        """Return those of the names, folded, that somebody else in the account signs in with, or that look like one of theirs.
+
+        A login is no other user's e-mail either. Transactions that ask for the same names, or for lookalikes of them, wait for
+        each other.
+        """
         keys = {fold(name) for name in names}
-        locks.hold(*(("user", account_id, key) for key in keys))
-        known = self.filter(Q(login_key__in=keys) | Q(email_key__in=keys), account_id=account_id).exclude(id=but)
-        return keys & set(chain.from_iterable(known.values_list("login_key", "email_key")))
+        skeletons = {skeleton(key) for key in keys}
+        locks.hold(*(("user", account_id, each) for each in skeletons))
+        # The keys are looked up as well: a server of the version before, during an upgrade, writes no skeletons.
+        same = Q(login_key__in=keys) | Q(email_key__in=keys)
+        similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)
+        known = self.filter(same | similar, account_id=account_id).exclude(id=but)
+        known = set(chain.from_iterable(known.values_list("login_key", "email_key")))
+        return {key for key in keys if looks_like_any(key, known)}
 
     @transaction.atomic(savepoint=False)
     def sign_up(self, account: "Account", *, login: str, email: str, password: str, name: str, **fields) -> "User":
@@ -101,6 +114,8 @@ class User(Managed, TenantModel, AbstractBaseUser):
     login_key = FoldedField(source="login")
     email = models.CharField(max_length=255)
     email_key = FoldedField(source="email")
+    login_skeleton = SkeletonField(source="login", default="", db_default="")
+    email_skeleton = SkeletonField(source="email", default="", db_default="")
     name = models.CharField(max_length=255, blank=True, default="")
     role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
     notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
@@ -125,6 +140,8 @@ class User(Managed, TenantModel, AbstractBaseUser):
             models.UniqueConstraint(fields=["account", "email_key"], name="user_email_unique"),
         ]
         indexes = [
+            models.Index(fields=["account", "login_skeleton"], name="user_login_skeleton"),
+            models.Index(fields=["account", "email_skeleton"], name="user_email_skeleton"),
             # The team of an account, by name.
             models.Index(
                 fields=["account", "name", "id"], name="user_team", condition=Q(role__in=("owner", "admin", "agent"))
@@ -149,13 +166,16 @@ class User(Managed, TenantModel, AbstractBaseUser):
     @transaction.atomic(savepoint=False)
     def change_profile(self, *, login: str, **values: Any) -> None:
         """Raises ValidationError if another user has the login."""
-        User.objects.check_free(self.account_id, but=self.id, login=login)
+        # What the user has stays theirs, even where it was written before names that look alike were refused.
+        if fold(login) != self.login_key:
+            User.objects.check_free(self.account_id, but=self.id, login=login)
         self._change(login=login, **values)
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
         """Raises ValidationError if another user has it."""
-        User.objects.check_free(self.account_id, but=self.id, email=email)
+        if fold(email) != self.email_key:
+            User.objects.check_free(self.account_id, but=self.id, email=email)
         self._change(email=email)
 
     def change_preferences(self, **values: Any) -> None:
@@ -165,7 +185,7 @@ class User(Managed, TenantModel, AbstractBaseUser):
     def _change(self, **values: Any) -> None:
         for name, value in values.items():
             setattr(self, name, value)
-        keys = [f"{name}_key" for name in ("login", "email") if name in values]
+        keys = [f"{name}_{kind}" for name in ("login", "email") if name in values for kind in ("key", "skeleton")]
         self.save(update_fields=[*values, *keys, "updated_at"])
 
     @transaction.atomic(savepoint=False)
