@@ -53,3 +53,18 @@ def read(text: str) -> str | None:
 def full_name(name: str) -> str:
     """What is typed into a browser, for a stored name."""
     return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"
+
+
+def public_scheme() -> str:
+    """Return the scheme by which people reach the service."""
+    return "https" if settings.HTTPS else "http"
+
+
+def public_url(name: str) -> str:
+    """Return the URL of a stored host name, without a slash at the end.
+
+    It is built from the settings alone: the Host header of a request is whatever its sender wrote.
+    """
+    scheme, port = public_scheme(), settings.PUBLIC_PORT
+    is_default = port is None or port == {"http": 80, "https": 443}[scheme]
+    return f"{scheme}://{full_name(name)}" + ("" if is_default else f":{port}")

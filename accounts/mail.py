@@ -99,18 +99,24 @@ def may_pass(error: Exception) -> bool:
 postman = Postman()
 
 
-def send(to: str, template: str, *, language: str, sender: str, **context: Any) -> None:
+def send(to: str, template: str, *, language: str, sender: str, delivered: bool = True, **context: Any) -> None:
     """Send `accounts/mail/<template>.txt`, whose first line is the subject, in that language, from the name `sender`.
 
     It is written elsewhere, later: the context is plain values, and the caller's transaction has ended. What the context
     holds of strangers' words (a name in a sign-up) would be read as ours, so it should hold none.
+
+    An e-mail that is not to be `delivered` is queued and rendered like any other, and then dropped: where an answer must not
+    tell whether there is an addressee, the work must not tell it either.
     """
-    postman.take(Letter(to, template, language, sender, context))
+    postman.take(Letter(to, template, language, sender, context, delivered=delivered))
 
 
 class Letter:
-    def __init__(self, to: str, template: str, language: str, sender: str, context: dict[str, Any]):
+    def __init__(
+        self, to: str, template: str, language: str, sender: str, context: dict[str, Any], *, delivered: bool = True
+    ):
         self.to, self.template, self.language, self.context = to, template, language, context
+        self.delivered = delivered
         self.sender = in_one_line(sender)
 
     def send(self) -> None:
@@ -129,7 +135,8 @@ class Letter:
             },
         )
         message.attach_alternative(page, "text/html")
-        message.send()
+        if self.delivered:
+            message.send()
 
     def write(self) -> tuple[str, str, str]:
         """Subject, text, and the same as HTML: its paragraphs, with an address that stands alone made a link."""

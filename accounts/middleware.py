@@ -15,7 +15,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_noop
 
 from accounts import errors
-from accounts.hosts import normalize
+from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host
 from accounts.prepared import fetch, prepared
 
@@ -33,6 +33,13 @@ class Address:
     token_decides: bool = False
     # The account's prefix, which is the part of its tokens after the slash.
     prefix: str = ""
+    # The stored name of the host.
+    host: str = ""
+
+    @property
+    def url(self) -> str:
+        """The public URL of the host, for links in e-mails."""
+        return public_url(self.host)
 
 
 @prepared(name=str)
@@ -89,7 +96,7 @@ class AddressBook:
             return None
         account_id, host_id, prefix = row
         forum_id, forum_name = forum_at.first(account_id=account_id, host_id=host_id)
-        return Address(account_id, forum_id, forum_name, token_decides=service, prefix=prefix)
+        return Address(account_id, forum_id, forum_name, token_decides=service, prefix=prefix, host=host)
 
 
 address_book = AddressBook()

@@ -83,7 +83,7 @@ def is_right(user, password: str, *, attempt: LoginAttempt | None = None) -> boo
 
     with _slots:
         if attempt is not None:
-            attempt.count()
+            attempt.count(user)
         if user is None:
             check_password(password, NOBODYS)
             return False

@@ -1,95 +1,142 @@
-"""What one user may do to another: roles, and whether somebody may come in at all (decisions, section 2)."""
+"""The rules on which users may create, invite and manage which other users, and the actions that follow them."""
 
 from typing import Self
 
 from django.db import models, transaction
-from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 
+class Role(models.TextChoices):
+    OWNER = "owner"
+    ADMIN = "admin"
+    AGENT = "agent"
+    MEMBER = "member"
+
+
+TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
+ADMINS = (Role.OWNER, Role.ADMIN)
+EVERYBODY = frozenset(Role)
+EXCEPT_OWNERS = EVERYBODY - {Role.OWNER}
+
+# The roles that the users of a role may give to a new user.
+CREATES = {Role.OWNER: EVERYBODY, Role.ADMIN: EXCEPT_OWNERS, Role.AGENT: frozenset({Role.MEMBER})}
+# The roles whose holders they may manage (change the role, deactivate, reactivate, revoke tokens), and that they may give
+# to an existing user.
+MANAGES = {Role.OWNER: EVERYBODY, Role.ADMIN: EXCEPT_OWNERS}
+
+ONLY_OWNERS = gettext_noop("Only an owner can appoint or change owners.")
+ONLY_ADMINS = gettext_noop("Only an admin or an owner can change other users.")
+
+
 class Managed:
-    """A user as the admins of the account see him. Who else holds a role is locked while it changes hands."""
+    """The part of a user that is about roles. Every path that creates or changes a user asks these methods."""
 
-    def may_be_managed_by(self, user) -> bool:
-        """Admins manage everybody but owners, whom owners alone do."""
-        return user.is_admin and (self.role != self.Role.OWNER or user.role == self.Role.OWNER)
+    def may_create(self, role: str) -> bool:
+        return self.is_active and role in CREATES.get(self.role, ())
 
-    @classmethod
-    def roles_given_by(cls, user) -> list[str]:
-        """The roles that the user may give to others."""
-        if not user.is_admin:
-            return []
-        return [role for role in cls.Role.values if role != cls.Role.OWNER or user.role == cls.Role.OWNER]
+    def may_invite(self, role: str) -> bool:
+        """Return whether the user may invite somebody with that role. Owners are appointed, not invited."""
+        return role != Role.OWNER and self.may_create(role)
+
+    def may_manage(self, user) -> bool:
+        return self.is_active and user.role in MANAGES.get(self.role, ())
+
+    @property
+    def assignable_roles(self) -> list[str]:
+        """The roles that the user may give to an existing user."""
+        return [role for role in Role.values if self.is_active and role in MANAGES.get(self.role, ())]
+
+    def check_may_create(self, role: str) -> None:
+        """Raise PermissionDenied unless the user may create a user with that role."""
+        if not self.may_create(role):
+            if not self.may_create(Role.MEMBER):
+                raise PermissionDenied("You may not create users")
+            if self.role == Role.AGENT:
+                raise PermissionDenied("An agent may create members only")
+            raise PermissionDenied(ONLY_OWNERS)
 
     @transaction.atomic(savepoint=False)
     def change_role(self, role: str, *, by) -> None:
-        """Raises ValidationError for oneself and for the last owner, PermissionDenied for what is not `by`'s to give or to
-        take."""
-        self._hold(by)
+        """Change the role. Raise PermissionDenied if `by` may not, ValidationError for oneself."""
+        self._lock(by)
+        self._check_managed(by)
         self._refuse_oneself(by)
-        if role not in self.Role.values:
+        if role not in Role.values:
             raise ValidationError({"role": [gettext_noop("is not one of those that there are")]})
-        if role not in self.roles_given_by(by):
-            raise PermissionDenied(gettext_noop("Only an owner can appoint or remove owners."))
-        if role != self.Role.OWNER:
-            self._refuse_last_owner("role")
+        if role not in by.assignable_roles:
+            raise PermissionDenied(ONLY_OWNERS)
         self.role = role
         self.save(update_fields=["role", "updated_at"])
-        if not self.is_admin:
-            self._withdraw_invitations()
+        self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
     def deactivate(self, *, by) -> None:
-        """Let him in no longer: sessions end, and passwords, tokens and invitations to the team are good for nothing. What he
-        wrote stays.
+        """End the sessions, and refuse the password, the tokens and the invitations to the team. What they wrote stays.
 
-        Raises ValidationError for oneself and for the last owner, PermissionDenied for an owner unless `by` is one.
+        Raise PermissionDenied if `by` may not, ValidationError for oneself.
         """
-        self._hold(by)
+        self._lock(by)
+        self._check_managed(by)
         self._refuse_oneself(by)
-        self._refuse_last_owner("user")
         self.is_active = False
         self.save(update_fields=["is_active", "updated_at"])
         self.sessions.all().delete()
-        self._withdraw_invitations()
+        self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
     def reactivate(self, *, by) -> None:
-        self._hold(by)
+        """Let the user sign in again. Raise PermissionDenied if `by` may not."""
+        self._lock(by)
+        self._check_managed(by)
         self.is_active = True
         self.save(update_fields=["is_active", "updated_at"])
 
-    def _hold(self, by) -> None:
-        """Hold the rows that decide, read anew: two owners could otherwise unmake each other at the same time."""
-        users = self.account.users.filter(Q(id__in=[self.id, by.id]) | Q(role=self.Role.OWNER))
-        held = {user.id: user for user in users.order_by("id").select_for_update(no_key=True)}
-        for user in (self, by):
-            user.role, user.is_active = held[user.id].role, held[user.id].is_active
-        self._owners = [user.id for user in held.values() if user.role == self.Role.OWNER and user.is_active]
-        if not self.may_be_managed_by(by):
-            raise PermissionDenied(gettext_noop("Only an owner can appoint or remove owners."))
+    @transaction.atomic(savepoint=False)
+    def revoke_token(self, id: int, *, by) -> None:
+        """Revoke the user's token with that id. Revoking it again changes nothing. Everybody may revoke their own tokens.
 
-    def _withdraw_invitations(self) -> None:
-        """Whoever may invite no more has nobody come to the team later, such as oneself under another e-mail."""
-        invitations = self.account.invitations.filter(invited_by_id=self.id)
-        invitations.exclude(role=self.Role.MEMBER).delete()
+        Raise PermissionDenied if `by` may not.
+        """
+        if by.id != self.id:
+            self._lock(by)
+            self._check_managed(by)
+        self.tokens.filter(id=id, revoked_at=None).update(revoked_at=timezone.now())
+
+    def _lock(self, by) -> None:
+        """Lock and reload both rows: without that, two owners could demote each other at the same time.
+
+        So an account always keeps an owner: only another active owner demotes or deactivates one.
+        """
+        users = self.account.users.filter(id__in=[self.id, by.id])
+        locked = {user.id: user for user in users.order_by("id").select_for_update(no_key=True)}
+        for user in (self, by):
+            user.role, user.is_active = locked[user.id].role, locked[user.id].is_active
+
+    def _check_managed(self, by) -> None:
+        if not by.may_manage(self):
+            raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
+
+    def _revoke_invitations(self) -> None:
+        """Delete the pending invitations to the team whose roles the user may no longer give.
+
+        Otherwise a demoted admin could come back under another e-mail address. Invitations of members stay.
+        """
+        lost = [role for role in Role.values if role != Role.MEMBER and not self.may_invite(role)]
+        self.account.invitations.filter(invited_by_id=self.id, role__in=lost).delete()
 
     def _refuse_oneself(self, by) -> None:
-        """What one could not undo by oneself."""
+        """Refuse what nobody could undo for themselves."""
         if self.id == by.id:
             raise ValidationError({"user": [gettext_noop("can't be yourself: somebody else has to do this")]})
-
-    def _refuse_last_owner(self, field: str) -> None:
-        if self._owners == [self.id]:
-            raise ValidationError({field: [gettext_noop("can't be taken from the only owner: make another one first")]})
 
 
 class ManagedQuerySet(models.QuerySet):
     def staff(self) -> Self:
         """The team, those who were deactivated too, in the order of their names."""
-        return self.filter(role__in=self.model.TEAM).order_by("name", "id")
+        return self.filter(role__in=TEAM).order_by("name", "id")
 
     def members(self) -> Self:
         """Whoever signed up or was made a member, the latest first."""
-        return self.filter(role=self.model.Role.MEMBER).order_by("-id")
+        return self.filter(role=Role.MEMBER).order_by("-id")

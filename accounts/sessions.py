@@ -9,9 +9,11 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import PermissionDenied, ValidationError
 
+from accounts.names import check_visible
 from accounts.prepared import prepared
+from accounts.roles import Role
 from accounts.tenancy import FoldedField, TenantModel, fold
 from accounts.text import cleaned
 
@@ -145,9 +147,15 @@ class InvitationQuerySet(models.QuerySet):
     def invite(self, account, *, email: str, role: str, by) -> tuple["Invitation", str]:
         """Invite an address; an earlier invitation of it no longer counts. The second value is the secret for the link.
 
-        Raises ValidationError for an address that a user has, and where very many are invited already.
+        Raise PermissionDenied if `by` may not give the role, ValidationError for an address that a user has and for too many
+        invitations.
         """
-        if account.users.filter(email_key=fold(email)).exists():
+        # Lock and reload the sender, so that a demotion at the same time finds the invitation, or this finds the demotion.
+        by = account.users.select_for_update(no_key=True).get(id=by.id)
+        if not by.may_invite(role):
+            raise PermissionDenied(gettext_noop("You may not invite somebody with this role"))
+        check_visible(email=email)
+        if account.users.taken(account.id, [email]):
             raise ValidationError({"email": [gettext_noop("is of somebody who is a user here already")]})
         if account.invitations.count() >= Invitation.MOST:
             raise ValidationError({"email": [gettext_noop("is one too many: revoke some invitations first")]})
@@ -176,7 +184,9 @@ class InvitationQuerySet(models.QuerySet):
     def holding(self, account_id: int, secret: str) -> "Invitation | None":
         if len(secret) > Session.MAX_LENGTH:
             return None
-        return self.open().filter(account_id=account_id, digest=digest_of(secret)).first()
+        rows = self.open().filter(account_id=account_id, digest=digest_of(secret))
+        row = rows.select_related("invited_by").first()
+        return row if row is not None and row.is_authorized_by(row.invited_by) else None
 
 
 class Invitation(TenantModel):
@@ -211,3 +221,7 @@ class Invitation(TenantModel):
 
     def __str__(self) -> str:
         return self.email
+
+    def is_authorized_by(self, sender) -> bool:
+        """Return whether the sender may still give the role. Invitations of members outlast the sender's rights."""
+        return self.role == Role.MEMBER or sender.may_invite(self.role)

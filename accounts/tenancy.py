@@ -41,9 +41,13 @@ class FoldedField(models.TextField):
         del kwargs["editable"]
         return name, path, args, {**kwargs, "source": self.source}
 
+    @staticmethod
+    def derive(text: str) -> str:
+        return fold(text)
+
     def pre_save(self, model_instance, add):
         text = getattr(model_instance, self.source)
-        value = None if text is None else fold(text)
+        value = None if text is None else self.derive(text)
         setattr(model_instance, self.attname, value)
         return value
 

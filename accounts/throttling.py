@@ -26,7 +26,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from accounts import addresses
-from accounts.models import RateCount
+from accounts.models import RateCount, User
 from accounts.tenancy import fold
 
 logger = logging.getLogger("rostrum.throttling")
@@ -237,7 +237,8 @@ def count_wrong_token(request: Request) -> None:
 class LoginAttempt:
     """A password that is about to be tried. It counts as failed until it was right, so that no burst outruns the limit.
 
-    The login is counted under the name given, whether or not it is somebody's: an answer tells nothing about that.
+    Attempts are counted per user, whether the name given is the user's login or e-mail, and under the name itself if it is
+    nobody's. Both take the same statements, so that an answer does not tell whether the name exists.
     """
 
     def __init__(self, request: Request, account_id: int, name: str):
@@ -246,12 +247,13 @@ class LoginAttempt:
         self.name = name
         self.counted: list[str] = []
 
-    def count(self) -> None:
-        """FAILED_LOGIN_LIMIT, for the address and for the login. Raises Throttled."""
+    def count(self, user: User | None) -> None:
+        """Count FAILED_LOGIN_LIMIT for the address, and for the active user whom the name is of. Raise Throttled."""
         limit = settings.FAILED_LOGIN_LIMIT
         if not limit:
             return
-        address, login = address_of(self.request), (self.account_id, fold(self.name[:256]))
+        address = address_of(self.request)
+        login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
         standing = self._take(hidden("address", address), limit)
         if standing.allowed:
             of_login = self._take(hidden("login", *login), limit)

@@ -123,10 +123,6 @@ class APIToken(TenantModel):
     def digest_of(token: str) -> bytes:
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
-    def revoke(self) -> None:
-        """From now on it is good for nothing. Doing it again changes nothing."""
-        APIToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=timezone.now())
-
     def touch(self) -> None:
         """Note that it was used, at most once a minute."""
         now = timezone.now()

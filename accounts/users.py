@@ -14,13 +14,17 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts import locks
+from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.prepared import prepared
-from accounts.roles import Managed, ManagedQuerySet
+from accounts.roles import ADMINS, TEAM, Managed, ManagedQuerySet, Role
 from accounts.sessions import Invitation
 from accounts.tenancy import FoldedField, TenantModel, fold
 
 if TYPE_CHECKING:
     from accounts.models import Account
+
+# As long as a hash of a password, for signing as much text.
+NO_HASH = "!" * 97
 
 
 class UserQuerySet(ManagedQuerySet):
@@ -31,24 +35,48 @@ class UserQuerySet(ManagedQuerySet):
         """The user with that login, or else that e-mail, with the account."""
         return _user_known_as.first(account_id=account_id, key=fold(name))
 
+    def addressee(self, account: "Account", name: str) -> tuple["User", bool]:
+        """Return the active user with that login, or else that e-mail, and True. If there is none, return a user who is not
+        stored, and False.
+
+        Both take the same work, down to the number of rows, for answers whose time must not tell whether the name is known.
+        """
+        known = _addressee.first(account_id=account.id, key=fold(name))
+        is_known = known[0] is not None and known[-1]
+        id, login, email, password, language, _is_active = known if is_known else (0, name, name, NO_HASH, None, True)
+        values = {"id": id, "login": login, "email": email, "password": password, "language": language}
+        return User(account=account, **values), is_known
+
     def create_for(self, account: "Account", *, login: str, email: str, password: str, **fields) -> "User":
+        check_visible(login=login, email=email)
         return self.create(
             account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
         )
 
     def check_free(self, account_id: int, *, but: int | None = None, **names: str) -> None:
-        """Nobody else in the account is known by that login or e-mail. Raises ValidationError."""
+        """Raise ValidationError for names with format characters, and for those that somebody else in the account has, or that
+        look like theirs.
+        """
+        check_visible(**names)
         taken = self.taken(account_id, names.values(), but=but)
         if faults := {name: "is already taken" for name, value in names.items() if fold(value) in taken}:
             raise ValidationError(faults)
 
     def taken(self, account_id: int, names: Iterable[str], *, but: int | None = None) -> set[str]:
-        """Those of the names, folded, that somebody else in the account signs in with. A login is no other user's e-mail
-        either: it would be taken for that one's. Who asks for the same names waits until this transaction has ended."""
+        """Return those of the names, folded, that somebody else in the account signs in with, or that look like one of theirs.
+
+        A login is no other user's e-mail either. Transactions that ask for the same names, or for lookalikes of them, wait for
+        each other.
+        """
         keys = {fold(name) for name in names}
-        locks.hold(*(("user", account_id, key) for key in keys))
-        known = self.filter(Q(login_key__in=keys) | Q(email_key__in=keys), account_id=account_id).exclude(id=but)
-        return keys & set(chain.from_iterable(known.values_list("login_key", "email_key")))
+        skeletons = {skeleton(key) for key in keys}
+        locks.hold(*(("user", account_id, each) for each in skeletons))
+        # The keys are looked up as well: a server of the version before, during an upgrade, writes no skeletons.
+        same = Q(login_key__in=keys) | Q(email_key__in=keys)
+        similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)
+        known = self.filter(same | similar, account_id=account_id).exclude(id=but)
+        known = set(chain.from_iterable(known.values_list("login_key", "email_key")))
+        return {key for key in keys if looks_like_any(key, known)}
 
     @transaction.atomic(savepoint=False)
     def sign_up(self, account: "Account", *, login: str, email: str, password: str, name: str, **fields) -> "User":
@@ -58,8 +86,17 @@ class UserQuerySet(ManagedQuerySet):
 
     @transaction.atomic(savepoint=False)
     def accept(self, invitation: Invitation, *, login: str, password: str, name: str, **fields) -> "User | None":
-        """Make a user with the invitation's role; None if it was accepted or taken back meanwhile. Raises ValidationError."""
-        # Whoever comes second waits here, and finds none.
+        """Create a user with the invitation's role.
+
+        Return None if the invitation was accepted or revoked meanwhile, or if its sender may no longer give the role. Raise
+        ValidationError for a login or an e-mail that is taken.
+        """
+        # Lock the sender, so that their role does not change before this transaction ends.
+        senders = self.filter(account_id=invitation.account_id, id=invitation.invited_by_id)
+        sender = senders.select_for_update(no_key=True).first()
+        if sender is None or not invitation.is_authorized_by(sender):
+            return None
+        # A second transaction waits here, and then finds no invitation.
         same = Invitation.objects.open().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
@@ -76,19 +113,14 @@ class UserQuerySet(ManagedQuerySet):
 
 
 class User(Managed, TenantModel, AbstractBaseUser):
-    class Role(models.TextChoices):
-        OWNER = "owner"
-        ADMIN = "admin"
-        AGENT = "agent"
-        MEMBER = "member"
+    Role = Role
 
     class Notification(models.TextChoices):
         ALL = "all"
         OWN = "own"
         NONE = "none"
 
-    TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
-    ADMINS = (Role.OWNER, Role.ADMIN)
+    TEAM, ADMINS = TEAM, ADMINS
 
     # HTTP Basic ends a login at the first colon.
     LOGIN_PATTERN = r"[^\s:]([^:]*[^\s:])?"
@@ -97,6 +129,8 @@ class User(Managed, TenantModel, AbstractBaseUser):
     login_key = FoldedField(source="login")
     email = models.CharField(max_length=255)
     email_key = FoldedField(source="email")
+    login_skeleton = SkeletonField(source="login", default="", db_default="")
+    email_skeleton = SkeletonField(source="email", default="", db_default="")
     name = models.CharField(max_length=255, blank=True, default="")
     role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
     notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
@@ -121,6 +155,8 @@ class User(Managed, TenantModel, AbstractBaseUser):
             models.UniqueConstraint(fields=["account", "email_key"], name="user_email_unique"),
         ]
         indexes = [
+            models.Index(fields=["account", "login_skeleton"], name="user_login_skeleton"),
+            models.Index(fields=["account", "email_skeleton"], name="user_email_skeleton"),
             # The team of an account, by name.
             models.Index(
                 fields=["account", "name", "id"], name="user_team", condition=Q(role__in=("owner", "admin", "agent"))
@@ -138,9 +174,6 @@ class User(Managed, TenantModel, AbstractBaseUser):
     def is_admin(self) -> bool:
         return self.role in self.ADMINS
 
-    def may_create(self, role: str) -> bool:
-        return self.is_admin or (self.is_team and role == self.Role.MEMBER)
-
     def subject_of(self, purpose: str) -> tuple[object, ...]:
         """For `accounts.links`: a link is void once it has done its work, or the password or the e-mail is another one."""
         return purpose, self.account_id, self.id, self.password, self.email
@@ -148,13 +181,16 @@ class User(Managed, TenantModel, AbstractBaseUser):
     @transaction.atomic(savepoint=False)
     def change_profile(self, *, login: str, **values: Any) -> None:
         """Raises ValidationError if another user has the login."""
-        User.objects.check_free(self.account_id, but=self.id, login=login)
+        # What the user has stays theirs, even where it was written before names that look alike were refused.
+        if fold(login) != self.login_key:
+            User.objects.check_free(self.account_id, but=self.id, login=login)
         self._change(login=login, **values)
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
         """Raises ValidationError if another user has it."""
-        User.objects.check_free(self.account_id, but=self.id, email=email)
+        if fold(email) != self.email_key:
+            User.objects.check_free(self.account_id, but=self.id, email=email)
         self._change(email=email)
 
     def change_preferences(self, **values: Any) -> None:
@@ -164,7 +200,7 @@ class User(Managed, TenantModel, AbstractBaseUser):
     def _change(self, **values: Any) -> None:
         for name, value in values.items():
             setattr(self, name, value)
-        keys = [f"{name}_key" for name in ("login", "email") if name in values]
+        keys = [f"{name}_{kind}" for name in ("login", "email") if name in values for kind in ("key", "skeleton")]
         self.save(update_fields=[*values, *keys, "updated_at"])
 
     @transaction.atomic(savepoint=False)
@@ -179,6 +215,19 @@ class User(Managed, TenantModel, AbstractBaseUser):
         before, self.password = self.password, make_password(password)
         if not User.objects.filter(pk=self.pk, password=before).update(password=self.password):
             self.refresh_from_db(fields=["password"])
+
+
+@prepared(account_id=int, key=str)
+def _addressee(account_id, key):
+    """Always one row: that of the account, beside the user's columns or nulls."""
+    accounts = User._meta.get_field("account").related_model.objects.filter(id=account_id)
+    known = Q(users__login_key=key) | Q(users__email_key=key)
+    by_login_first = models.Case(
+        models.When(known__login_key=key, then=0), default=1, output_field=models.IntegerField()
+    )
+    rows = accounts.annotate(known=models.FilteredRelation("users", condition=known)).order_by(by_login_first)
+    columns = ("id", "login", "email", "password", "language", "is_active")
+    return rows.values_list(*(f"known__{column}" for column in columns))[:1]
 
 
 @prepared(account_id=int, key=str)

@@ -60,6 +60,7 @@ class Supervisor:
             "WORKERS": os.environ.get("WORKERS") or str(min(cores(), 19)),
             "BASE_DOMAIN": os.environ.get("BASE_DOMAIN") or "localhost",
             "HTTPS": "off",
+            "PUBLIC_PORT": os.environ.get("PUBLIC_PORT") or str(self.port),
             "LOCAL_ACCOUNT": DEMO_ACCOUNT,
             "STATIC_ROOT": str(self.data / "static"),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",

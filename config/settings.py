@@ -100,6 +100,12 @@ ACCOUNT_LIMIT = _read(
 # What `serve` goes by where its arguments say nothing else.
 PORT = _read("PORT", "8000", "Where to listen.", number(minimum=1, maximum=65535))
 HOST = _read("HOST", "127.0.0.1", "The address to listen at.")
+PUBLIC_PORT = _read(
+    "PUBLIC_PORT",
+    "",
+    "The port in links of e-mails, if people reach the service at another port than their scheme's own (443 or 80).",
+    number(minimum=1, maximum=65535),
+)
 WORKERS = _read("WORKERS", "", "How many worker processes serve.", number(minimum=1, maximum=256))
 DATABASE_WAIT = _read(
     "DATABASE_WAIT",

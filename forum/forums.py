@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
 from accounts.models import Account, Host, Status, User
+from accounts.names import check_visible, looks_like_any
 from accounts.ordering import BIGGEST_POSITION, Ordered
 from accounts.prepared import prepared
 from accounts.tenancy import FoldedField, TenantModel, fold
@@ -35,6 +36,7 @@ class ForumQuerySet(models.QuerySet):
         if account.forums.count() >= Forum.MOST:
             raise ValidationError({"name": [gettext_noop("can't be added: an account can't have more forums")]})
         forum = Forum(account=account, name=name, **fields)
+        forum.check_name(name)
         forum.settle(host)
         forum.save(force_insert=True)
         account.categories.create(forum_id=forum.id, name="General", position=1)
@@ -89,9 +91,23 @@ class Forum(TenantModel):
         """`user` is one of the account's, or None for a visitor who is not signed in."""
         return user is not None or self.access != self.Access.PRIVATE
 
+    def check_name(self, name: str) -> None:
+        """Raise ValidationError for a name with format characters, and for one that is, or looks like, another forum's.
+
+        The caller has locked the account.
+        """
+        check_visible(name=name)
+        others = self.account.forums.exclude(id=self.id).values_list("name", flat=True)
+        if looks_like_any(name, others[: self.MOST]):
+            raise ValidationError({"name": [gettext_noop("is already taken")]})
+
     @transaction.atomic(savepoint=False)
     def change(self, *, host: str, **values: Any) -> None:
-        """Raises ValidationError for an address that it can't have."""
+        """Raise ValidationError for an address or a name that it can't have. Names that were alike before may stay."""
+        name = values.get("name", self.name)
+        if name != self.name:
+            Account.objects.select_for_update(no_key=True).get(id=self.account_id)
+            self.check_name(name)
         before = self.host_id
         self.settle(host)
         for name, value in values.items():

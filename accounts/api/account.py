@@ -11,6 +11,7 @@ from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.fields import Integer, Text
 from accounts.models import PREFIX_PATTERN, RESERVED_PREFIXES, Account, Host
+from accounts.names import INVISIBLE, has_invisible
 from accounts.permissions import AdminToWrite
 from accounts.views import in_transaction
 
@@ -43,12 +44,24 @@ class FromPartner(Text):
         return key
 
 
+class AccountName(Text):
+    """The name of a new account, which its first forum gets as well."""
+
+    default_error_messages = {"invisible": INVISIBLE}
+
+    def to_internal_value(self, data) -> str:
+        name = super().to_internal_value(data)
+        if has_invisible(name):
+            self.fail("invisible")
+        return name
+
+
 class AccountSerializer(ResourceSerializer):
     id = Integer(read_only=True)
     prefix = Prefix(required=True, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
     initial_module = Text(pattern="[a-z][a-z0-9_]{0,31}")
     from_partner = FromPartner()
-    name = Text()
+    name = AccountName()
     time_zone = Text(read_only=True)
     language = Text(read_only=True)
     currency = Text(read_only=True)

@@ -12,6 +12,7 @@ from accounts.api.lists import Listing
 from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.fields import Choice, Email, Integer, Text
 from accounts.models import User
+from accounts.names import INVISIBLE, has_invisible
 from accounts.tenancy import fold
 from accounts.text import is_carriable
 
@@ -25,12 +26,14 @@ PASSWORD_RULES = {
 
 
 class Unique(Text):
-    """A login or an e-mail: no other user of the account is known by it, in any case."""
+    """A login or an e-mail: no other user of the account is known by it, in any case, nor by one that looks like it."""
 
-    default_error_messages = {"taken": "is already taken"}
+    default_error_messages = {"taken": "is already taken", "invisible": INVISIBLE}
 
     def to_internal_value(self, data) -> str:
         text = super().to_internal_value(data)
+        if has_invisible(text):
+            self.fail("invisible")
         if fold(text) in self.parent.taken:
             self.fail("taken")
         return text

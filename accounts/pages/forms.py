@@ -20,6 +20,7 @@ from accounts import passwords, throttling
 from accounts.api.users import PASSWORD_RULES
 from accounts.errors import Fault
 from accounts.models import User
+from accounts.names import has_invisible
 from accounts.pages.words import fault_beside_field
 from accounts.tenancy import fold
 from accounts.text import is_carriable
@@ -44,7 +45,14 @@ class Form(forms.Form):
         return values
 
 
+def validate_visible(name: str) -> None:
+    if has_invisible(name):
+        raise ValidationError(_("Has an invisible character, or one that changes the direction of the text"))
+
+
 class Email(forms.EmailField):
+    default_validators = [*forms.EmailField.default_validators, validate_visible]
+
     def __init__(self, **kwargs):
         super().__init__(**{"label": _("E-mail"), "max_length": 255, **kwargs})
         self.widget.attrs.update(autocomplete="email")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts import links, mail, throttling
 from accounts.models import Invitation, User
-from accounts.pages.base import Page, base_url, redirect, safe_path
+from accounts.pages.base import Page, redirect, safe_path
 from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, check_password_rules
 from accounts.pages.sign_in import sign_in
 from accounts.tenancy import fold
@@ -57,13 +57,14 @@ class SignUp(Page):
         return redirect("/app/sign-up/sent")
 
     def write_to(self, email: str, target: str) -> None:
-        account, base = self.request.account, base_url(self.request)
+        account, base = self.request.account, self.request.address.url
         user = account.users.filter(email_key=fold(email)).first()
+        # Signed, queued and rendered in any case, so that the time of the answer does not tell who is known.
+        token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
         if user is None:
-            token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
             url = f"{base}/app/sign-up/finish?{urlencode({'token': token})}"
             mail.send(email, "sign_up", language=get_language(), sender=self.request.forum.name, url=url)
-        elif user.is_active:
+        else:
             mail.send(
                 user.email,
                 "known",
@@ -72,6 +73,7 @@ class SignUp(Page):
                 login=user.login,
                 sign_in=f"{base}/app/sign-in",
                 password=f"{base}/app/password",
+                delivered=user.is_active,
             )
 
 

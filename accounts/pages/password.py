@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts import links, mail, throttling
 from accounts.models import User
-from accounts.pages.base import Page, base_url, redirect
+from accounts.pages.base import Page, redirect
 from accounts.pages.forms import Form, NewPassword, check_password_rules
 from accounts.pages.settings import to_id
 from accounts.pages.sign_in import sign_in
@@ -40,24 +40,25 @@ class Forgotten(Page):
             return self.render_form(form)
         throttling.count_from_address(request, PURPOSE)
         account, login = request.account, form.cleaned_data["login"]
-        user = User.objects.known_as(account.id, login)
-        if throttling.may_be_mailed(account.id, login) and user is not None and user.is_active:
+        # The same work for an unknown name, so that the time of the answer does not tell it from a known one.
+        user, is_known = User.objects.addressee(account, login)
+        if throttling.may_be_mailed(account.id, login):
             token = links.sign({}, *user.subject_of(PURPOSE))
             query = urlencode({"user": user.id, "token": token})
-            url = f"{base_url(request)}/app/password/new?{query}"
-            tell(user, "password", request, login=user.login, url=url)
+            url = f"{request.address.url}/app/password/new?{query}"
+            tell(user, "password", request, login=user.login, url=url, delivered=is_known)
         # The same for all, whoever it is.
         return redirect("/app/password/sent")
 
 
 def tell(user: User, template: str, request, *, to: str = "", **context) -> None:
-    """Send an e-mail to a user, or to another address of the user's, in the user's language."""
+    """Send an e-mail to a user, or to another address of the user's, in the user's language. See `mail.send`."""
     language = user.language or request.account.language
     mail.send(to or user.email, template, language=language, sender=request.forum.name, **context)
 
 
 def tell_of_change(user: User, request) -> None:
-    tell(user, "password_changed", request, url=f"{base_url(request)}/app/password")
+    tell(user, "password_changed", request, url=f"{request.address.url}/app/password")
 
 
 class ForgottenSent(Page):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, override
 
 from accounts import links, throttling
 from accounts.models import Session, User
-from accounts.pages.base import Page, base_url, redirect
+from accounts.pages.base import Page, redirect
 from accounts.pages.cookies import delete_session
 from accounts.pages.forms import (
     CurrentPassword,
@@ -193,7 +193,7 @@ class Security(Page):
             else:
                 token = links.sign({"email": email}, *user.subject_of(EMAIL))
                 query = urlencode({"user": user.id, "token": token})
-                tell(user, "email", request, to=email, url=f"{base_url(request)}/app/profile/email?{query}")
+                tell(user, "email", request, to=email, url=f"{request.address.url}/app/profile/email?{query}")
         messages.success(
             request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
         )

@@ -1,6 +1,7 @@
 """The API in the settings: one's own tokens, and the way to the examples."""
 
 from datetime import datetime, time, timedelta
+from functools import partial
 
 from django import forms
 from django.http import Http404
@@ -126,5 +127,6 @@ class RevokeToken(Page):
         token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
         if token is None:
             raise Http404
-        self.act(token.revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
+        revoke = partial(request.user.revoke_token, id, by=request.user)
+        self.act(revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
         return redirect("/app/account/api")

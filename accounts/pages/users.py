@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import mail, throttling
 from accounts.models import Invitation, User
-from accounts.pages.base import base_url, redirect
+from accounts.pages.base import redirect
 from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, to_id
 from accounts.search import LENGTH, MOST, indexed, search
@@ -44,11 +44,16 @@ def name_of(user: User) -> str:
     return user.name or user.login
 
 
+class AnyRole(forms.ChoiceField):
+    """Offer the choices, but accept every role: the model refuses a role that the user may not give."""
+
+    def valid_value(self, value: str) -> bool:
+        return value in Role.values
+
+
 class InvitationForm(Form):
     email = Email()
-    role = forms.ChoiceField(
-        label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER])
-    )
+    role = AnyRole(label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER]))
 
     def __init__(self, *args, account, **kwargs):
         super().__init__(*args, **kwargs)
@@ -56,11 +61,11 @@ class InvitationForm(Form):
 
 
 class RoleForm(Form):
-    role = forms.ChoiceField(label=gettext_lazy("Role"), widget=forms.RadioSelect)
+    role = AnyRole(label=gettext_lazy("Role"), widget=forms.RadioSelect)
 
     def __init__(self, *args, user: User, by: User, **kwargs):
         super().__init__(*args, initial={"role": user.role}, **kwargs)
-        self.fields["role"].choices = role_choices(user.roles_given_by(by))
+        self.fields["role"].choices = role_choices(by.assignable_roles)
 
 
 class UsersPage(SettingsPage):
@@ -140,7 +145,7 @@ class UsersPage(SettingsPage):
             language=request.account.language,
             sender=request.forum.name,
             by=request.user.name or request.user.login,
-            url=f"{base_url(request)}/app/invitation?{urlencode({'secret': self.secret})}",
+            url=f"{request.address.url}/app/invitation?{urlencode({'secret': self.secret})}",
         )
         messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
         return self.back()
@@ -193,7 +198,7 @@ class UserPage(SettingsPage):
             tokens=tokens,
             sessions=user.sessions.filter(expires_at__gt=now).count(),
             is_self=user.id == self.request.user.id,
-            manageable=user.may_be_managed_by(self.request.user),
+            manageable=self.request.user.may_manage(user),
         )
 
     def change_role(self, request, id: int) -> HttpResponse:
@@ -222,10 +227,9 @@ class UserPage(SettingsPage):
 
     def revoke(self, request, id: int) -> HttpResponse:
         user, token_id = self.find(id), to_id(request.POST.get("token"))
-        token = user.tokens.filter(id=token_id).first() if token_id else None
-        if token is None:
+        if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
-        self.act(token.revoke, done=_("The token is revoked."))
+        self.act(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
         return self.back(user)
 
     def back(self, user: User) -> HttpResponse:

@@ -118,7 +118,7 @@ operate(
     Operation(
         "create_user",
         "Create a user",
-        "Agents create members; admins and owners create users of any role.",
+        "Agents create members; admins create users with any role but owner; owners create users with any role.",
         TAG,
         "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
         ME,

@@ -61,15 +61,13 @@ class UserViewSet(XMLViewSet):
         return self.answer(documents.document(documents.array("users", documents.USER, rows, self.zone)))
 
     def create(self, request) -> HttpResponse:
-        if not request.user.is_team:
-            raise PermissionDenied("You may not create users")
+        request.user.check_may_create(User.Role.MEMBER)
 
         def act() -> User:
             given = {"role": User.Role.MEMBER, **self.element("user")}
             serializer = NewUserSerializer(data=given, context={"account": self.account})
             values = {name: value for name, value in self.read(serializer).items() if value not in (None, "")}
-            if not request.user.may_create(values.get("role", User.Role.MEMBER)):
-                raise PermissionDenied("An agent may create members only")
+            request.user.check_may_create(values.get("role", User.Role.MEMBER))
             return User.objects.create_for(self.account, **values)
 
         return self.answer(documents.document(self.write(in_transaction(act))), status=201)

@@ -34,6 +34,7 @@ NAMES = [
     "ACCOUNT_LIMIT",
     "PORT",
     "HOST",
+    "PUBLIC_PORT",
     "WORKERS",
     "DATABASE_WAIT",
 ]
@@ -173,6 +174,19 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 " WARNING or ERROR."
             ),
             None,
+        ),
+        *(
+            (
+                "PUBLIC_PORT",
+                value,
+                "rostrum.E001",
+                (
+                    "PUBLIC_PORT is not valid: write a whole number from 1 to 65535. The port in links of e-mails, if people"
+                    " reach the service at another port than their scheme's own (443 or 80)."
+                ),
+                None,
+            )
+            for value in ("0", "65536", ":8000", "x")
         ),
         *(
             (

@@ -76,7 +76,7 @@ def test_for_people(db):
 
 def test_a_host_of_its_own(db):
     values = json.loads(create(json=True, host="Ideas.Customer.test"))
-    assert values["url"].lower() == "http://ideas.customer.test"
+    assert values["url"] == "http://ideas.customer.test"
     for host in ("ideas.customer.test", "new-one.example.test"):
         assert JSONClient(host, values["api_token"]).get("/app/tasks.json").status_code == 200
         assert XMLClient(host, auth=("ann", "a long pass phrase")).get("/").status_code == 200
@@ -91,6 +91,13 @@ def test_a_partner(db):
 def test_by_https(db, settings):
     settings.HTTPS = True
     assert json.loads(create(json=True))["url"] == "https://new-one.example.test"
+
+
+def test_the_public_port(db, settings):
+    settings.PUBLIC_PORT = 8101
+    assert json.loads(create(json=True))["url"] == "http://new-one.example.test:8101"
+    values = json.loads(create("new-two", json=True, host="Ideas.Customer.test."))
+    assert values["url"] == "http://ideas.customer.test:8101"
 
 
 def test_the_password_from_standard_input(db, monkeypatch):

@@ -12,10 +12,12 @@ from accounts import passwords, throttling
 from accounts.models import Account, APIToken, RateCount
 from accounts.throttling import HOUR, MINUTE, Limiter, Window
 from forum.models import Post
+from tests.accounts.pages.settings import send
 from tests.assertions import assert_answered, assert_refused
 from tests.client import JSONClient, XMLClient
 from tests.factories import PASSWORD, make_token, make_user
 from tests.forum.xml.wire import TOO_MANY, UNAUTHENTICATED, refusal, shown
+from tests.pages import Visitor
 from tests.threads import at_once
 
 ME = "/app/users/me.xml"
@@ -411,6 +413,57 @@ def test_failed_logins_of_a_login_are_limited_wherever_they_come_from(acme, othe
     assert enter(acme, "alice", address="198.51.100.1").status_code == 200
 
 
+def test_login_and_email_of_a_user_share_a_count(acme, settings, clock, hashed):
+    settings.FAILED_LOGIN_LIMIT = 5
+    names = ["alice", "alice@acme.example", "ALICE", "Alice@Acme.example", "alice"]
+    for number, name in enumerate(names):
+        assert fail(acme, name, f"192.0.2.{number}").status_code == 401
+    # An address that is new to the user, and not to one of the names.
+    answers = [fail(acme, name, "198.51.100.1").status_code for name in names]
+    assert answers == [401, 401, 401, 429, 429]
+    assert enter(acme, "alice@acme.example", address="198.51.100.1").status_code == 429
+    assert len(hashed) == 8
+    # Others are not affected: another user, a name that nobody has, the same login of another account.
+    assert [fail(acme, name, "198.51.100.2").status_code for name in ("bob", "nobody")] == [401, 401]
+
+
+def test_names_that_nobody_has_are_counted_one_by_one(acme, settings, clock):
+    """A deactivated user is nobody."""
+    settings.FAILED_LOGIN_LIMIT = 1
+    acme.carol.deactivate(by=acme.alice)
+    for login in ("nobody", "carol"):
+        assert [fail(acme, login, f"192.0.2.{number}").status_code for number in range(3)] == [401] * 3
+        answers = [fail(acme, f"{login}@acme.example", f"198.51.100.{number}").status_code for number in range(3)]
+        assert answers == [401] * 3
+        RateCount.objects.all().delete()
+
+
+def current_password(page: Visitor, part: str):
+    values = {"part": part, "current": "wrong", "email": "new@acme.example", "password": "grasshopper lighthouse"}
+    return send(page, "/app/profile/security", status=422, **values)
+
+
+@pytest.mark.parametrize("attempts", [("sign-in", "email"), ("password", "sign-in"), ("email", "password")])
+def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock, attempts):
+    page = Visitor(acme.host, REMOTE_ADDR="192.0.2.200").sign_in("carol")
+    settings.FAILED_LOGIN_LIMIT = 3
+    assert fail(acme, "carol", "192.0.2.1").status_code == 401
+    for attempt in attempts:
+        if attempt == "sign-in":
+            visitor = Visitor(acme.host, REMOTE_ADDR="192.0.2.2")
+            values = {"login": "carol@acme.example", "password": "wrong"}
+            assert "The login or the password is wrong." in send(visitor, "/app/sign-in", status=422, **values)
+        else:
+            assert "Is wrong" in current_password(page, attempt)
+    assert used("login:") == [3]
+    # From the address of the page they may fail three times more.
+    RateCount.objects.filter(key__startswith="address:").delete()
+    for part, words in [("email", "Is wrong"), ("password", "Is wrong"), ("email", "Is wrong")]:
+        assert words in current_password(page, part)
+    RateCount.objects.filter(key__startswith="address:").delete()
+    assert "Too many attempts." in current_password(page, "password")
+
+
 def test_the_owner_of_an_attacked_login_gets_in_from_elsewhere(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 4
     for number in range(100):
@@ -616,9 +669,9 @@ def test_each_partner_has_a_count_of_its_own(partner, other, settings, clock):
 
 def test_nothing_kept_tells_a_login_an_address_or_a_secret(partner, settings, clock):
     settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT = 9, 1, 9
-    fail(partner, "alice@acme.example", "192.0.2.77")
+    fail(partner, "nobody@acme.example", "192.0.2.77")
     for _ in range(2):
-        fail(partner, "alice@acme.example", "192.0.2.78")
+        fail(partner, "nobody@acme.example", "192.0.2.78")
     partner.json("wrong/acme").get(TASKS)
     partner.xml().get(ME)
     create(partner, "one")

@@ -308,7 +308,8 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
     make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{mark} task", client_id=client.id)
     Session.objects.open(user, agent=mark)
-    Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=user)
+    owner = account.users.get(role=User.Role.OWNER)
+    Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=owner)
 
     # And of what is in the trash, with what was linked to it.
     gone = make_contact(user, f"{mark} gone contact")

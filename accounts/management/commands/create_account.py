@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.errors import faults
-from accounts.hosts import normalize
+from accounts.hosts import normalize, public_url
 from accounts.models import RESERVED_PREFIXES, Account, Host
 
 
@@ -52,8 +52,7 @@ class Command(BaseCommand):
         self.report(made, owner, token, host, as_json=json)
 
     def report(self, account, owner, token, host, *, as_json: bool) -> None:
-        scheme = "https" if settings.HTTPS else "http"
-        url = f"{scheme}://{host or f'{account.prefix}.{settings.BASE_DOMAIN}'}"
+        url = public_url(normalize(host) if host else account.prefix)
         values = {"prefix": account.prefix, "login": owner.login, "url": url, "api_token": token}
         if as_json:
             self.stdout.write(json.dumps(values))

@@ -42,7 +42,7 @@ def test_it_works(acme):
         ("", "agent", "Can't be blank"),
         ("nobody", "agent", "Enter a valid email address."),
         ("BOB@acme.example", "admin", "Is of somebody who is a user here already"),
-        ("new@example.com", "owner", "Select a valid choice. owner is not one of the available choices."),
+        ("new@example.com", "king", "Select a valid choice. king is not one of the available choices."),
     ],
 )
 def test_it_rejects(acme, email, role, fault):

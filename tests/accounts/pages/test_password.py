@@ -1,8 +1,14 @@
 """Another password by a link in an e-mail."""
 
-import pytest
-from django.core import mail
+from collections import Counter
+from functools import wraps
 
+import pytest
+from django.core import mail, signing
+from django.db import connection
+
+from accounts import mail as mail_queue
+from accounts import throttling
 from accounts.logs import RedactingFormatter
 from tests.accounts.pages.letters import letter, link_in
 from tests.factories import PASSWORD
@@ -17,6 +23,15 @@ def ask(visitor: Visitor, login: str):
     form = visitor.get("/app/password").forms["password"]
     form["login"] = login
     return form.submit()
+
+
+def counting(work: Counter, name: str, function):
+    @wraps(function)
+    def counted(*args, **kwargs):
+        work[name] += 1
+        return function(*args, **kwargs)
+
+    return counted
 
 
 def link_for(acme, login: str = "carol") -> str:
@@ -64,6 +79,65 @@ def test_all_are_answered_alike(acme):
     assert len(set(asked)) == 1
     assert asked[0] <= 8
     letter("bob@acme.example")
+
+
+def work_of(acme, login: str) -> dict:
+    """Return what a request for a link does, in units of work rather than time."""
+    form = acme.page().get("/app/password").forms["password"]
+    form["login"] = login
+    # The count of the address is leased, whatever the name is.
+    throttling.limiter.clear()
+    work, statements, queued = Counter(), [], []
+
+    def note(execute, sql, params, many, context):
+        result = execute(sql, params, many, context)
+        statements.append((sql, context["cursor"].rowcount))
+        return result
+
+    with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(note):
+        for module, name in [(signing, "dumps"), (signing.Signer, "signature")]:
+            patch.setattr(module, name, counting(work, name, getattr(module, name)))
+        patch.setattr(mail_queue.postman, "take", queued.append)
+        response = form.submit()
+    [queued_letter] = queued
+    # It is rendered whether or not it is delivered, a moment later.
+    _subject, text, page = queued_letter.write()
+    return {
+        "work": work,
+        "statements": statements,
+        "template": queued_letter.template,
+        "parts": (text.count("\n"), page.count("<p")),
+        "status": response.status_code,
+    }
+
+
+@pytest.mark.parametrize("limit", [0, 60])
+def test_unknown_names_take_the_same_work(acme, settings, limit):
+    settings.FAILED_LOGIN_LIMIT = limit
+    acme.carol.is_active = False
+    acme.carol.save()
+    known = work_of(acme, "bob")
+    assert known["work"]["dumps"] == 1
+    assert known["template"] == "password"
+    for login in ("bob@acme.example", "nobody", "nobody@acme.example", "carol", "mallory"):
+        assert work_of(acme, login) == known, login
+
+
+def test_unknown_names_get_no_email(acme):
+    acme.carol.is_active = False
+    acme.carol.save()
+    for login in ("nobody@acme.example", "carol", "carol@acme.example"):
+        assert ask(acme.page(), login).status_code == 303
+    assert mail.outbox == []
+
+
+def test_the_link_of_an_unknown_name_is_void(acme, monkeypatch):
+    queued = []
+    monkeypatch.setattr(mail_queue.postman, "take", queued.append)
+    ask(acme.page(), "nobody")
+    assert not queued[0].delivered
+    path = queued[0].context["url"].removeprefix(f"http://{acme.host}")
+    acme.page().get(path, status=404)
 
 
 def test_it_rejects_nothing_and_too_much(acme):

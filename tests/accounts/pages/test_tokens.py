@@ -107,7 +107,7 @@ def test_it_rejects_more_than_fifty(acme):
         make_token(acme.bob)
     response = create(acme.page(acme.bob).get(PATH)).submit(status=422)
     assert "can&#x27;t be more than 50" in response
-    acme.bob.tokens.first().revoke()
+    acme.bob.revoke_token(acme.bob.tokens.first().id, by=acme.bob)
     assert create(acme.page(acme.bob).get(PATH)).submit().status_code == 200
 
 

@@ -135,7 +135,7 @@ def test_a_role_that_there_is_not(acme, admin):
     # An admin is not offered to make owners, nor anything about one.
     page = acme.page(admin)
     assert "Everything" not in page.get(path_of(acme.bob))
-    send(page, path_of(acme.bob), status=422, do="role", role="owner")
+    send(page, path_of(acme.bob), status=403, do="role", role="owner")
     assert "Only an owner can change an owner." in page.get(path_of(acme.alice))
     send(page, path_of(acme.alice), status=403, do="role", role="member")
     send(page, path_of(acme.alice), status=403, do="deactivate")
@@ -181,11 +181,19 @@ def test_who_changes_roles(acme, admin, who, whose, role, allowed):
     assert (user.role == role) == allowed
 
 
-def test_a_deactivated_owner_is_none_that_is_left(acme):
+@pytest.mark.parametrize("act", ["change_role", "deactivate"])
+def test_it_rejects_to_remove_the_last_owner(acme, act):
+    """A deactivated owner is not an owner who is left."""
     acme.bob.change_role("owner", by=acme.alice)
     acme.bob.deactivate(by=acme.alice)
+    change = {"change_role": lambda **by: acme.alice.change_role("admin", **by), "deactivate": acme.alice.deactivate}[
+        act
+    ]
+    with pytest.raises(PermissionDenied), transaction.atomic():
+        change(by=acme.bob)
     with pytest.raises(ValidationError), transaction.atomic():
-        acme.alice.change_role("admin", by=acme.bob)
+        change(by=acme.alice)
+    assert User.objects.get(pk=acme.alice.pk).role == "owner"
 
 
 def test_who_was_unmade_meanwhile_does_nothing(acme, admin):

@@ -60,19 +60,27 @@ def test_it_rejects_other_methods(acme, method):
     assert response.headers["Allow"] == "POST"
 
 
-@pytest.mark.parametrize("role", [None, "owner", "admin", "agent", "member"])
+# The whole table is in tests/accounts/test_user_permissions.py.
 @pytest.mark.parametrize("by", ["owner", "admin", "agent"])
-def test_who_may_create_whom(acme, by, role):
-    client = client_of(acme, by)
-    response = create(client, DORA + (f"<role>{role}</role>" if role else ""))
-    user = acme.account.users.filter(login="dora").first()
-    if by == "agent" and role not in (None, "member"):
-        assert shown(response) == refusal(403, "An agent may create members only")
-        assert user is None
-    else:
-        expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))
-        assert shown(response) == (201, CONTENT_TYPE, expected)
-        assert user.role == (role or "member")
+def test_without_a_role_it_is_a_member(acme, by):
+    response = create(client_of(acme, by), DORA)
+    user = acme.account.users.get(login="dora")
+    expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))
+    assert shown(response) == (201, CONTENT_TYPE, expected)
+    assert user.role == "member"
+
+
+@pytest.mark.parametrize(
+    ("by", "role", "sentence"),
+    [
+        ("agent", "agent", "An agent may create members only"),
+        ("admin", "owner", "Only an owner can appoint or change owners."),
+    ],
+)
+def test_it_rejects_a_role_that_one_may_not_give(acme, by, role, sentence):
+    response = create(client_of(acme, by), f"{DORA}<role>{role}</role>")
+    assert shown(response) == refusal(403, sentence)
+    assert not acme.account.users.filter(login="dora").exists()
 
 
 @pytest.mark.parametrize(

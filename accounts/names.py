@@ -1,0 +1,102 @@
+"""Names that people tell others by (logins, e-mails, names of forums): which characters they may have, and which look alike.
+
+Two names look alike if they have the same skeleton (UTS #39, on top of NFKC and case folding) and differ in a character outside
+of ASCII. Names that differ in ASCII characters alone, such as `user1` and `userl`, stay different names: programs create such
+logins in series.
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from django.utils.translation import gettext_noop
+from rest_framework.exceptions import ValidationError
+
+from accounts.tenancy import FoldedField, fold
+
+INVISIBLE = gettext_noop("has an invisible character, or one that changes the direction of the text")
+# What is drawn as nothing, beside the characters of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). None of
+# these changes the direction of a text, and emojis have some, so they are allowed, but make no difference.
+IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}.union(
+    range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
+)
+
+
+def has_invisible(text: str) -> bool:
+    """Return whether the text has format characters; the bidirectional controls are among them."""
+    return not text.isascii() and any(unicodedata.category(char) == "Cf" for char in text)
+
+
+def check_visible(**names: str) -> None:
+    """Raise ValidationError for the names that have format characters."""
+    if found := {field: [INVISIBLE] for field, name in names.items() if has_invisible(name)}:
+        raise ValidationError(found)
+
+
+def look_alike(name: str, other: str) -> bool:
+    """Return whether two names are the same without regard to case, or differ but look the same."""
+    name, other = fold(name), fold(other)
+    if name == other:
+        return True
+    return _beyond_ascii(name) != _beyond_ascii(other) and skeleton(name) == skeleton(other)
+
+
+def looks_like_any(name: str, others: Iterable[str]) -> bool:
+    return any(look_alike(name, other) for other in others)
+
+
+def skeleton(text: str) -> str:
+    """Return what names that look alike have in common. It is made for comparing only.
+
+    A letter is compared in its lower case first, then in its upper case, as a name may be shown in either: a Cyrillic `в` is
+    like no Latin letter, but its capital is like `B`.
+    """
+    text = unicodedata.normalize("NFD", fold(unicodedata.normalize("NFKC", text)))
+    return unicodedata.normalize("NFD", "".join(map(_prototype, text)))
+
+
+def _beyond_ascii(folded: str) -> list[str]:
+    return [char for char in folded if not char.isascii()]
+
+
+@lru_cache(maxsize=4096)
+def _prototype(char: str) -> str:
+    if ord(char) in IGNORABLE or unicodedata.category(char) == "Cf":
+        return ""
+    lower = _confusables().get(char, char)
+    if lower.isascii():
+        return lower.casefold()
+    upper = _mapped(unicodedata.normalize("NFD", char.upper()))
+    return _mapped(upper.casefold()).casefold() if upper.isascii() else lower
+
+
+def _mapped(text: str) -> str:
+    return "".join(_confusables().get(char, char) for char in text)
+
+
+@cache
+def _confusables() -> dict[str, str]:
+    """Return the prototype of each character that has one.
+
+    The library lists pairs in both directions. A character with several partners is the prototype of each of them. Where two
+    characters have only each other, the prototype is the one that occurs in sequences, or else the first one.
+    """
+    pairs = json.loads(files("confusable_homoglyphs").joinpath("confusables.json").read_text())
+    partners = {char: [partner["c"] for partner in found] for char, found in pairs.items()}
+    in_sequences = {char for sequence in partners if len(sequence) > 1 for char in sequence}
+
+    def is_prototype(partner: str, char: str) -> bool:
+        if len(partner) > 1 or len(partners[partner]) > 1:
+            return True
+        return (partner not in in_sequences, partner) < (char not in in_sequences, char)
+
+    single = {char: found[0] for char, found in partners.items() if len(char) == len(found) == 1}
+    return {char: partner for char, partner in single.items() if is_prototype(partner, char)}
+
+
+class SkeletonField(FoldedField):
+    """The skeleton of another field."""
+
+    derive = staticmethod(skeleton)

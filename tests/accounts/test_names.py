@@ -1,0 +1,302 @@
+"""Lookalikes of names, and characters that cannot be seen, on every path on which names are given."""
+
+import importlib
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from accounts import links
+from accounts.models import Account, User
+from accounts.names import look_alike, skeleton
+from forum.models import Forum
+from tests.accounts.pages.settings import send
+from tests.client import XMLClient
+from tests.factories import PASSWORD, make_account, make_user
+from tests.forum.xml.wire import refusal, shown
+from tests.test_queries import asked_by
+from tests.threads import at_once
+
+# Of `boss`.
+INVISIBLE = {
+    "zero width space": "bo\u200bss",
+    "soft hyphen": "bo\u00adss",
+    "right-to-left override": "boss\u202e",
+    "left-to-right mark": "\u200eboss",
+    "isolate": "\u2066boss\u2069",
+    "byte order mark": "\ufeffboss",
+    "word joiner": "bo\u2060ss",
+    "tag": "boss\U000e0041",
+}
+LOOKALIKES = {
+    "full width": "ｂoss",
+    "all full width": "ＢＯＳＳ",
+    "Cyrillic": "вoss",
+    "Cyrillic o": "bоss",
+    "capital Cyrillic": "ВOSS",
+    "mathematical": "𝐛oss",
+    "Hangul filler": "boss\u3164",
+    "variation selector": "bo\ufe0fss",
+    "ligature-like long s": "bo\u017fs",
+}
+SENTENCE = "has an invisible character, or one that changes the direction of the text"
+PAGE_WORDS = "Has an invisible character, or one that changes the direction of the text"
+A_GOOD_PASSWORD = "grasshopper lighthouse vinegar"
+
+
+def table(names: dict[str, str]):
+    return pytest.mark.parametrize("name", names.values(), ids=[key.replace(" ", "-") for key in names])
+
+
+@pytest.fixture
+def boss(acme) -> User:
+    return make_user(acme.account, "boss", email="boss@acme.example", role="admin")
+
+
+# The rule
+
+
+@table(LOOKALIKES)
+def test_it_works(name):
+    assert look_alike("boss", name)
+    assert look_alike(name, "BOSS")
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        # Programs create such logins in series.
+        ("user1", "userl"),
+        ("user10", "userl0"),
+        ("rnary", "mary"),
+        ("modem", "modern"),
+        # Ordinary letters.
+        ("łukasz", "lukasz"),
+        ("zażółć", "zazolc"),
+        ("ęwa", "ewa"),
+        ("łódź", "lódź"),
+        ("müller", "muller"),
+        # Those are the same beyond ASCII, and differ within.
+        ("użytkownik1", "użytkownikl"),
+        ("boss", "босс"),
+    ],
+)
+def test_it_rejects_no_different_names(name, other):
+    assert not look_alike(name, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("paypal", "pаypаl"), ("Mary", "Маrу"), ("jan@firma.pl", "jan@fіrma.pl"), ("łukasz", "ŁUKАSZ"), ("ivan", "ıvan")],
+)
+def test_mixed_alphabets(name, other):
+    assert look_alike(name, other)
+
+
+@pytest.mark.parametrize("text", ["", "a", "Zażółć gęślą jaźń", "вoss", "x\u0328\u0301", "🙂", "ﷺ", "가"])
+def test_a_skeleton_is_that_of_itself(text):
+    assert skeleton(skeleton(text)) == skeleton(text)
+
+
+# Every path: XML
+
+
+def create(acme, login="dora", email="dora@acme.example"):
+    body = f"<user><login>{login}</login><email>{email}</email><password>{A_GOOD_PASSWORD}</password></user>"
+    return acme.xml().send_xml("POST", "/app/users.xml", body)
+
+
+@table(INVISIBLE)
+def test_it_rejects_invisible_characters_by_xml(acme, name):
+    found = shown(create(acme, name, f"{name}@acme.example"))
+    assert found == refusal(422, f"Login {SENTENCE}", f"Email {SENTENCE}")
+    assert shown(create(acme, email=f"dora@{name}.example")) == refusal(422, f"Email {SENTENCE}")
+
+
+@table(LOOKALIKES)
+def test_it_rejects_lookalikes_by_xml(acme, boss, name):
+    assert shown(create(acme, name)) == refusal(422, "Login is already taken")
+    found = shown(create(acme, f"{name}@acme.example", f"{name}@acme.example"))
+    assert found == refusal(422, "Login is already taken", "Email is already taken")
+    assert shown(create(acme, email=f"boss@{'аcme'}.example")) == refusal(422, "Email is already taken")
+    assert acme.account.users.count() == 4
+
+
+@table(LOOKALIKES)
+def test_it_rejects_what_looks_like_it_the_other_way_round(acme, name):
+    """The plain name comes second; and another account has one of its own."""
+    make_user(acme.account, name, email="first@acme.example")
+    assert shown(create(acme, "boss")) == refusal(422, "Login is already taken")
+    other, _owner, _token = make_account("another")
+    make_user(other, "boss")
+
+
+def test_ordinary_names_of_an_account(acme):
+    names = ["user1", "userl", "user10", "userl0", "łukasz", "lukasz", "zażółć", "Łukаsz2", "нина"]
+    for number, name in enumerate(names):
+        assert create(acme, name, f"u{number}@acme.example").status_code == 201
+        client = XMLClient(acme.host, auth=(name.upper(), A_GOOD_PASSWORD))
+        assert client.get("/app/users/me.xml").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_at_the_same_time_one_of_them_is_created(acme):
+    names = ["boss", "bоss", "ｂoss", "вoss", "𝐛oss", "BOSS"]
+    acts = [lambda name=name, n=n: create(acme, name, f"boss{n}@acme.example") for n, name in enumerate(names)]
+    statuses = [response.status_code for response in at_once(*acts)]
+    assert sorted(statuses) == [201] + [422] * (len(names) - 1)
+
+
+def test_it_asks_as_little_as_before(acme, boss):
+    """Looking for lookalikes takes no statement of its own."""
+    create(acme, "first", "first@acme.example")
+    _response, asked = asked_by(lambda: create(acme))
+    assert len([sql for sql in asked if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
+    assert len(asked) == 4, asked
+
+
+# JSON and the command
+
+
+def partner_creates(acme, **changes: str):
+    acme.account.partner_key = "key"
+    acme.account.save()
+    account = {"prefix": changes.pop("prefix", "newone"), "name": changes.pop("name", "")}
+    user = {"login": "ann", "email": "ann@new.example", "password": A_GOOD_PASSWORD, **changes}
+    return acme.json(acme.alice_token).post("/app/account.json", json={"account": account, "user": user})
+
+
+@table(INVISIBLE)
+@pytest.mark.parametrize("field", ["login", "email", "prefix", "name"])
+def test_it_rejects_invisible_characters_in_new_accounts(acme, field, name):
+    response = partner_creates(acme, **{field: f"{name}@new.example" if field == "email" else name})
+    assert response.status_code == 422
+    [(found, [rule])] = response.json()["errors"].items()
+    assert found == f"{'account' if field in ('prefix', 'name') else 'user'}.{field}"
+    assert rule == (SENTENCE if field != "prefix" else rule)
+    assert Account.objects.count() == 1
+
+
+@table(LOOKALIKES)
+def test_it_rejects_prefixes_with_other_letters(acme, name):
+    assert partner_creates(acme, prefix=name).status_code == 422
+
+
+@table(INVISIBLE)
+def test_it_rejects_invisible_characters_by_the_command(db, name):
+    for given in ({"login": name}, {"email": f"{name}@new.example"}):
+        values = {"login": "ann", "email": "ann@new.example", "password": A_GOOD_PASSWORD, **given}
+        with pytest.raises(CommandError, match=SENTENCE):
+            call_command("create_account", "new-one", **values, stdout=io.StringIO())
+    with pytest.raises(CommandError, match="Prefix must be"):
+        call_command("create_account", name, login="ann", email="a@b.example", password=PASSWORD, stdout=io.StringIO())
+    assert not Account.objects.exists()
+
+
+# Pages
+
+
+def join(acme, path: str, login: str):
+    form = acme.page().get(path).forms["join"]
+    form["name"], form["login"], form["password"] = "Eve", login, A_GOOD_PASSWORD
+    return form.submit(status=422)
+
+
+def sign_up_path(acme) -> str:
+    token = links.sign({"email": "eve@new.example", "next": "/"}, "sign-up", acme.account.id)
+    return f"/app/sign-up/finish?token={token}"
+
+
+def invitation_path(acme) -> str:
+    _row, secret = acme.account.invitations.invite(acme.account, email="eve@new.example", role="agent", by=acme.alice)
+    return f"/app/invitation?secret={secret}"
+
+
+@table(INVISIBLE | LOOKALIKES)
+@pytest.mark.parametrize("path", [sign_up_path, invitation_path])
+def test_it_rejects_logins_of_those_who_join(acme, boss, path, name):
+    words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
+    assert words in join(acme, path(acme), name)
+    assert acme.account.users.count() == 4
+
+
+@table(INVISIBLE | LOOKALIKES)
+def test_it_rejects_logins_in_the_profile(acme, boss, name):
+    words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
+    page = acme.page(acme.carol)
+    assert words in send(page, "/app/profile", status=422, part="about", name="Carol", login=name)
+    # Their own login stays theirs, also by another case.
+    send(page, "/app/profile", part="about", name="Carol", login="CAROL")
+
+
+# What the forms take for an e-mail at all, and what looks like boss@acme.example.
+EMAILS = {"zero width space": "boss@ac\u200bme.example", "Cyrillic": "boss@аcme.example"}
+
+
+@table(EMAILS)
+def test_it_rejects_emails_by_page(acme, boss, name):
+    invisible = "\u200b" in name
+    words = PAGE_WORDS if invisible else "Is of somebody who is a user here already"
+    page = acme.page(acme.alice)
+    assert words in send(page, "/app/account/users", status=422, do="invite", email=name, role="agent")
+    assert not acme.account.invitations.exists()
+    if invisible:
+        assert words in send(acme.page(), "/app/sign-up", status=422, email=name)
+        values = {"part": "email", "email": name, "current": PASSWORD}
+        assert words in send(page, "/app/profile/security", status=422, **values)
+
+
+def forum(acme, name: str, **values: str) -> dict[str, str]:
+    return {"do": "save", "name": name, "host": f"host-{acme.account.forums.count()}", "access": "public", **values}
+
+
+@table(INVISIBLE | LOOKALIKES)
+def test_it_rejects_names_of_forums(acme, name):
+    page, path = acme.page(acme.alice), "/app/account/forums/new"
+    send(page, path, **forum(acme, "boss"))
+    send(page, path, **forum(acme, "other"))
+    words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
+    assert words in send(page, path, status=422, **forum(acme, name, host="more"))
+    other = Forum.objects.get(name="other")
+    assert words in send(page, f"/app/account/forums/{other.id}", status=422, **forum(acme, name, host="host-2"))
+    assert sorted(acme.account.forums.values_list("name", flat=True)) == ["Acme", "boss", "other"]
+
+
+def test_a_forum_keeps_a_name_that_it_had(acme, other):
+    """Names were not unique before. A change of anything else does not fail, nor does another case of the own name."""
+    page = acme.page(acme.alice)
+    send(page, "/app/account/forums/new", **forum(acme, "other"))
+    row = Forum.objects.get(account=acme.account, name="other")
+    Forum.objects.filter(pk=row.pk).update(name="ACME")
+    path = f"/app/account/forums/{row.id}"
+    send(page, path, **forum(acme, "ACME", host="host-1", description="More"))
+    send(page, path, status=422, **forum(acme, "acme", host="host-1"))
+    send(page, path, **forum(acme, "Ideas", host="host-1"))
+    send(page, path, **forum(acme, "IDEAS", host="host-1"))
+
+
+# The migration
+
+
+def test_the_migration_fills_in_rows_that_look_alike(acme, monkeypatch):
+    migration = importlib.import_module("accounts.migrations.0014_user_skeletons")
+    monkeypatch.setattr(migration, "BATCH", 2)
+    for number, name in enumerate(["boss", "вoss", "bo\u200bss"]):
+        row = make_user(acme.account, f"temporary{number}")
+        User.objects.filter(pk=row.pk).update(login=name, login_key=name)
+    User.objects.update(login_skeleton="", email_skeleton="")
+    with connection.schema_editor(atomic=False) as editor:
+        migration.fill(None, editor)
+    for login, email, login_skeleton, email_skeleton in User.objects.values_list(
+        "login", "email", "login_skeleton", "email_skeleton"
+    ):
+        assert (login_skeleton, email_skeleton) == (skeleton(login), skeleton(email))
+    assert User.objects.filter(login_skeleton="boss").count() == 3
+    # They keep working, and sign in; a new one is refused.
+    for name in ("boss", "вoss"):
+        assert XMLClient(acme.host, auth=(name, PASSWORD)).get("/app/users/me.xml").status_code == 200
+    assert shown(create(acme, "bоss")) == refusal(422, "Login is already taken")
+    row = User.objects.get(login="вoss")
+    row.account = acme.account
+    row.change_profile(login="вoss", name="Another")

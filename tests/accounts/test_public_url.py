@@ -1,0 +1,91 @@
+"""Links in e-mails: built from the stored address and the settings, whatever the request's Host header says."""
+
+import re
+
+import pytest
+from django.core import mail
+
+from accounts.hosts import public_url
+from accounts.middleware import address_book
+from tests.accounts.pages.settings import send, token_of
+from tests.factories import PASSWORD, make_forum
+from tests.pages import Visitor
+
+
+@pytest.mark.parametrize(
+    ("https", "port", "name", "url"),
+    [
+        (False, None, "acme", "http://acme.example.test"),
+        (False, 80, "acme", "http://acme.example.test"),
+        (False, 443, "acme", "http://acme.example.test:443"),
+        (False, 8101, "ideas.customer.test", "http://ideas.customer.test:8101"),
+        (True, None, "acme", "https://acme.example.test"),
+        (True, 443, "ideas.customer.test", "https://ideas.customer.test"),
+        (True, 80, "acme", "https://acme.example.test:80"),
+        (True, 8443, "acme", "https://acme.example.test:8443"),
+        # HTTPS may have values other than on and off.
+        ("pages", None, "acme", "https://acme.example.test"),
+    ],
+)
+def test_it_works(settings, https, port, name, url):
+    settings.HTTPS, settings.PUBLIC_PORT = https, port
+    assert public_url(name) == url
+
+
+def forget_password(acme, visitor):
+    send(visitor, "/app/password", login="carol")
+
+
+def sign_up(acme, visitor):
+    send(visitor, "/app/sign-up", email="new@example.com")
+
+
+def sign_up_again(acme, visitor):
+    send(visitor, "/app/sign-up", email="carol@acme.example")
+
+
+def invite(acme, visitor):
+    visitor.sign_in("alice")
+    send(visitor, "/app/account/users", do="invite", email="new@example.com", role="agent")
+
+
+def change_email(acme, visitor):
+    visitor.sign_in("carol")
+    send(visitor, "/app/profile/security", part="email", email="new@example.com", current=PASSWORD)
+
+
+def change_password(acme, visitor):
+    visitor.sign_in("carol")
+    new = "grasshopper lighthouse vinegar"
+    send(visitor, "/app/profile/security", part="password", current=PASSWORD, password=new)
+
+
+@pytest.mark.parametrize("act", [forget_password, sign_up, sign_up_again, invite, change_email, change_password])
+@pytest.mark.parametrize(
+    ("stored", "host"),
+    [
+        ("acme.example.test", "acme.example.test"),
+        ("acme.example.test", "ACME.Example.Test.:1234"),
+        ("acme.example.test", "acme.example.test:65535"),
+        ("ideas.example.org", "ideas.example.org.:8"),
+    ],
+)
+def test_it_rejects_the_host_header_in_links(acme, settings, act, stored, host):
+    settings.PUBLIC_PORT = 8101
+    make_forum(acme.account, "ideas")
+    act(acme, Visitor(host))
+    [letter] = mail.outbox
+    links = re.findall(r"https?://[^/\s]+", letter.body)
+    assert links
+    assert set(links) == {f"http://{stored}:8101"}
+    assert "1234" not in letter.body
+
+
+def test_a_local_account_gets_links_to_its_own_address(acme, settings):
+    """At localhost, which stands for an account on a developer's machine alone."""
+    settings.LOCAL_ACCOUNT, settings.PUBLIC_PORT = "acme", 8101
+    address_book.clear()
+    visitor = Visitor("localhost:9")
+    visitor.post("/app/password", {"login": "carol", "csrfmiddlewaretoken": token_of(visitor)})
+    [letter] = mail.outbox
+    assert re.findall(r"https?://[^/\s]+", letter.body) == ["http://acme.example.test:8101"]

@@ -1,0 +1,211 @@
+"""Who may create, invite and manage whom: a table of actor role, action and target role, over every path."""
+
+from functools import partial
+
+import pytest
+from django.db import transaction
+from rest_framework.exceptions import PermissionDenied
+
+from accounts.models import Invitation, User
+from tests.accounts.pages.settings import send, texts
+from tests.client import XMLClient
+from tests.factories import PASSWORD, make_token, make_user
+
+ROLES = ["owner", "admin", "agent", "member"]
+NOBODY: set[str] = set()
+EXCEPT_OWNERS = {"admin", "agent", "member"}
+
+# The target roles for which an actor may do something.
+TABLE = {
+    ("owner", "create"): {*ROLES},
+    ("owner", "invite"): EXCEPT_OWNERS,
+    ("owner", "manage"): {*ROLES},
+    ("admin", "create"): EXCEPT_OWNERS,
+    ("admin", "invite"): EXCEPT_OWNERS,
+    ("admin", "manage"): EXCEPT_OWNERS,
+    ("agent", "create"): {"member"},
+    # The settings, where invitations are sent, are for admins.
+    ("agent", "invite"): NOBODY,
+    ("agent", "manage"): NOBODY,
+    ("member", "create"): NOBODY,
+    ("member", "invite"): NOBODY,
+    ("member", "manage"): NOBODY,
+}
+# Actions on the page of a user, of those who may be managed.
+MANAGE = ["demote", "promote", "deactivate", "reactivate", "revoke"]
+PAGE = "/app/account/users"
+
+
+def cases(*actions: str, rule: str, targets: list[str] = ROLES) -> list:
+    return [
+        pytest.param(actor, action, target, target in TABLE[actor, rule], id=f"{actor}-{action}-{target}")
+        for actor in ROLES
+        for action in actions
+        for target in targets
+    ]
+
+
+def people(acme, actor: str, target: str) -> tuple[User, User]:
+    """The actor and the target. Alice stays an owner beside them."""
+    by = make_user(acme.account, "actor", role=actor)
+    return by, make_user(acme.account, "target", role=target)
+
+
+def state(user: User) -> tuple:
+    """What a refused action must not change."""
+    user = User.objects.get(pk=user.pk)
+    return user.role, user.is_active, list(user.tokens.values_list("id", "revoked_at")), user.sessions.count()
+
+
+# The API of forums
+
+
+@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", rule="create"))
+def test_creating_by_xml(acme, actor, action, target, allowed):
+    make_user(acme.account, "actor", role=actor)
+    fields = "<login>dora</login><email>dora@acme.example</email><password>a very good secret</password>"
+    body = f"<user>{fields}<role>{target}</role></user>"
+    response = XMLClient(acme.host, auth=("actor", PASSWORD)).send_xml("POST", "/app/users.xml", body)
+    assert response.status_code == (201 if allowed else 403)
+    made = acme.account.users.filter(login="dora").values_list("role", flat=True)
+    assert list(made) == ([target] if allowed else [])
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_it_rejects_inactive_users_by_xml(acme, role):
+    make_user(acme.account, "actor", role=role, is_active=False)
+    response = XMLClient(acme.host, auth=("actor", PASSWORD)).send_xml("POST", "/app/users.xml", "<user/>")
+    assert response.status_code == 401
+
+
+# Pages
+
+
+@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("invite", rule="invite"))
+def test_inviting_by_page(acme, actor, action, target, allowed):
+    by = make_user(acme.account, "actor", role=actor)
+    status = 303 if allowed else 403
+    send(acme.page(by), PAGE, status=status, do="invite", email="new@example.com", role=target)
+    assert list(acme.account.invitations.values_list("role", flat=True)) == ([target] if allowed else [])
+
+
+# There are no invitations of owners to send again.
+@pytest.mark.parametrize(
+    ("actor", "action", "target", "allowed"), cases("resend", rule="invite", targets=["admin", "agent", "member"])
+)
+def test_sending_an_invitation_again_by_page(acme, actor, action, target, allowed):
+    by = make_user(acme.account, "actor", role=actor)
+    row, _secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=target, by=acme.alice)
+    send(acme.page(by), PAGE, status=303 if allowed else 403, do="resend", id=row.id)
+    assert acme.account.invitations.get().invited_by_id == (by.id if allowed else acme.alice.id)
+
+
+@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases(*MANAGE, rule="manage"))
+def test_managing_by_page(acme, actor, action, target, allowed):
+    by, user = people(acme, actor, target)
+    make_token(user)
+    values = {"do": "role", "role": "member"}
+    if action == "promote":
+        # Only owners make owners, whoever it is that is to become one.
+        values, allowed = {"do": "role", "role": "owner"}, actor == "owner"
+    elif action != "demote":
+        values = {"do": action, "token": user.tokens.get().id}
+    if action == "reactivate":
+        User.objects.filter(pk=user.pk).update(is_active=False)
+    before = state(user)
+    send(acme.page(by), f"{PAGE}/{user.id}", status=303 if allowed else 403, **values)
+    changes = allowed and not (action == "demote" and target == "member") and (action, target) != ("promote", "owner")
+    assert (state(user) != before) == changes
+
+
+@pytest.mark.parametrize("actor", ROLES)
+def test_own_tokens_and_sessions(acme, actor):
+    """Everybody who has tokens and sessions may end them; members have no tokens."""
+    by = make_user(acme.account, "actor", role=actor)
+    page, _other = acme.page(by), acme.page(by)
+    send(page, "/app/profile/sessions", end="others")
+    assert by.sessions.count() == 1
+    make_token(by)
+    token = by.tokens.get()
+    send(page, f"/app/account/api/tokens/{token.id}/revoke", status=403 if actor == "member" else 303)
+    assert (by.tokens.get().revoked_at is None) == (actor == "member")
+
+
+@pytest.mark.parametrize("actor", ROLES)
+@pytest.mark.parametrize("target", ROLES)
+def test_it_rejects_tokens_and_sessions_of_others_by_the_own_pages(acme, actor, target):
+    by, user = people(acme, actor, target)
+    make_token(user)
+    acme.page(user)
+    page, before = acme.page(by), state(user)
+    send(page, f"/app/account/api/tokens/{user.tokens.get().id}/revoke", status=403 if actor == "member" else 404)
+    send(page, "/app/profile/sessions", end=str(user.sessions.get().id))
+    assert state(user) == before
+
+
+def test_the_page_of_an_owner_offers_an_admin_nothing(acme):
+    page = acme.page(make_user(acme.account, "adam", role="admin")).get(f"{PAGE}/{acme.alice.id}")
+    assert texts(page, "main form button") == []
+    # Nor is an admin offered to appoint an owner.
+    page = acme.page(User.objects.get(login="adam")).get(f"{PAGE}/{acme.bob.id}")
+    assert [option for option, *_ in page.forms["role"]["role"].options] == ["admin", "agent", "member"]
+
+
+# The model, which every path asks
+
+
+@pytest.mark.parametrize("is_active", [True, False])
+@pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", "invite", *MANAGE, rule="manage"))
+def test_the_model(acme, actor, action, target, allowed, is_active):
+    by, user = people(acme, actor, target)
+    make_token(user)
+    token = user.tokens.get()
+    acts = {
+        "create": lambda: by.check_may_create(target),
+        "invite": lambda: Invitation.objects.invite(acme.account, email="new@example.com", role=target, by=by),
+        "demote": lambda: user.change_role("member", by=by),
+        "promote": lambda: user.change_role("owner", by=by),
+        "deactivate": lambda: user.deactivate(by=by),
+        "reactivate": lambda: user.reactivate(by=by),
+        "revoke": lambda: user.revoke_token(token.id, by=by),
+    }
+    if action == "create" or (action == "invite" and actor in ("owner", "admin")):
+        allowed = target in TABLE[actor, action]
+    elif action == "invite":
+        # An agent may create members, and so may the model let them invite some.
+        allowed = target in TABLE[actor, "create"]
+    elif action == "promote":
+        allowed = actor == "owner"
+    User.objects.filter(pk=by.pk).update(is_active=is_active)
+    by.refresh_from_db()
+    if allowed and is_active:
+        acts[action]()
+    else:
+        with pytest.raises(PermissionDenied), transaction.atomic():
+            acts[action]()
+
+
+@pytest.mark.parametrize("end", ["deactivated", "agent", "member"])
+@pytest.mark.parametrize("role", ["admin", "agent", "member"])
+def test_accepting_after_the_sender_lost_the_right(acme, role, end):
+    """Even where the invitation is still there: rows were written before, and a demotion may come between."""
+    by = make_user(acme.account, "adam", role="admin")
+    row, secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=role, by=by)
+    accept = partial(User.objects.accept, row, login="new", password=PASSWORD, name="New")
+    change = {"is_active": False} if end == "deactivated" else {"role": end}
+    User.objects.filter(pk=by.pk).update(**change)
+    if role == "member":
+        assert Invitation.objects.holding(acme.account.id, secret) == row
+        assert accept().role == "member"
+    else:
+        assert Invitation.objects.holding(acme.account.id, secret) is None
+        acme.page().get(f"/app/invitation?secret={secret}", status=404)
+        assert accept() is None
+        assert not acme.account.users.filter(login="new").exists()
+
+
+def test_a_sender_who_was_demoted_meanwhile_invites_nobody(acme):
+    by = make_user(acme.account, "adam", role="admin")
+    User.objects.filter(pk=by.pk).update(role="agent")
+    with pytest.raises(PermissionDenied), transaction.atomic():
+        Invitation.objects.invite(acme.account, email="new@example.com", role="admin", by=by)
