@@ -18,6 +18,7 @@ from django.db import close_old_connections, reset_queries
 from accounts import addresses
 from accounts.text import redact_query
 from config.admission import Admission
+from config.in_flight import InFlight
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -41,10 +42,13 @@ class Application:
         self.django = django
         self.admission = admission
         self.probes = probes
+        # A worker process has one that its parent can read (`config.server`).
+        self.in_flight = InFlight(settings.THREADS + settings.TURNS)
 
     def __call__(self, environ, start_response):
         began = perf_counter()
         request_id = secrets.token_hex(8)
+        summary = f"{request_id} {environ['REQUEST_METHOD']} {self.host(environ)}{self.target(environ)}"
         status, length = "500", "-"
 
         def start(line, headers, exc_info=None):
@@ -53,20 +57,19 @@ class Application:
             length = next((value for name, value in headers if name == "Content-Length"), "-")
             return start_response(line, [*headers, ("X-Request-Id", request_id)], exc_info)
 
+        slot = self.in_flight.add(summary)
         try:
             return self.admit(environ, start)
         finally:
             access.info(
-                "%s %s %s%s %s %s %.1fms %s",
-                request_id,
-                environ["REQUEST_METHOD"],
-                self.host(environ),
-                self.target(environ),
+                "%s %s %s %.1fms %s",
+                summary,
                 status,
                 length,
                 (perf_counter() - began) * 1000,
                 environ.get("rostrum.user", "-"),
             )
+            self.in_flight.remove(slot)
 
     def admit(self, environ, start):
         path = environ["PATH_INFO"]
