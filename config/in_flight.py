@@ -15,7 +15,13 @@ class InFlight:
 
     def __init__(self, slots: int):
         self._memory = mmap.mmap(-1, slots * SLOT_BYTES)
+        self._slots = slots
         self._free = [slot * SLOT_BYTES for slot in range(slots)]
+
+    @property
+    def count(self) -> int:
+        """How many requests are being served; only the worker itself knows."""
+        return self._slots - len(self._free)
 
     def add(self, text: str) -> int:
         """Note a request; return the slot. Text that does not fit is cut off."""

@@ -90,7 +90,7 @@ def run_worker(target, in_flight: InFlight, port: int, *arguments) -> None:
     from config.wsgi import application
 
     application.in_flight = in_flight
-    deadline.watch(port)
+    deadline.watch(port, in_flight)
     threading.Thread(target=end_with_parent, args=(os.getppid(),), name="parent", daemon=True).start()
     target(*arguments)
 
