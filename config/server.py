@@ -82,7 +82,7 @@ class Server(MPServer):
 def log_interrupted(worker: WorkerProcess) -> None:
     """Log the requests that a worker was serving when it ended."""
     for request in worker.in_flight:
-        logger.error("request %s was interrupted: worker %d ended", request, worker.idx + 1)
+        logger.error("worker %d ended while it was serving request %s", worker.idx + 1, request)
 
 
 def run_worker(target, in_flight: InFlight, port: int, *arguments) -> None:

@@ -16,13 +16,13 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
 
 from accounts import addresses
-from accounts.text import redact_query
+from accounts.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 from config.admission import Admission
 from config.in_flight import InFlight
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-access = logging.getLogger("rostrum.access")
+access = logging.getLogger(ACCESS_LOG)
 
 # No line tells its thread, process or place in the code, and finding them out is half of what a line takes.
 logging._srcfile = None
@@ -48,7 +48,8 @@ class Application:
     def __call__(self, environ, start_response):
         began = perf_counter()
         request_id = secrets.token_hex(8)
-        summary = f"{request_id} {environ['REQUEST_METHOD']} {self.host(environ)}{self.target(environ)}"
+        address = redact(self.host(environ) + self.target(environ))
+        summary = f"{request_id} {environ['REQUEST_METHOD']} {address}"
         status, length = "500", "-"
 
         def start(line, headers, exc_info=None):
@@ -172,6 +173,7 @@ class Application:
         if not environ.get("QUERY_STRING") and _PLAIN.fullmatch(environ.get("PATH_INFO", "")):
             return environ["PATH_INFO"]
         path = quote(environ.get("PATH_INFO", "").encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~.-_")
+        path = omit_inner_query(path)
         query = quote(redact_query(environ.get("QUERY_STRING", "")), safe="=&%+/:@!$'()*,;?~.-_[]")
         return path + ("?" + query if query else "")
 
