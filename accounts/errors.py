@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_noop
 from rest_framework import exceptions
@@ -44,9 +44,15 @@ SENTENCES = {
     415: "The Content-Type of the body is not supported here",
     422: "The request is not valid",
     429: "Too many requests",
-    500: "The service failed; the request was not carried out",
+    500: "The service failed",
     503: "The service is not available at the moment; try again",
 }
+
+# Of a request that writes: nothing tells how far it came.
+UNCERTAIN = "The service failed; the request may have been carried out"
+# The connection was lost while a transaction was being committed, or after that.
+LOST = gettext_noop("The connection to the database was lost; the request may have been carried out")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 RETRY_AFTER = 5  # seconds, when the database is away, or more is asked than can be answered
 
@@ -111,6 +117,8 @@ def respond(
     if is_for_people(request):
         sentences = [fault.sentence for fault in found] if found else [message] if message else []
         return refusal.respond(request, status, sentences=sentences, headers=headers)
+    if status == 500 and request.method not in SAFE_METHODS:
+        message = UNCERTAIN
     if request.path_info.endswith(".json"):
         content = orjson.dumps(envelope(status, message=message, found=found))
         content_type = "application/json"
@@ -123,7 +131,11 @@ def respond(
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    return respond(request, 503, headers={"Retry-After": str(RETRY_AFTER)})
+    """A refusal for want of the database, or of room; it says so where the request may have been carried out nevertheless."""
+    is_uncertain = (
+        request.method not in SAFE_METHODS and hasattr(request, "commits") and request.commits != connection.commits
+    )
+    return respond(request, 503, message=LOST if is_uncertain else None, headers={"Retry-After": str(RETRY_AFTER)})
 
 
 def cut_off(request: HttpRequest) -> HttpResponse:

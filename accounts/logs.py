@@ -1,7 +1,12 @@
-"""What is written to the log, and what never is: passwords, tokens, and parts of them."""
+"""What is written to the log, and what never is: passwords, tokens, and parts of them; personal data in queries, unless asked for."""
 
 import logging
 import re
+from urllib.parse import unquote_plus
+
+from django.conf import settings
+
+ACCESS_LOG = "rostrum.access"
 
 _SECRETS = re.compile(
     r"""(?ix)
@@ -18,15 +23,62 @@ _SECRETS = re.compile(
 # What has none of these has no secret. Most lines have not, and this is soon seen.
 _SUSPECT = re.compile("token|password|secret|digest|authorization|basic|bearer|DETAIL: ", re.IGNORECASE)
 
+_SECRET_WORDS = ("token", "password", "secret")
+
+# Parameters whose values are personal data, alone or as a part of a nested name: q, q[], client[email], external_ids[shop].
+_PERSONAL_NAMES = {"q", "email", "external_id", "external_ids"}
+_PERSONAL = re.compile(
+    r"""(?ix)
+    ( (?: [?&] | %3f | %26 ) (?: [\w.-]{0,64} (?: \[ | %5b ) )?
+      (?: q | email | external_ids? ) (?: (?: \[ | %5b | %5d | \] ) [^=&?\s]{0,100}? )? (?: = | %3d ) )
+      (?: (?!%26) [^\s"'&<>] )+
+    """
+)
+# The beginning of a query within a value or a path, encoded any number of times, and what makes it more than a question mark.
+_INNER_QUERY = re.compile("[?]|%(?:25)*3f", re.IGNORECASE)
+_INNER_EQUALS = re.compile("=|%(?:25)*3d", re.IGNORECASE)
+
 
 def redact(text: str) -> str:
-    if not _SUSPECT.search(text):
+    """Return text without secrets and, unless `LOG_QUERIES` is on, without personal data in queries of addresses."""
+    if _SUSPECT.search(text):
+        text = _SECRETS.sub(lambda match: next(filter(None, match.groups())) + "[redacted]", text)
+    if ("=" in text or "%3" in text) and not settings.LOG_QUERIES:
+        text = _PERSONAL.sub(r"\1[omitted]", text)
+    return text
+
+
+def redact_query(query: str) -> str:
+    """Return a query string without the values of its secrets and, unless `LOG_QUERIES` is on, without personal data."""
+    return "".join(_redact_pair(part) for part in re.split("([&;])", query))
+
+
+def _redact_pair(pair: str) -> str:
+    name, equals, value = pair.partition("=")
+    if not value:
+        return pair
+    decoded = unquote_plus(name).lower()
+    if any(word in decoded for word in _SECRET_WORDS):
+        value = "[redacted]"
+    elif not settings.LOG_QUERIES and not _PERSONAL_NAMES.isdisjoint(re.split(r"[\[\]]", decoded)):
+        value = "[omitted]"
+    else:
+        value = omit_inner_query(value)
+    return name + equals + value
+
+
+def omit_inner_query(text: str) -> str:
+    """Return a path or value without the query that it holds, such as the one of the page to return to after signing in."""
+    start = _INNER_QUERY.search(text)
+    if start is None or settings.LOG_QUERIES or not _INNER_EQUALS.search(text, start.end()):
         return text
-    return _SECRETS.sub(lambda match: next(filter(None, match.groups())) + "[redacted]", text)
+    return text[: start.end()] + "[omitted]"
 
 
 class RedactingFormatter(logging.Formatter):
     """The last thing before a line is written, so that tracebacks pass through it too."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record))
+        line = super().format(record)
+        # The access log redacts what comes from the client by itself, so that nothing else in a line can be mistaken for it.
+        return line if record.name == ACCESS_LOG else redact(line)

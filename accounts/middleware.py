@@ -8,7 +8,7 @@ from hashlib import blake2b
 from time import monotonic
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
@@ -143,6 +143,7 @@ class AccountMiddleware:
         if address is None or (address.forum_id is None and not is_of_no_forum(request.path_info)):
             return errors.respond(request, 404, message="No forum lives at this address")
         request.address = address
+        request.commits = connection.commits
         return self.get_response(request)
 
 

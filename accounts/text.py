@@ -2,7 +2,6 @@
 
 import codecs
 import re
-from urllib.parse import unquote_plus
 
 # XML 1.0, section 2.2: everything but these is a Char. Lone surrogates are in the second range.
 UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,16 +40,3 @@ def escape(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r", "&#13;")
     return text
-
-
-def redact_query(query: str) -> str:
-    """A query string without the values of its secrets, for logs."""
-    if not query:
-        return query
-    pairs = []
-    for pair in query.split("&"):
-        name, equals, value = pair.partition("=")
-        if value and any(word in unquote_plus(name).lower() for word in ("token", "password", "secret")):
-            value = "[redacted]"
-        pairs.append(name + equals + value)
-    return "&".join(pairs)

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from accounts.management.commands.serve import between, cores, resolve
 from config.postgres import Cluster, ClusterError
+from config.supervision import Backoff, outcome
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEMO_ACCOUNT = "demo"
@@ -47,6 +48,8 @@ class Supervisor:
         self.cluster: Cluster | None = None
         self.guard: subprocess.Popen | None = None
         self.children: list[subprocess.Popen] = []
+        # A web server that can't start takes a second or two to find out.
+        self.web_backoff = Backoff(stable=10)
         try:
             self.port = between(1, 65535)(os.environ.get("PORT") or "8000")
         except ArgumentTypeError as error:
@@ -105,7 +108,7 @@ class Supervisor:
             self.finish(collecting)
             (self.data / "static.made").write_text(static_mark())
         self.say("Starting the web server")
-        self.web = self.spawn("serve")
+        self.serve()
         self.await_answer()
         self.keep_house()
         self.say("Ready; Ctrl-C stops it")
@@ -119,7 +122,10 @@ class Supervisor:
                 self.cluster.start()
                 self.say("PostgreSQL is back")
             if (status := self.web.poll()) is not None:
-                raise RunError(f"The web server ended unexpectedly ({outcome(status)}).")
+                self.say(f"The web server ended unexpectedly ({outcome(status)}): starting it again")
+                self.children.remove(self.web)
+                self.pause(self.web_backoff.end())
+                self.serve()
             if self.guard.poll() is not None:
                 raise RunError("The guard of the processes ended unexpectedly.")
             if self.housekeeping.poll() is not None and time.monotonic() > self.housekeeping_since + 60:
@@ -226,6 +232,10 @@ class Supervisor:
         ignored = [part for name in ("redoc", "rest_framework") for part in ("--ignore", name)]
         return self.begin("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored)
 
+    def serve(self) -> None:
+        self.web = self.spawn("serve")
+        self.web_backoff.start()
+
     def await_answer(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)  # noqa: S104
         deadline = time.monotonic() + 60
@@ -254,10 +264,6 @@ def static_mark() -> str:
         digest.update(f"{path.relative_to(BASE_DIR)} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def outcome(status: int) -> str:
-    return f"killed by signal {-status}" if status < 0 else f"status {status}"
 
 
 def main() -> int:

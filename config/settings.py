@@ -81,6 +81,12 @@ LOG_LEVEL = _read(
         or (_ for _ in ()).throw(ValueError("write DEBUG, INFO, WARNING or ERROR"))
     ),
 )
+LOG_QUERIES = _read(
+    "LOG_QUERIES",
+    "off",
+    "Whether the log may hold personal data in queries: the values of q, email and external ids.",
+    boolean,
+)
 STATEMENT_TIMEOUT = _read(
     "STATEMENT_TIMEOUT", "15", "After how many seconds the database gives up a statement.", number(minimum=1)
 )
@@ -313,5 +319,9 @@ LOGGING = {
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         # Every refusal is in the access log already.
         "django.request": {"level": "ERROR"},
+        # These are answered 400 or 413 and would have a traceback here.
+        "django.security.RequestDataTooBig": {"level": "CRITICAL"},
+        "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
+        "django.security.TooManyFilesSent": {"level": "CRITICAL"},
     },
 }

@@ -16,12 +16,13 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
 
 from accounts import addresses
-from accounts.text import redact_query
+from accounts.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 from config.admission import Admission
+from config.in_flight import InFlight
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-access = logging.getLogger("rostrum.access")
+access = logging.getLogger(ACCESS_LOG)
 
 # No line tells its thread, process or place in the code, and finding them out is half of what a line takes.
 logging._srcfile = None
@@ -41,6 +42,8 @@ class Application:
         self.django = django
         self.admission = admission
         self.probes = probes
+        # A worker process has one that its parent can read (`config.server`).
+        self.in_flight = InFlight(settings.THREADS + settings.TURNS)
 
     def __call__(self, environ, start_response):
         began = perf_counter()
@@ -48,6 +51,8 @@ class Application:
             # Some clients put a slash behind every path.
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
         request_id = secrets.token_hex(8)
+        address = redact(self.host(environ) + self.target(environ))
+        summary = f"{request_id} {environ['REQUEST_METHOD']} {address}"
         status, length = "500", "-"
 
         def start(line, headers, exc_info=None):
@@ -56,20 +61,19 @@ class Application:
             length = next((value for name, value in headers if name == "Content-Length"), "-")
             return start_response(line, [*headers, ("X-Request-Id", request_id)], exc_info)
 
+        slot = self.in_flight.add(summary)
         try:
             return self.admit(environ, start)
         finally:
             access.info(
-                "%s %s %s%s %s %s %.1fms %s",
-                request_id,
-                environ["REQUEST_METHOD"],
-                self.host(environ),
-                self.target(environ),
+                "%s %s %s %.1fms %s",
+                summary,
                 status,
                 length,
                 (perf_counter() - began) * 1000,
                 environ.get("rostrum.user", "-"),
             )
+            self.in_flight.remove(slot)
 
     def admit(self, environ, start):
         path = environ["PATH_INFO"]
@@ -175,6 +179,7 @@ class Application:
         if not environ.get("QUERY_STRING") and _PLAIN.fullmatch(environ.get("PATH_INFO", "")):
             return environ["PATH_INFO"]
         path = quote(environ.get("PATH_INFO", "").encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~.-_")
+        path = omit_inner_query(path)
         query = quote(redact_query(environ.get("QUERY_STRING", "")), safe="=&%+/:@!$'()*,;?~.-_[]")
         return path + ("?" + query if query else "")
 

@@ -66,6 +66,18 @@ class Service:
             connection.request("GET", path)
             return connection.getresponse().status
 
+    def answers(self):
+        """Whether the service answers at all; it may be starting."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.get("/healthz") == 200
+        return False
+
+    def await_true(self, condition, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, self.output()
+            time.sleep(0.02)
+
     def await_end(self, seconds=20):
         """Every process that there was has ended by then. On an idle machine it takes five at most."""
         deadline = time.monotonic() + seconds

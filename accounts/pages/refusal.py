@@ -27,9 +27,11 @@ EXPLANATIONS = {
     403: gettext_lazy("You may lack the permission, or the page may have expired."),
     404: gettext_lazy("The address may be mistyped, or what was here may be gone."),
     413: gettext_lazy("You can send at most 1 MiB at once."),
-    500: gettext_lazy("It is our fault, and it has been noted. What you sent was not carried out."),
+    500: gettext_lazy("It is our fault, and it has been noted."),
     503: gettext_lazy("Nothing is lost. Try again in a few seconds."),
 }
+# Of what was sent in a form: nothing tells how far it came.
+UNCERTAIN = gettext_lazy("What you sent may have been saved: look before you send it again.")
 
 # The page brings its style along: where no forum lives, or the database is away, no file is served.
 STYLE = (Path(__file__).parent / "refusal.css").read_text()
@@ -72,6 +74,8 @@ def words(request: HttpRequest, status: int, sentences: list[str] | None, header
         ]
     else:
         sentences = [EXPLANATIONS[status]] if status in EXPLANATIONS else []
+        if status == 500 and request.method not in ("GET", "HEAD"):
+            sentences.append(UNCERTAIN)
     again = request.get_full_path() if status in (429, 503) and request.method in ("GET", "HEAD") else ""
     heading = HEADINGS.get(status, HEADINGS[500 if status >= 500 else 400])
     return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else "/"}

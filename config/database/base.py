@@ -8,6 +8,13 @@ from psycopg.types.datetime import TimestamptzLoader
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    # How many transactions this connection has tried to commit. One whose outcome was lost with the connection counts too.
+    commits = 0
+
+    def _commit(self):
+        self.commits += 1
+        return super()._commit()
+
     def get_new_connection(self, conn_params):
         connection = super().get_new_connection(conn_params)
         # Times are in the session's zone, which Django sets to UTC, as TIME_ZONE is.

@@ -1,5 +1,6 @@
 """Refusals of generation B that no endpoint of its own makes, and what stays unsaid when the service itself fails."""
 
+import psycopg
 import pytest
 from django.db import InterfaceError, OperationalError
 
@@ -85,13 +86,66 @@ def test_the_database_is_away(acme, monkeypatch, error):
     assert_refused(response, 503, "unavailable", retry_after="5")
 
 
-def test_a_defect_tells_nothing(acme, monkeypatch):
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("GET", "The service failed"),
+        ("POST", "The service failed; the request may have been carried out"),
+        ("PUT", "The service failed; the request may have been carried out"),
+    ],
+)
+def test_a_defect_tells_nothing(acme, monkeypatch, method, message):
     def fail(*args):
         raise RuntimeError("the secret of the service")
 
     monkeypatch.setattr(APIToken, "digest_of", fail)
-    response = acme.json().get("/app/tasks.json")
-    assert_refused(response, 500, "internal_error", message="The service failed; the request was not carried out")
+    response = acme.json().request(method, "/app/clients.json")
+    assert_refused(response, 500, "internal_error", message=message)
+
+
+LOST = "The connection to the database was lost; the request may have been carried out"
+
+
+@pytest.fixture
+def lost_commit(monkeypatch):
+    """The next transaction is committed, but the connection is lost before the database says so."""
+    commit = psycopg.Connection.commit
+
+    def lose(connection):
+        commit(connection)
+        connection.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    def start():
+        monkeypatch.setattr(psycopg.Connection, "commit", lose)
+
+    yield start
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("generation", ["json", "xml"])
+def test_a_commit_without_an_answer_is_uncertain(transactional_db, acme, lost_commit, generation):
+    lost_commit()
+    if generation == "json":
+        response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
+        assert_refused(response, 503, "unavailable", message=LOST, retry_after="5")
+        assert acme.account.contact_lists.filter(name="a").exists()
+    else:
+        response = acme.xml().send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
+        assert (response.status_code, f"<error>{LOST}</error>" in response.text) == (503, True)
+
+
+def test_a_connection_lost_after_the_commit_is_uncertain(transactional_db, acme, monkeypatch):
+    """Such as while the answer is read."""
+
+    def fail(*args, **kwargs):
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr("accounts.views.AccountViewSet.answer", fail)
+    response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
+    assert_refused(response, 503, "unavailable", message=LOST, retry_after="5")
+    # A request that only reads may be sent again.
+    assert_refused(acme.json().get("/app/contact_lists.json"), 503, "unavailable", retry_after="5")
 
 
 def test_every_answer_has_an_id_of_its_own(acme):

@@ -10,9 +10,8 @@ import pytest
 from django.conf import settings
 from django.db import IntegrityError, OperationalError
 
-from accounts.logs import RedactingFormatter, redact
+from accounts.logs import RedactingFormatter, redact, redact_query
 from accounts.models import APIToken, User
-from accounts.text import redact_query
 from tests.client import Client
 from tests.factories import PASSWORD, make_client
 
@@ -226,10 +225,90 @@ def test_a_line_is_one_line(acme, log, path):
         ("api_token=", "api_token="),
         ("api_token", "api_token"),
         ("%=%", "%=%"),
+        ("q=Ann", "q=[omitted]"),
+        ("page=1&q=Ann+Kowalska&q=Bob&order=name", "page=1&q=[omitted]&q=[omitted]&order=name"),
+        ("q[]=Ann", "q[]=[omitted]"),
+        ("Q=Ann", "Q=[omitted]"),
+        ("%71=Ann", "%71=[omitted]"),
+        ("EMAIL=ann%40example.com", "EMAIL=[omitted]"),
+        ("client[email]=ann@example.com", "client[email]=[omitted]"),
+        ("client%5B%65mail%5d=ann@example.com", "client%5B%65mail%5d=[omitted]"),
+        ("external_ids[shop]=17", "external_ids[shop]=[omitted]"),
+        ("external_ids%5Bemail%5D=17&x=1", "external_ids%5Bemail%5D=[omitted]&x=1"),
+        ("client[external_ids][shop]=17", "client[external_ids][shop]=[omitted]"),
+        ("external_id=17", "external_id=[omitted]"),
+        ("x=1;q=Ann", "x=1;q=[omitted]"),
+        ("q=Ann=Bob", "q=[omitted]"),
+        ("q=", "q="),
+        ("quantity=3&seq=4&emailed=on", "quantity=3&seq=4&emailed=on"),
+        ("next=/app/clients?q=Ann", "next=/app/clients?[omitted]"),
+        ("next=%2Fapp%2Fclients%3F%71%3DAnn", "next=%2Fapp%2Fclients%3F[omitted]"),
+        ("next=%252Fapp%253fq%253dAnn&page=2", "next=%252Fapp%253f[omitted]&page=2"),
+        ("title=Why%3F", "title=Why%3F"),
     ],
 )
 def test_queries(query, written):
     assert redact_query(query) == written
+
+
+def test_queries_are_logged_where_that_is_wanted(settings):
+    settings.LOG_QUERIES = True
+    query = "q=Ann&email=a@b.c&external_ids[x]=1&next=/a?q=Ann"
+    assert redact_query(query + "&api_token=abc") == query + "&api_token=[redacted]"
+    assert redact("GET /app/clients.json?" + query) == "GET /app/clients.json?" + query
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        ("/app/tasks.json?api_token=", "/app/tasks.json?api_token="),
+        ("/app/tasks.json?x=1&password=&", "/app/tasks.json?x=1&password=&"),
+        ("/app/tasks.json%3Fapi_token=", "/app/tasks.json%3F[omitted]"),
+        ("/app/token=", "/app/token="),
+        ("/app/authorization:", "/app/authorization:"),
+        ("/app/clients.json?q=Ann", "/app/clients.json?q=[omitted]"),
+        ("/app/clients.json%3Fq=Ann", "/app/clients.json%3F[omitted]"),
+        ("/app/clients.json?external_ids[shop]=Ann", "/app/clients.json?external_ids[shop]=[omitted]"),
+        ("/Why%3F", "/Why%3F"),
+    ],
+)
+def test_the_access_log_has_all_its_parts(acme, log, path, written):
+    response = Client(acme.host).get(path)
+    line = next(line for line in log.getvalue().splitlines() if "rostrum.access" in line)
+    status, length = str(response.status_code), response.headers["Content-Length"]
+    assert line.split(" ")[6:9] == [f"acme.example.test{written}", status, length]
+    assert "Ann" not in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Error at /app/clients.json?q=Ann: it failed", "Error at /app/clients.json?q=[omitted] it failed"),
+        ("'/app/clients?page=1&client[email]=ann@b.c&x=1'", "'/app/clients?page=1&client[email]=[omitted]&x=1'"),
+        ("?external_ids%5Bshop%5D=17", "?external_ids%5Bshop%5D=[omitted]"),
+        ("next=%2Fa%3Fq%3DAnn%26page%3D1 x", "next=%2Fa%3Fq%3D[omitted]%26page%3D1 x"),
+        ("?EMAIL=ann@b.c", "?EMAIL=[omitted]"),
+        ("a query of q=1, page=2&quality=3", "a query of q=1, page=2&quality=3"),
+    ],
+)
+def test_queries_in_other_lines(text, written):
+    assert redact(text) == written
+
+
+def test_a_form_with_too_many_fields_is_no_fault(acme, log):
+    response = Client(acme.host).post(
+        "/app/sign-in",
+        content="&".join(f"a{number}=1" for number in range(1001)),
+        headers={
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "text/html",
+            "Cookie": f"{settings.CSRF_COOKIE_NAME}={'a' * 32}",
+        },
+    )
+    assert response.status_code == 400
+    assert "Traceback" not in log.getvalue()
+    assert " ERROR " not in log.getvalue()
+    assert log.getvalue().count("/app/sign-in 400 ") == 1
 
 
 @pytest.mark.parametrize(
@@ -297,11 +376,19 @@ def test_what_is_no_secret_stays(text):
         "\\",
         '"',
         "=",
+        "&",
+        "&q=",
+        "&q[",
+        "%26q[",
+        "%3fq%5b=",
+        "?a[",
+        ";%3f",
     ],
 )
 def test_a_hostile_line_takes_no_longer_than_its_length(text):
     """Each of these a million times: what grew with the square of that would not end."""
     before = process_time()
     redact(text * (1_000_000 // len(text)))
+    redact_query(text * (1_000_000 // len(text)))
     # It takes a fifth of a second.
     assert process_time() - before < 10

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 
 from config import deadline
+from config.in_flight import InFlight
 from tests.service import READY
 
 
@@ -74,7 +75,71 @@ def test_a_slow_body_is_waited_for_and_one_that_was_cut_off_does_nothing(service
     assert "/app/contact_lists.json 201 " not in service.output()
 
 
-@pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux says when something was sent last")
+only_linux = pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux says when something was sent last")
+
+
+@only_linux
+def test_unfinished_headers_take_the_service_away_from_nobody(service):
+    """The deadline for headers would end them after 30 s; the requests here have 20 s."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(settings.CLIENT_CONNECTIONS + 20):
+            address = ("127.0.0.1", service.port)
+            connection = stack.enter_context(socket.create_connection(address, 20, source_address=("127.0.0.2", 0)))
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        assert status(service, path="/healthz") == 200
+        assert [status(service) for _ in range(10)] == [200] * 10
+
+
+@contextlib.contextmanager
+def connected(*clients):
+    """The server's ends of connections from these addresses, oldest first, on a server of this process; and its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
+        address = server.getsockname()
+        ends = []
+        for client in clients:
+            stack.enter_context(socket.create_connection(address, 20, source_address=(client, 0)))
+            ends.append(stack.enter_context(server.accept()[0]))
+            ends[-1].setblocking(False)
+            latest = time.monotonic() + 20
+            # So that the order is known.
+            while deadline.unanswered_for(ends[-1]) < 20:
+                assert time.monotonic() < latest
+        yield address[1], ends
+
+
+def is_ended(connection):
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+@only_linux
+def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypatch):
+    settings.CLIENT_CONNECTIONS = 4
+    monkeypatch.setattr(deadline, "UNCOUNTED", 1)
+    with connected("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (port, ends):
+        assert deadline.end_excess(port, InFlight(1)) == 2
+        assert [is_ended(end) for end in ends] == [True, False, True, False, False, False]
+
+
+@only_linux
+@pytest.mark.parametrize(
+    ("changed", "uncounted"),
+    [({"TRUST_PROXY": True}, 1), ({"PLACES": 0}, 1), ({"CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
+    ids=["all are the proxy's", "requests may wait for a thread", "within the share", "just opened"],
+)
+def test_no_others_are_ended(settings, monkeypatch, changed, uncounted):
+    settings.CLIENT_CONNECTIONS = 4
+    monkeypatch.setattr(deadline, "UNCOUNTED", uncounted)
+    for name, value in changed.items():
+        setattr(settings, name, value)
+    with connected("127.0.0.2", "127.0.0.2", "127.0.0.2") as (port, ends):
+        assert deadline.end_excess(port, InFlight(1)) == 0
+        assert not any(map(is_ended, ends))
+
+
+@only_linux
 def test_what_is_overdue_is_ended():
     with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
         port = server.getsockname()[1]
@@ -105,14 +170,14 @@ def test_a_process_that_can_open_no_more_looks_again(monkeypatch):
     """Or whoever opens so many connections would be rid of the deadline."""
     looked = []
 
-    def look(port, seconds):
+    def look(port, in_flight):
         looked.append(port)
         if len(looked) < 3:
             raise OSError("Too many open files")
         raise SystemExit
 
-    monkeypatch.setattr(deadline, "end_overdue", look)
+    monkeypatch.setattr(deadline, "end_excess", look)
     monkeypatch.setattr(deadline.time, "sleep", lambda seconds: None)
     with pytest.raises(SystemExit):
-        deadline._watch(8000)
+        deadline._watch(8000, InFlight(1))
     assert looked == [8000] * 3

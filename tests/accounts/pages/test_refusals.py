@@ -11,6 +11,7 @@ from accounts import errors
 from accounts.middleware import address_book
 from accounts.models import Session
 from accounts.pages import refusal
+from accounts.pages.base import Page
 from accounts.pages.middleware import PagesMiddleware
 from forum.pages.reading import PostListPage
 from tests.pages import Visitor
@@ -110,6 +111,18 @@ def test_a_defect_tells_nothing(acme, monkeypatch, headers):
     response = Visitor(HOST, **headers).get("/", status=500)
     assert_refused(response, 500, "pl" if headers else "en")
     assert "secret of the service" not in response
+
+
+def test_a_defect_of_a_form_does_not_say_that_nothing_was_done(acme, monkeypatch):
+    bob = acme.page(acme.bob)
+    form = next(form for form in bob.get("/").forms.values() if form.action == "/app/language")
+    monkeypatch.setattr(Page, "dispatch", fail(RuntimeError("the secret of the service")))
+    response = form.submit(status=500)
+    assert_refused(response, 500)
+    assert [element.text for element in response.html.select("p")][1:3] == [
+        "It is our fault, and it has been noted.",
+        "What you sent may have been saved: look before you send it again.",
+    ]
 
 
 def test_a_defect_before_the_page_tells_nothing(acme, monkeypatch):

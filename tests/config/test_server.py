@@ -1,0 +1,103 @@
+"""Workers that die, and the requests that they were serving (`config.server`, `config.in_flight`)."""
+
+import os
+import re
+import socket
+
+import pytest
+
+from config.in_flight import SLOT_BYTES, InFlight
+from tests.config.test_admission import Call, admit, answering
+from tests.service import READY, is_running
+
+
+def test_it_works():
+    in_flight = InFlight(2)
+    first = in_flight.add("1 GET host/a/long/path")
+    second = in_flight.add("2 POST host/b")
+    assert list(in_flight) == ["2 POST host/b", "1 GET host/a/long/path"]
+    in_flight.remove(first)
+    assert list(in_flight) == ["2 POST host/b"]
+    in_flight.add("3 GET h/c")
+    in_flight.remove(second)
+    assert list(in_flight) == ["3 GET h/c"]
+
+
+def test_the_parent_sees_what_a_dead_child_was_serving():
+    in_flight = InFlight(3)
+    pid = os.fork()
+    if not pid:
+        in_flight.remove(in_flight.add("1 GET host/answered"))
+        in_flight.add("2 GET host/interrupted")
+        os._exit(1)
+    os.waitpid(pid, 0)
+    assert list(in_flight) == ["2 GET host/interrupted"]
+
+
+def test_long_and_odd_text_stays_in_its_slot():
+    in_flight = InFlight(2)
+    for text in ("x" * 10_000, "ó"):
+        in_flight.add(text)
+    assert list(in_flight) == ["?", "x" * (SLOT_BYTES - 1)]
+
+
+def test_the_application_notes_each_request():
+    noted = []
+    application = application_of(lambda environ: noted.extend(application.in_flight))
+    call = Call(application, "/app/tasks.json", QUERY_STRING="api_token=abc", HTTP_HOST="acme.example.test")
+    assert noted == [f"{call.headers['X-Request-Id']} GET acme.example.test/app/tasks.json?api_token=[redacted]"]
+    assert list(application.in_flight) == []
+
+
+def test_the_application_forgets_a_request_that_failed():
+    def fail(environ):
+        raise RuntimeError("a defect")
+
+    application = application_of(fail)
+    with pytest.raises(RuntimeError):
+        Call(application, "/healthz")
+    assert list(application.in_flight) == []
+
+
+def application_of(act):
+    from config.wsgi import Application
+
+    return Application(answering(act), admission=admit(), probes=admit())
+
+
+def workers(web):
+    return [child for child in web.children() if is_running(child)]
+
+
+def begin(service):
+    """Send a request up to its body, and wait until the application reads the body."""
+    connection = socket.create_connection(("127.0.0.1", service.port), 60)
+    head = "POST /app/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
+    connection.sendall(head.encode())
+    assert connection.recv(12) == b"HTTP/1.1 100"
+    return connection
+
+
+def test_workers_are_replaced_however_often_they_die(run):
+    service = run(WORKERS="2")
+    service.await_text(READY)
+    web = service.member("config.server")
+    for _ in range(4):
+        service.await_true(lambda: len(workers(web)) == 2)
+        service.await_true(service.answers)
+        with begin(service):
+            for worker in workers(web):
+                worker.kill()
+            service.await_true(lambda: not is_running(worker))  # noqa: B023
+    service.await_true(lambda: len(workers(web)) == 2)
+    service.await_true(service.answers)
+    assert web.is_running()
+    assert "worker 2 ended unexpectedly (killed by signal 9): starting it again in 0." in service.output()
+    words = "ended while it was serving request"
+    line = rf"worker \d {words} [0-9a-f]{{16}} POST localhost/app/sign-in\n"
+    assert len(re.findall(line, service.output())) == service.output().count(words) == 4
+
+    # Nothing is interrupted when the service stops.
+    service.process.terminate()
+    service.await_end()
+    assert service.output().count(words) == 4

@@ -1,0 +1,36 @@
+import pytest
+
+from config import supervision
+from config.supervision import Backoff, outcome
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(supervision.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_it_works(clock):
+    backoff = Backoff(stable=1)
+    delays = []
+    for _ in range(8):
+        backoff.start()
+        delays.append(backoff.end())
+    assert delays == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5]
+
+
+def test_a_process_that_ran_for_a_while_is_started_again_soon(clock):
+    backoff = Backoff(stable=1)
+    backoff.end()
+    backoff.start()
+    clock[0] += 0.9
+    assert backoff.end() == 0.2
+    backoff.start()
+    clock[0] += 1
+    assert backoff.end() == 0.1
+
+
+@pytest.mark.parametrize(("status", "words"), [(-9, "killed by signal 9"), (1, "status 1"), (0, "status 0")])
+def test_outcomes(status, words):
+    assert outcome(status) == words
