@@ -81,6 +81,14 @@ RESERVED_PREFIXES = frozenset(
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 
 
+def is_reserved(label: str) -> bool:
+    """Return whether nobody may have an address with that label under BASE_DOMAIN.
+
+    A label in Punycode is shown in other letters, which can look like the address of another account.
+    """
+    return label in RESERVED_PREFIXES or label.startswith("xn--")
+
+
 def random_account_id() -> int:
     """Random, so that an account's id tells nothing of how many accounts there are; exact in a JSON number."""
     return secrets.randbelow(2**48 - 1) + 1
@@ -191,7 +199,7 @@ class HostQuerySet(models.QuerySet):
         if "." not in name and name != account.prefix:
             if not re.match(PREFIX_PATTERN, name) or len(name) < 2:
                 raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
-            if name in RESERVED_PREFIXES:
+            if is_reserved(name):
                 raise ValidationError({"host": [gettext_noop("is reserved")]})
         # Nor the domains above that of the service, nor numbers: those are not for names.
         if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():

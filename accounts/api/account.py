@@ -10,7 +10,7 @@ from accounts import throttling
 from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.fields import Integer, Text
-from accounts.models import PREFIX_PATTERN, RESERVED_PREFIXES, Account, Host
+from accounts.models import PREFIX_PATTERN, Account, Host, is_reserved
 from accounts.names import INVISIBLE, has_invisible
 from accounts.permissions import AdminToWrite
 from accounts.views import in_transaction
@@ -27,7 +27,7 @@ class Prefix(Text):
         prefix = super().to_internal_value(data.strip().lower() if isinstance(data, str) else data)
         if len(prefix) < 2:
             self.fail("form")
-        if prefix in RESERVED_PREFIXES or prefix == settings.BASE_DOMAIN:
+        if is_reserved(prefix) or prefix == settings.BASE_DOMAIN:
             self.fail("reserved")
         if Account.objects.filter(prefix=prefix).exists() or Host.objects.filter(name=prefix).exists():
             self.fail("taken")

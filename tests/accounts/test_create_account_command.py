@@ -45,6 +45,8 @@ def test_it_works(db):
         ("new", {"email": "x"}, ["Email is not an e-mail address"]),
         ("new", {"partner": "acme-partner"}, ["Partner is already taken"]),
         ("new", {"host": "acme.example.test"}, ["Host is already taken"]),
+        ("new", {"host": "xn--acme-abc.example.test"}, ["Host is reserved"]),
+        ("xn--acme-abc", {}, ["Prefix is reserved"]),
         ("new", {"host": "api.example.test"}, ["Host is reserved"]),
         ("new", {"host": "example.test"}, ["Host is reserved"]),
         (

@@ -11,7 +11,7 @@ from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.errors import faults
 from accounts.hosts import normalize, public_url
-from accounts.models import RESERVED_PREFIXES, Account, Host
+from accounts.models import Account, Host, is_reserved
 
 
 class Command(BaseCommand):
@@ -72,7 +72,7 @@ class Command(BaseCommand):
         name = normalize(host)
         if name is None or ":" in host:
             return ["Host is not the name of a host (letters of other alphabets are written in Punycode: xn--…)"]
-        if name in {settings.BASE_DOMAIN, prefix.lower()} or name in RESERVED_PREFIXES:
+        if name in {settings.BASE_DOMAIN, prefix.lower()} or is_reserved(name):
             return ["Host is reserved"]
         if Host.objects.filter(name=name).exists() or Account.objects.filter(prefix=name).exists():
             return ["Host is already taken"]
