@@ -293,7 +293,10 @@ SPECTACULAR_SETTINGS = {
         "A suggestion forum and CRM for many tenants. Generation A is the forum: XML, at the forum's own host, behind HTTP "
         "Basic. Generation B is the account: JSON, behind an `api_token`, at any host of the account or the service's own.\n\n"
         "A path's suffix decides the format. HEAD is answered wherever GET is; another method that a path does not take is "
-        "405. Fields that are unknown or read-only are ignored."
+        "405. Fields that are unknown or read-only are ignored, and so are parameters that a list does not know.\n\n"
+        "Generation B also takes forms in bracket notation (`client[name]=Ann`), parameters in the body of a GET or DELETE, another "
+        "method in the place of POST (`_method` or `X-HTTP-Method-Override`: PUT, PATCH or DELETE), and bodies in gzip; each with an "
+        "`api_token` only."
     ),
     "OAS_VERSION": "3.1.0",
     "SERVERS": [{"url": "/"}],

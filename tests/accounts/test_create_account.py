@@ -133,7 +133,10 @@ def test_it_rejects_what_is_missing(partner):
         (True, "must be a text"),
         ([], "must be a single value"),
         ("a\x00", "has a character"),
-        *((prefix, "is reserved") for prefix in ("www", "api", "app", "admin", "mail", "static", "WWW", "xn--acm-xyz", "XN--a")),
+        *(
+            (prefix, "is reserved")
+            for prefix in ("www", "api", "app", "admin", "mail", "static", "WWW", "xn--acm-xyz", "XN--a")
+        ),
     ],
     ids=ascii,
 )
