@@ -1,4 +1,4 @@
-"""`/readyz`: whether the database answers."""
+"""`/readyz`: whether the database answers, and takes writes."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,8 +41,11 @@ class Readiness:
     def _ask() -> bool:
         connection.set_client_timeout(TIMEOUT)
         try:
-            fetch("SELECT 1", [])
+            [(read_only,)] = fetch("SELECT current_setting('transaction_read_only')", [])
         except (DatabaseError, InterfaceError):
+            read_only = None
+        if read_only != "off":
+            # The next connection may reach another server.
             connection.close()
             return False
         connection.close_if_unusable_or_obsolete()

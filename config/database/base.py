@@ -1,4 +1,4 @@
-"""Django's PostgreSQL backend, with prepared statements, a limit on waiting for the server, and a faster reader of times.
+"""Django's PostgreSQL backend, with prepared statements, limits for failing servers, and a faster reader of times.
 
 Django reads times in Python: each takes 5 µs, and a list has fifty.
 """
@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 import psycopg
 from django.conf import settings
+from django.db import OperationalError
 from django.db.backends.postgresql import base
+from django.db.utils import DatabaseErrorWrapper
+from django.utils.functional import cached_property
 from psycopg import IsolationLevel, errors
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -30,17 +33,47 @@ class Connection(psycopg.Connection):
             raise errors.ConnectionTimeout("the server did not answer in time") from None
 
 
+def is_unavailable(error: BaseException) -> bool:
+    """Whether the server, rather than the statement, is the reason for an error that Django takes for another kind."""
+    if isinstance(error, errors.ReadOnlySqlTransaction | errors.IdleInTransactionSessionTimeout):
+        return True
+    # A standby has no unlogged tables. Its error is that of any unsupported feature; the text may be in any language.
+    return isinstance(error, errors.FeatureNotSupported) and error.diag.source_function == "get_relation_info"
+
+
+class ErrorWrapper(DatabaseErrorWrapper):
+    """Raises OperationalError where the server takes no writes, and has the connection closed after the request.
+
+    The next connection may reach another server.
+    """
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if exc_type is None:
+            return
+        if is_unavailable(exc_value):
+            self.wrapper.is_obsolete = True
+            raise OperationalError(*exc_value.args).with_traceback(traceback) from exc_value
+        super().__exit__(exc_type, exc_value, traceback)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         # One second more than the server allows a statement: a server that works answers within that time.
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
 
+        self.is_obsolete = False
+
+    @cached_property
+    def wrap_database_errors(self):
+        return ErrorWrapper(self)
+
     def get_new_connection(self, conn_params):
         # Replaces Django's method, which makes psycopg's own connections. Pools and isolation levels are not supported.
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = Connection.connect(**conn_params)
         connection.client_timeout = self.client_timeout
+        self.is_obsolete = False
         # Times are in the session's zone, which Django sets to UTC, as TIME_ZONE is.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
         # What is to be prepared says so (`accounts.prepared`); nothing is for being asked often.
@@ -51,6 +84,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if name is None:
             return self.connection.cursor()
         return self.connection.cursor(name, scrollable=False, withhold=self.connection.autocommit)
+
+    def close_if_unusable_or_obsolete(self):
+        if self.is_obsolete and self.connection is not None:
+            self.close()
+        super().close_if_unusable_or_obsolete()
 
     def set_autocommit(self, autocommit, *args, **kwargs):
         # Where a transaction ends with its connection, Django would connect again only for this. A new connection has it anyway.
