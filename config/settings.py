@@ -30,6 +30,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 SECRET_KEY = _read("SECRET_KEY", "", "The key that signs and authenticates; 50 random characters or more.")
 BASE_DOMAIN = _read("BASE_DOMAIN", "localhost", "The domain under which every account has its address.", domain)
 _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
+DATABASE_POOLER = _read(
+    "DATABASE_POOLER",
+    "off",
+    "Whether DATABASE_URL leads to PgBouncer, which takes no settings of a session: the role has to have them.",
+    boolean,
+)
 
 HTTPS = _read("HTTPS", "on", "Whether people and clients reach the service by https.", boolean)
 TRUST_PROXY = _read(
@@ -137,6 +143,19 @@ TEMPLATES = [
     }
 ]
 
+# What each session has to be set to: through a pooler by ALTER ROLE, of which `accounts.database_checks` makes sure.
+DATABASE_SESSION = {
+    "statement_timeout": f"{STATEMENT_TIMEOUT}s",
+    "idle_in_transaction_session_timeout": "60s",
+    # How alike words must be to be taken for each other (`accounts.spelling`): those of five with one other letter.
+    "pg_trgm.similarity_threshold": "0.3",
+    # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
+    "jit": "off",
+    # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is
+    # planned once, as its plan is then thought to cost little beside planning.
+    "random_page_cost": "1.1",
+}
+
 # The address may change what comes before its own parameters.
 DATABASES = {
     "default": {
@@ -158,17 +177,16 @@ DATABASES = {
             **({"target_session_attrs": "read-write"} if "," in _database.get("HOST", "") else {}),
             "application_name": "rostrum",
             **_database.get("OPTIONS", {}),
-            "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s"
-            # How alike words must be to be taken for each other (`accounts.spelling`): those of five with one other letter.
-            " -c pg_trgm.similarity_threshold=0.3"
-            # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
-            " -c jit=off"
-            # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is
-            # planned once, as its plan is then thought to cost little beside planning.
-            " -c random_page_cost=1.1",
+            **(
+                {}
+                if DATABASE_POOLER
+                else {"options": " ".join(f"-c {name}={value}" for name, value in DATABASE_SESSION.items())}
+            ),
             # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
             "server_side_binding": True,
         },
+        # They outlive their transactions, and the next one may be on another connection of the pooler's.
+        "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

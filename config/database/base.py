@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import psycopg
 from django.conf import settings
 from django.db import OperationalError
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, schema
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
 from psycopg import IsolationLevel, errors
@@ -56,7 +56,18 @@ class ErrorWrapper(DatabaseErrorWrapper):
         super().__exit__(exc_type, exc_value, traceback)
 
 
+class SchemaEditor(schema.DatabaseSchemaEditor):
+    def __enter__(self):
+        super().__enter__()
+        if self.atomic_migration:
+            # For this transaction, so that nothing is left on a connection of a pooler's.
+            self.execute("SET LOCAL statement_timeout = 0")
+        return self
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = SchemaEditor
+
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         # One second more than the server allows a statement: a server that works answers within that time.
@@ -104,16 +115,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @contextmanager
     def without_statement_timeout(self) -> Iterator[None]:
-        """Lift the time limit of statements, here and on the server: in a transaction until it ends, otherwise for the block."""
+        """Lift the time limit of statements, here and on the server: in a transaction until it ends, otherwise for the block.
+
+        Outside of a transaction a pooler would give the server's connection, and what is set on it, to somebody else: the server's
+        limit remains then.
+        """
         before = self.client_timeout
-        is_local = self.in_atomic_block
-        with self.cursor() as cursor:
-            cursor.execute(f"SET {'LOCAL' if is_local else 'SESSION'} statement_timeout = 0")
+        scope = "LOCAL" if self.in_atomic_block else None if settings.DATABASE_POOLER else "SESSION"
+        if scope:
+            with self.cursor() as cursor:
+                cursor.execute(f"SET {scope} statement_timeout = 0")
         self.set_client_timeout(None)
         try:
             yield
         finally:
             self.set_client_timeout(before)
-            if not is_local and self.connection is not None and not self.connection.closed:
+            if scope == "SESSION" and self.connection is not None and not self.connection.closed:
                 with self.cursor() as cursor:
                     cursor.execute("RESET statement_timeout")

@@ -24,6 +24,7 @@ NAMES = [
     "SECRET_KEY",
     "BASE_DOMAIN",
     "DATABASE_URL",
+    "DATABASE_POOLER",
     "HTTPS",
     "TRUST_PROXY",
     "EMAIL_URL",
