@@ -7,14 +7,17 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import OperationalError, connection
 
 POOLER_VERSION = (1, 22)
+# What a dump or a restore locks besides the sequences of the accounts: tables, indexes, functions.
+OTHER_LOCKS = 1000
 
 
 @register(Tags.database)
-def pooler(app_configs, databases=None, **kwargs) -> list[CheckMessage]:
-    if not databases or not settings.DATABASE_POOLER:
+def database(app_configs, databases=None, **kwargs) -> list[CheckMessage]:
+    if not databases:
         return []
     try:
-        return [*session_settings(), *pooler_settings()]
+        through_pooler = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
+        return [*through_pooler, *locks()]
     except OperationalError as error:
         return [Error("The database does not answer.", hint=str(error).strip().splitlines()[-1], id="rostrum.E014")]
 
@@ -86,3 +89,24 @@ def pooler_settings() -> list[CheckMessage]:
             )
         ]
     return []
+
+
+def locks() -> list[CheckMessage]:
+    """Warn before a backup cannot be restored: in one transaction, it locks the sequence of every account."""
+    with connection.cursor() as cursor:
+        # The number of accounts is an estimate, and none before the first migration.
+        cursor.execute(
+            "SELECT current_setting('max_locks_per_transaction')::bigint"
+            " * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint),"
+            " (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass('accounts_account'))"
+        )
+        places, accounts = cursor.fetchone()
+    if (accounts or 0) + OTHER_LOCKS <= places:
+        return []
+    return [
+        checks.Warning(
+            f"With {accounts} accounts, a backup or its restore may run out of locks: there are {places} places.",
+            hint="Raise max_locks_per_transaction in postgresql.conf, and restart PostgreSQL: 1024 is enough for 100,000 accounts.",
+            id="rostrum.W011",
+        )
+    ]

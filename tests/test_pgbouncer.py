@@ -112,7 +112,7 @@ def role(transactional_db, settings):
 
 
 def found() -> list[tuple[str, str]]:
-    return [(each.id, each.msg) for each in database_checks.pooler(None, databases=["default"])]
+    return [(each.id, each.msg) for each in database_checks.database(None, databases=["default"])]
 
 
 def show(name: str) -> str:
@@ -168,7 +168,7 @@ def test_it_rejects_a_setting_that_the_role_does_not_have(role, pgbouncer, monke
     [(id, message)] = found()
     assert id == "rostrum.E010"
     assert message.startswith(f"The setting {name} of the database is ")
-    [error] = database_checks.pooler(None, databases=["default"])
+    [error] = database_checks.database(None, databases=["default"])
     statement = error.hint.removeprefix("Run ").partition(", and ")[0]
     # It is put right by what the hint says: of the new connections to the server.
     with connection.cursor() as cursor:
@@ -211,10 +211,3 @@ def test_each_migration_lifts_the_limit_for_its_transaction(role, pgbouncer):
         assert show("statement_timeout") == "0"
         editor.execute("SELECT 1")
     assert show("statement_timeout") == "1min"
-
-
-def test_without_a_pooler_there_is_nothing_to_check(db, settings, django_assert_num_queries):
-    with django_assert_num_queries(0):
-        assert found() == []
-        settings.DATABASE_POOLER = True
-        assert database_checks.pooler(None, databases=None) == []
