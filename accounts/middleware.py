@@ -8,16 +8,16 @@ from hashlib import blake2b
 from time import monotonic
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_noop
 
-from accounts import errors
+from accounts import errors, readiness
 from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host
-from accounts.prepared import fetch, prepared
+from accounts.prepared import prepared
 
 logger = logging.getLogger("rostrum.hosts")
 
@@ -126,7 +126,7 @@ class AccountMiddleware:
         if request.path_info == "/healthz":
             return HttpResponse("ok\n", content_type="text/plain")
         if request.path_info == "/readyz":
-            return readiness()
+            return readiness.respond()
         try:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
@@ -168,16 +168,3 @@ def shorten(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def is_of_no_forum(path: str) -> bool:
     """Whether a path is answered at the service's own hosts too, where no forum lives."""
     return path.endswith(".json") or path == "/app/docs" or path.startswith(settings.STATIC_URL)
-
-
-def readiness() -> HttpResponse:
-    try:
-        fetch("SELECT 1", [])
-    except DatabaseError:
-        return HttpResponse(
-            "the database is away\n",
-            status=503,
-            content_type="text/plain",
-            headers={"Retry-After": str(errors.RETRY_AFTER)},
-        )
-    return HttpResponse("ok\n", content_type="text/plain")

@@ -24,6 +24,7 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
 from django.db.models.query import FlatValuesListIterable, ModelIterable, ValuesListIterable, get_related_populators
 from psycopg import Binary, Connection
+from psycopg.errors import ConnectionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
 
@@ -262,8 +263,10 @@ def fetch(text: str, values: Sequence | Mapping[str, Any], *, alone: bool = Fals
     """
     try:
         return execute(text, values, alone=alone)
-    except (OperationalError, InterfaceError):
-        if connection.in_atomic_block or connection.is_usable():
+    except (OperationalError, InterfaceError) as error:
+        # A server that did not answer in time would not answer a second time either.
+        timed_out = isinstance(error.__cause__, ConnectionTimeout)
+        if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
         connection.close()
         return execute(text, values, alone=alone)

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -75,3 +78,24 @@ def domain(text: str) -> str:
     ):
         raise ValueError("write a domain name such as example.com, without a port")
     return name
+
+
+def database(text: str) -> dict[str, Any]:
+    """An address of a PostgreSQL database as Django's settings have it.
+
+    libpq parses it, so it may name several hosts, and any of libpq's parameters in its query.
+    """
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("PostgreSQL is the only storage; the address starts with postgresql://")
+    # libpq's messages would repeat the address, and with it the password.
+    mistake = ValueError("write an address such as postgresql://user:password@host:5432/name")
+    try:
+        given = conninfo_to_dict(text)
+    except psycopg.ProgrammingError:
+        raise mistake from None
+    hosts, ports = (given.get(name, "").split(",") for name in ("host", "port"))
+    are_numbers = all(not port or (port.isascii() and port.isdigit() and 0 < int(port) < 65536) for port in ports)
+    if not given.get("dbname") or not are_numbers or len(ports) not in (1, len(hosts)):
+        raise mistake
+    own = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    return {name: given.pop(parameter, "") for name, parameter in own.items()} | {"OPTIONS": given}

@@ -3,22 +3,10 @@
 import sys
 from pathlib import Path
 
-import dj_database_url
 import dj_email_url
 from csp.constants import NONE, SELF
 
-from config.environment import Environment, boolean, domain, https_mode, number
-
-
-def _database(url: str) -> dict:
-    try:
-        parsed = dj_database_url.parse(url)
-    except (dj_database_url.UnknownSchemeError, dj_database_url.ParseError) as error:
-        # Its words would repeat the address, and with it the password.
-        raise ValueError("write an address such as postgresql://user:password@host:5432/name") from error
-    if parsed.get("ENGINE") != "django.db.backends.postgresql":
-        raise ValueError("PostgreSQL is the only storage; the address starts with postgresql://")
-    return parsed
+from config.environment import Environment, boolean, database, domain, https_mode, number
 
 
 def _email(url: str) -> dict:
@@ -41,8 +29,12 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # The three that production cannot do without; `accounts.checks` reports the ones that are missing.
 SECRET_KEY = _read("SECRET_KEY", "", "The key that signs and authenticates; 50 random characters or more.")
 BASE_DOMAIN = _read("BASE_DOMAIN", "localhost", "The domain under which every account has its address.", domain)
-_database_settings = _read(
-    "DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", _database
+_database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
+DATABASE_POOLER = _read(
+    "DATABASE_POOLER",
+    "off",
+    "Whether DATABASE_URL leads to PgBouncer, which takes no settings of a session: the role has to have them.",
+    boolean,
 )
 
 _https = _read(
@@ -171,27 +163,50 @@ TEMPLATES = [
     }
 ]
 
+# What each session has to be set to: through a pooler by ALTER ROLE, of which `accounts.database_checks` makes sure.
+DATABASE_SESSION = {
+    "statement_timeout": f"{STATEMENT_TIMEOUT}s",
+    "idle_in_transaction_session_timeout": "60s",
+    # How alike words must be to be taken for each other (`accounts.spelling`): those of five with one other letter.
+    "pg_trgm.similarity_threshold": "0.3",
+    # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
+    "jit": "off",
+    # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is
+    # planned once, as its plan is then thought to cost little beside planning.
+    "random_page_cost": "1.1",
+}
+
+# The address may change what comes before its own parameters.
 DATABASES = {
     "default": {
-        **(_database_settings or {}),
+        **_database,
         "ENGINE": "config.database",
         # Not tried out before each request: what is asked first makes a lost one again (`accounts.prepared`).
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            **(_database_settings or {}).get("OPTIONS", {}),
+            # For each address of each host.
             "connect_timeout": 5,
+            # A server that is gone without a word is noticed by the kernel within 15 to 25 seconds. Statements of requests have a
+            # limit of their own (`config.database`), but a migration waits for as long as it takes.
+            "keepalives": 1,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 15_000,
+            # Of several hosts, the one that takes writes.
+            **({"target_session_attrs": "read-write"} if "," in _database.get("HOST", "") else {}),
             "application_name": "rostrum",
-            "options": f"-c statement_timeout={STATEMENT_TIMEOUT}s -c idle_in_transaction_session_timeout=60s"
-            # How alike words must be to be taken for each other (`accounts.spelling`): those of five with one other letter.
-            " -c pg_trgm.similarity_threshold=0.3"
-            # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
-            " -c jit=off"
-            # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is
-            # planned once, as its plan is then thought to cost little beside planning.
-            " -c random_page_cost=1.1",
+            **_database.get("OPTIONS", {}),
+            **(
+                {}
+                if DATABASE_POOLER
+                else {"options": " ".join(f"-c {name}={value}" for name, value in DATABASE_SESSION.items())}
+            ),
             # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
             "server_side_binding": True,
         },
+        # They outlive their transactions, and the next one may be on another connection of the pooler's.
+        "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

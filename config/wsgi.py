@@ -193,7 +193,8 @@ application = Application(
         bodies=settings.BODIES,
         share=settings.BODIES_OF_ONE,
     ),
-    probes=Admission(turns=1, places=2, patience=settings.PATIENCE_SECONDS),
+    # Probes ask the database together (`accounts.readiness`), so none has to wait for another.
+    probes=Admission(turns=2, places=2, patience=0),
 )
 
 # What Django does around each request for what is not used here, a log of statements and caches, or what is done when a turn

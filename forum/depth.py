@@ -97,8 +97,8 @@ def gather(account_id: int, category_id: int) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         if locks.try_to_hold("posts of", account_id, category_id):
             # The first time, it counts them all.
-            cursor.execute("SET LOCAL statement_timeout = 0")
-            cursor.execute(GATHER, {"account_id": account_id, "category_id": category_id, "length": LENGTH})
+            with connection.without_statement_timeout():
+                cursor.execute(GATHER, {"account_id": account_id, "category_id": category_id, "length": LENGTH})
 
 
 @cache

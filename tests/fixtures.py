@@ -7,6 +7,7 @@ import pytest
 from accounts import mail, passwords, throttling
 from accounts.middleware import address_book
 from accounts.models import Account, User
+from accounts.readiness import readiness
 from forum.models import Category, Forum
 from tests.client import JSONClient, XMLClient
 from tests.factories import PASSWORD, make_account, make_token, make_user
@@ -28,6 +29,13 @@ def nothing_remembered():
     address_book.seconds = 3600
     passwords.verified.clear()
     throttling.limiter.clear()
+
+
+@pytest.fixture
+def readiness_probe():
+    """A database that `/readyz` has a connection to cannot be dropped after the tests."""
+    yield
+    readiness.close()
 
 
 @pytest.fixture(autouse=True)

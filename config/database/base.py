@@ -1,22 +1,96 @@
-"""Django's PostgreSQL backend, with statements that may be prepared, and with times read by psycopg's C code.
+"""Django's PostgreSQL backend, with prepared statements, limits for failing servers, and a faster reader of times.
 
 Django reads times in Python: each takes 5 µs, and a list has fifty.
 """
 
-from django.db.backends.postgresql import base
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from django.conf import settings
+from django.db import OperationalError
+from django.db.backends.postgresql import base, schema
+from django.db.utils import DatabaseErrorWrapper
+from django.utils.functional import cached_property
+from psycopg import IsolationLevel, errors
 from psycopg.types.datetime import TimestamptzLoader
 
 
+class Connection(psycopg.Connection):
+    """A connection that is closed when the server takes longer than `client_timeout` seconds to answer.
+
+    A server that is frozen, or cut off from the network, does not enforce its own `statement_timeout`.
+    """
+
+    client_timeout: float | None = None
+
+    def wait(self, gen, interval=0.1, timeout=None):
+        try:
+            return super().wait(gen, interval, self.client_timeout if timeout is None else timeout)
+        except errors._WaitTimeout:
+            # The answer may still arrive, so the connection cannot be used for another statement.
+            self.pgconn.finish()
+            raise errors.ConnectionTimeout("the server did not answer in time") from None
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether the server, rather than the statement, is the reason for an error that Django takes for another kind."""
+    if isinstance(error, errors.ReadOnlySqlTransaction | errors.IdleInTransactionSessionTimeout):
+        return True
+    # A standby has no unlogged tables. Its error is that of any unsupported feature; the text may be in any language.
+    return isinstance(error, errors.FeatureNotSupported) and error.diag.source_function == "get_relation_info"
+
+
+class ErrorWrapper(DatabaseErrorWrapper):
+    """Raises OperationalError where the server takes no writes, and has the connection closed after the request.
+
+    The next connection may reach another server.
+    """
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if exc_type is None:
+            return
+        if is_unavailable(exc_value):
+            self.wrapper.is_obsolete = True
+            raise OperationalError(*exc_value.args).with_traceback(traceback) from exc_value
+        super().__exit__(exc_type, exc_value, traceback)
+
+
+class SchemaEditor(schema.DatabaseSchemaEditor):
+    def __enter__(self):
+        super().__enter__()
+        if self.atomic_migration:
+            # For this transaction, so that nothing is left on a connection of a pooler's.
+            self.execute("SET LOCAL statement_timeout = 0")
+        return self
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
+    SchemaEditorClass = SchemaEditor
     # How many transactions this connection has tried to commit. One whose outcome was lost with the connection counts too.
     commits = 0
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        # One second more than the server allows a statement: a server that works answers within that time.
+        self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
+        # Whether the connection is to be closed after the request.
+        self.is_obsolete = False
+
+    @cached_property
+    def wrap_database_errors(self):
+        return ErrorWrapper(self)
 
     def _commit(self):
         self.commits += 1
         return super()._commit()
 
     def get_new_connection(self, conn_params):
-        connection = super().get_new_connection(conn_params)
+        # Replaces Django's method, which makes psycopg's own connections. Pools and isolation levels are not supported.
+        self.isolation_level = IsolationLevel.READ_COMMITTED
+        connection = Connection.connect(**conn_params)
+        connection.client_timeout = self.client_timeout
+        self.is_obsolete = False
         # Times are in the session's zone, which Django sets to UTC, as TIME_ZONE is.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
         # What is to be prepared says so (`accounts.prepared`); nothing is for being asked often.
@@ -27,3 +101,41 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if name is None:
             return self.connection.cursor()
         return self.connection.cursor(name, scrollable=False, withhold=self.connection.autocommit)
+
+    def close_if_unusable_or_obsolete(self):
+        if self.is_obsolete and self.connection is not None:
+            self.close()
+        super().close_if_unusable_or_obsolete()
+
+    def set_autocommit(self, autocommit, *args, **kwargs):
+        # Where a transaction ends with its connection, Django would connect again only for this. A new connection has it anyway.
+        if autocommit and self.connection is None:
+            return
+        super().set_autocommit(autocommit, *args, **kwargs)
+
+    def set_client_timeout(self, seconds: float | None) -> None:
+        """Set how long to wait for the server's answer, for this connection and those that replace it."""
+        self.client_timeout = seconds
+        if self.connection is not None:
+            self.connection.client_timeout = seconds
+
+    @contextmanager
+    def without_statement_timeout(self) -> Iterator[None]:
+        """Lift the time limit of statements, here and on the server: in a transaction until it ends, otherwise for the block.
+
+        Outside of a transaction a pooler would give the server's connection, and what is set on it, to somebody else: the server's
+        limit remains then.
+        """
+        before = self.client_timeout
+        scope = "LOCAL" if self.in_atomic_block else None if settings.DATABASE_POOLER else "SESSION"
+        if scope:
+            with self.cursor() as cursor:
+                cursor.execute(f"SET {scope} statement_timeout = 0")
+        self.set_client_timeout(None)
+        try:
+            yield
+        finally:
+            self.set_client_timeout(before)
+            if scope == "SESSION" and self.connection is not None and not self.connection.closed:
+                with self.cursor() as cursor:
+                    cursor.execute("RESET statement_timeout")

@@ -24,6 +24,7 @@ NAMES = [
     "SECRET_KEY",
     "BASE_DOMAIN",
     "DATABASE_URL",
+    "DATABASE_POOLER",
     "HTTPS",
     "TRUST_PROXY",
     "EMAIL_URL",
@@ -114,7 +115,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 ),
                 None,
             )
-            for url in ("mysql://user:hunter2@db/rostrum", "sqlite:///x.sqlite3")
+            for url in ("mysql://user:hunter2@db/rostrum", "sqlite:///x.sqlite3", "hunter2", "what://user:hunter2@db/x")
         ),
         *(
             (
@@ -127,7 +128,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 ),
                 None,
             )
-            for url in ("hunter2", "what://user:hunter2@db/x", "postgresql://user:hunter2/x@db/rostrum")
+            for url in ("postgresql://user:hunter2/x@db/rostrum", "postgresql://user:hunter2@db:5432")
         ),
         *(
             (

@@ -174,7 +174,7 @@ def test_a_local_account_that_is_not_there(acme):
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 @pytest.mark.parametrize("host", ["acme.example.test", "nobody.example.test", "127.0.0.1", "%%%"])
-def test_health_needs_no_tenant(db, path, host):
+def test_health_needs_no_tenant(db, readiness_probe, path, host):
     response = XMLClient("acme.example.test").get(path, headers={"Host": host})
     assert (response.status_code, response.text) == (200, "ok\n")
 

@@ -2,13 +2,28 @@ from io import StringIO
 
 from django.core.management import call_command
 from django.db import connection
+from django.db.models.signals import pre_migrate
+
+
+def timeouts() -> tuple:
+    """How long the server and the client let a statement take."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        return cursor.fetchone()[0], connection.connection.client_timeout
 
 
 def test_it_works(transactional_db):
     """An index on a large table may take longer than a request's statement ever should."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = '15s'")
+    seen = set()
+
+    def look(**kwargs):
+        seen.add(timeouts())
+
+    before = timeouts()
+    pre_migrate.connect(look)
+    try:
         call_command("migrate", stdout=StringIO())
-        cursor.execute("SHOW statement_timeout")
-        assert cursor.fetchone() == ("0",)
-        cursor.execute("SET statement_timeout = '15s'")
+    finally:
+        pre_migrate.disconnect(look)
+    assert seen == {("0", None)}
+    assert timeouts() == before != ("0", None)

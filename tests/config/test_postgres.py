@@ -8,15 +8,16 @@ import threading
 import time
 from pathlib import Path
 
-import dj_database_url
 import psycopg
 import pytest
 
+from config.environment import database
 from config.postgres import Cluster, ClusterError
 
 # What a supervisor that is about to be killed does.
 STARTS_AND_WAITS = """
 import sys, time
+from config.environment import database
 from config.postgres import Cluster
 cluster = Cluster(sys.argv[1])
 cluster.start()
@@ -207,14 +208,14 @@ def test_it_takes_a_path_of_any_length_and_letters(tmp_path, name):
     with Cluster(tmp_path / name / "postgres", durable=False) as cluster:
         assert query(cluster, "SELECT 1") == 1
         # The address as Django reads it: its parser lowers the case of host names.
-        parsed = dj_database_url.parse(cluster.url)
+        parsed = database(cluster.url)
         sockets = Path(parsed["HOST"])
         psycopg.connect(host=str(sockets), port=parsed["PORT"], user=parsed["USER"], dbname=parsed["NAME"]).close()
         # A server that is started again is where it was.
         os.kill(cluster.process.pid, signal.SIGKILL)
         cluster.process.wait()
         cluster.start()
-        assert dj_database_url.parse(cluster.url) == parsed
+        assert database(cluster.url) == parsed
         assert query(cluster, "SELECT 1") == 1
     assert sockets == cluster.directory or not sockets.exists()
 

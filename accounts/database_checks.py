@@ -1,0 +1,112 @@
+"""What is wrong with the database, or with the pooler before it: `manage.py check --database default`, and `migrate`."""
+
+import psycopg
+from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.db import OperationalError, connection
+
+POOLER_VERSION = (1, 22)
+# What a dump or a restore locks besides the sequences of the accounts: tables, indexes, functions.
+OTHER_LOCKS = 1000
+
+
+@register(Tags.database)
+def database(app_configs, databases=None, **kwargs) -> list[CheckMessage]:
+    if not databases:
+        return []
+    try:
+        through_pooler = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
+        return [*through_pooler, *locks()]
+    except OperationalError as error:
+        return [Error("The database does not answer.", hint=str(error).strip().splitlines()[-1], id="rostrum.E014")]
+
+
+def session_settings() -> list[CheckMessage]:
+    """The settings of each session that the role does not have."""
+    wanted = settings.DATABASE_SESSION
+    with connection.cursor() as cursor:
+        # A value is read before it is replaced, for this statement alone; the second column is in the server's notation too.
+        cursor.execute(
+            "SELECT name, current_setting(name, true), set_config(name, value, true)"
+            " FROM unnest(%s::text[], %s::text[]) AS wanted (name, value)",
+            [list(wanted), list(wanted.values())],
+        )
+        rows = cursor.fetchall()
+        cursor.execute("SELECT quote_ident(current_database())")
+        [database] = cursor.fetchone()
+    return [
+        Error(
+            f"The setting {name} of the database is {found}, and should be {expected}.",
+            hint=f"Run ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{expected}', and RECONNECT in PgBouncer's console.",
+            id="rostrum.E010",
+        )
+        # The extension's setting is not there before its library is loaded, unless somebody has set it: it has its default.
+        for name, found, expected in rows
+        if found not in (expected, None, "")
+    ]
+
+
+def pooler_settings() -> list[CheckMessage]:
+    """What PgBouncer's console tells. Other poolers have none."""
+    address = connection.get_connection_params() | {"dbname": "pgbouncer", "target_session_attrs": "any"}
+    try:
+        with psycopg.connect(**address, autocommit=True) as console:
+            version = divmod(console.info.server_version // 100, 100)
+            # The console knows the simple protocol only.
+            found = console.pgconn.exec_(b"SHOW CONFIG")
+            values = {found.get_value(row, 0): found.get_value(row, 1) for row in range(found.ntuples)}
+    except psycopg.Error:
+        return [
+            checks.Warning(
+                "PgBouncer does not tell its version and its settings.",
+                hint="Add the role to stats_users in pgbouncer.ini. The version has to be 1.22 or later.",
+                id="rostrum.W010",
+            )
+        ]
+    if version < POOLER_VERSION:
+        return [
+            Error(
+                f"PgBouncer is version {version[0]}.{version[1]}: it does not keep prepared statements for its clients.",
+                hint="Install PgBouncer 1.22 or later.",
+                id="rostrum.E011",
+            )
+        ]
+    if values.get(b"pool_mode") == b"statement":
+        return [
+            Error(
+                "PgBouncer's pool_mode is statement, which allows no transactions.",
+                hint="Set pool_mode = transaction in pgbouncer.ini.",
+                id="rostrum.E012",
+            )
+        ]
+    if values.get(b"pool_mode") == b"transaction" and values.get(b"max_prepared_statements") == b"0":
+        return [
+            Error(
+                "PgBouncer's max_prepared_statements is 0: it does not keep prepared statements for its clients.",
+                hint="Set max_prepared_statements = 200 in pgbouncer.ini.",
+                id="rostrum.E013",
+            )
+        ]
+    return []
+
+
+def locks() -> list[CheckMessage]:
+    """Warn before a backup cannot be restored: in one transaction, it locks the sequence of every account."""
+    with connection.cursor() as cursor:
+        # The number of accounts is an estimate, and none before the first migration.
+        cursor.execute(
+            "SELECT current_setting('max_locks_per_transaction')::bigint"
+            " * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint),"
+            " (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass('accounts_account'))"
+        )
+        places, accounts = cursor.fetchone()
+    if (accounts or 0) + OTHER_LOCKS <= places:
+        return []
+    return [
+        checks.Warning(
+            f"With {accounts} accounts, a backup or its restore may run out of locks: there are {places} places.",
+            hint="Raise max_locks_per_transaction in postgresql.conf, and restart PostgreSQL: 1024 is enough for 100,000 accounts.",
+            id="rostrum.W011",
+        )
+    ]

@@ -1,0 +1,72 @@
+"""What `check --database default` finds of the database itself; tests/test_pgbouncer.py has what it finds of a pooler."""
+
+import pytest
+from django.core.checks import Tags, run_checks
+from django.db import OperationalError, connection
+
+from accounts import database_checks
+from tests.factories import make_account
+
+
+def run() -> list[tuple[str, str]]:
+    found = run_checks(tags=[Tags.database], databases=["default"])
+    return [(each.id, each.msg) for each in found]
+
+
+def places() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_locks_per_transaction')::int * current_setting('max_connections')::int"
+        )
+        return cursor.fetchone()[0]
+
+
+@pytest.fixture
+def few_places(db, monkeypatch):
+    """Places for the sequences of two accounts, where the database knows the number of accounts."""
+    monkeypatch.setattr(database_checks, "OTHER_LOCKS", places() - 2)
+
+    def analyze():
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE accounts_account")
+
+    return analyze
+
+
+def test_it_works(few_places):
+    assert run() == []
+    for prefix in ("acme", "other"):
+        make_account(prefix)
+    few_places()
+    assert run() == []
+
+
+def test_it_warns_where_a_backup_may_run_out_of_locks(few_places):
+    for prefix in ("acme", "other", "third"):
+        make_account(prefix)
+    few_places()
+    message = f"With 3 accounts, a backup or its restore may run out of locks: there are {places()} places."
+    assert run() == [("rostrum.W011", message)]
+
+
+def test_the_local_database_has_places_for_many_accounts(db):
+    assert places() >= 100_000
+
+
+def test_it_rejects_nothing_before_the_first_migration(db):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_account RENAME TO other")
+    assert run() == []
+
+
+def test_it_rejects_a_database_that_is_away(db, monkeypatch):
+    def away():
+        raise OperationalError("connection failed: connection refused")
+
+    monkeypatch.setattr(database_checks, "locks", away)
+    assert run() == [("rostrum.E014", "The database does not answer.")]
+
+
+def test_it_asks_for_nothing_where_no_database_is_named(db, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert run_checks(tags=[Tags.database]) == []

@@ -1,0 +1,117 @@
+"""The database backend: how long it waits for the server."""
+
+import contextlib
+import time
+
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connection, transaction
+
+from accounts.prepared import fetch
+from accounts.readiness import TIMEOUT, Readiness
+
+
+@pytest.fixture
+def impatient(transactional_db):
+    """A connection that waits for the server for a short time only."""
+    before = connection.client_timeout
+    connection.set_client_timeout(0.2)
+    yield
+    connection.set_client_timeout(before)
+    connection.close()
+    with connection.cursor() as cursor:
+        # The statements go on, and no table can be emptied meanwhile.
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+
+
+def server_timeout() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        return cursor.fetchone()[0]
+
+
+def test_it_works(db):
+    """The server has the time that it is given to cancel a statement, and one second to say so."""
+    connection.ensure_connection()
+    assert connection.client_timeout == connection.connection.client_timeout == settings.STATEMENT_TIMEOUT + 1
+
+
+@pytest.mark.parametrize("block", [contextlib.nullcontext, transaction.atomic])
+def test_a_statement_without_an_answer_fails_and_ends_its_connection(impatient, block):
+    began = time.monotonic()
+    with pytest.raises(OperationalError, match="did not answer in time"), block():
+        fetch("SELECT pg_sleep(50)", [])
+    # It was not tried a second time.
+    assert time.monotonic() - began < 30
+    connection.close_if_unusable_or_obsolete()
+    # Nor was another connection made, which may take long too.
+    assert connection.connection is None
+    connection.set_client_timeout(60)
+    assert fetch("SELECT 1", []) == [(1,)]
+
+
+@pytest.fixture
+def committed_slowly(transactional_db):
+    """A table whose rows take 50 seconds to commit."""
+    with connection.cursor() as cursor:
+        cursor.execute("""
+            CREATE TABLE slow (id integer);
+            CREATE FUNCTION sleep() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN PERFORM pg_sleep(50); RETURN NULL; END';
+            CREATE CONSTRAINT TRIGGER sleep AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION sleep();
+        """)
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("DROP FUNCTION sleep CASCADE; DROP TABLE slow")
+
+
+def insert():
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO slow VALUES (1)")
+        connection.set_client_timeout(0.2)
+
+
+def test_a_commit_without_an_answer_fails(committed_slowly, impatient):
+    connection.set_client_timeout(60)
+    with pytest.raises(OperationalError, match="did not answer in time"):
+        insert()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_limit_can_be_lifted():
+    before, limit = server_timeout(), connection.client_timeout
+    with connection.without_statement_timeout():
+        assert (server_timeout(), connection.connection.client_timeout) == ("0", None)
+    assert (server_timeout(), connection.connection.client_timeout) == (before, limit)
+    with transaction.atomic():
+        with connection.without_statement_timeout():
+            assert (server_timeout(), connection.connection.client_timeout) == ("0", None)
+        assert connection.client_timeout == limit
+    assert server_timeout() == before
+    # A connection that is lost meanwhile takes its settings along, and its replacement has the usual ones.
+    with connection.without_statement_timeout():
+        connection.close()
+    assert (server_timeout(), connection.connection.client_timeout) == (before, limit)
+
+
+def test_readiness_is_told_in_time_while_the_database_is_asked():
+    readiness = Readiness()
+    asked = []
+
+    def ask():
+        asked.append(1)
+        time.sleep(TIMEOUT + 1)
+        return True
+
+    readiness._ask = ask
+    began = time.monotonic()
+    assert not readiness.is_ready()
+    assert time.monotonic() - began >= TIMEOUT
+    assert asked == [1]
+    # The next request waits for the same answer.
+    assert readiness.is_ready()
+    assert asked == [1]

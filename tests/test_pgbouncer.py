@@ -1,0 +1,213 @@
+"""PgBouncer between the service and PostgreSQL (DATABASE_POOLER=on). PGBOUNCER names another program than the system's."""
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from io import StringIO
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connection, connections, transaction
+from django.db.utils import load_backend
+
+from accounts import database_checks
+from accounts.prepared import execute as execute_prepared
+from tests.service import free_port
+
+PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no PgBouncer")
+
+CONFIGURATION = """
+[databases]
+* = host={HOST} port={PORT} {password}
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = trust
+auth_file = {users}
+stats_users = {stats_users}
+pool_mode = {pool_mode}
+default_pool_size = 1
+{more}
+"""
+
+
+def version() -> tuple[int, ...]:
+    shown = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.search(r"(\d+)\.(\d+)", shown).groups()))
+
+
+@pytest.fixture
+def pgbouncer(transactional_db):
+    """A function that starts PgBouncer in that mode; from then on the service's connection goes through it."""
+    direct = connections["default"]
+    started = []
+
+    def start(pool_mode, *, options=None, stats_users=None):
+        folder = Path(tempfile.mkdtemp(prefix="rostrum-pgbouncer-"))
+        started.append(folder)
+        own, port = direct.settings_dict, free_port()
+        users, ini = folder / "users.txt", folder / "pgbouncer.ini"
+        users.write_text(f'"{own["USER"]}" ""\n')
+        more = ["max_prepared_statements = 200"] if version() >= (1, 21) else []
+        if os.getuid() == 0:
+            # It does not run as root, and neither may it read what only root may.
+            more.append("user = nobody")
+            for path in (folder, users):
+                os.chown(path, pwd.getpwnam("nobody").pw_uid, -1)
+        own |= {"PORT": own["PORT"] or 5432}
+        given = {"stats_users": own["USER"] if stats_users is None else stats_users, "more": "\n".join(more)}
+        given["password"] = f"password='{own['PASSWORD']}'" if own["PASSWORD"] else ""
+        ini.write_text(CONFIGURATION.format(port=port, users=users, pool_mode=pool_mode, **given, **own))
+        process = subprocess.Popen([PROGRAM, ini], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        started.append(process)
+        pooled = own["OPTIONS"] | {"options": options}
+        through = own | {"HOST": "127.0.0.1", "PORT": port, "OPTIONS": pooled}
+        connections["default"] = load_backend("config.database").DatabaseWrapper(through)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                psycopg.connect(host="127.0.0.1", port=port, user="nobody", dbname="pgbouncer", connect_timeout=5)
+            except psycopg.OperationalError as error:
+                # It answers, if only that it does not know this user.
+                if "refused" not in str(error):
+                    break
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
+    yield start
+    if connections["default"] is not direct:
+        connections["default"].close()
+        connections["default"] = direct
+    for each in started:
+        if isinstance(each, Path):
+            shutil.rmtree(each)
+        else:
+            each.kill()
+            each.wait()
+
+
+@pytest.fixture
+def role(transactional_db, settings):
+    """The role has the settings that docs/operating.md gives it, in the test's database."""
+    settings.DATABASE_POOLER = True
+    database = connection.ops.quote_name(connection.settings_dict["NAME"])
+    direct = connections["default"]
+    with direct.cursor() as cursor:
+        cursor.execute("SELECT show_limit()")
+        for name, value in settings.DATABASE_SESSION.items():
+            cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{value}'")
+    yield
+    with direct.cursor() as cursor:
+        cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} RESET ALL")
+
+
+def found() -> list[tuple[str, str]]:
+    return [(each.id, each.msg) for each in database_checks.database(None, databases=["default"])]
+
+
+def show(name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SHOW {name}")
+        return cursor.fetchone()[0]
+
+
+@pytest.mark.parametrize("pool_mode", ["session", "transaction"])
+def test_it_works(role, pgbouncer, monkeypatch, pool_mode):
+    monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
+    pgbouncer(pool_mode)
+    assert found() == []
+    assert show("statement_timeout") == "1min"
+    with transaction.atomic():
+        assert execute_prepared("SELECT 1", []) == [(1,)]
+
+
+def test_it_rejects_the_settings_of_a_session(role, pgbouncer):
+    """Which is what DATABASE_POOLER is for."""
+    pgbouncer("session", options="-c jit=off")
+    with pytest.raises(Exception, match="unsupported startup parameter"):
+        show("jit")
+
+
+@pytest.mark.skipif(PROGRAM and version() < (1, 22), reason="this PgBouncer keeps no prepared statements")
+def test_prepared_statements_are_found_on_any_connection(role, pgbouncer):
+    """Of the only connection to the server, each of these is a client of its own."""
+    pgbouncer("transaction")
+    others = [load_backend("config.database").DatabaseWrapper(connection.settings_dict) for _ in range(2)]
+    first = connections["default"]
+    try:
+        for wrapper in (first, *others, first, *others):
+            connections["default"] = wrapper
+            wrapper.inc_thread_sharing()
+            for number in range(3):
+                assert execute_prepared(f"SELECT {number} + %s::int", [1]) == [(number + 1,)]
+    finally:
+        connections["default"] = first
+        for wrapper in others:
+            wrapper.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["statement_timeout", "idle_in_transaction_session_timeout", "jit", "random_page_cost"]
+)
+def test_it_rejects_a_setting_that_the_role_does_not_have(role, pgbouncer, monkeypatch, name):
+    monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
+    database = connection.ops.quote_name(connection.settings_dict["NAME"])
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} RESET {name}")
+    pgbouncer("session")
+    [(id, message)] = found()
+    assert id == "rostrum.E010"
+    assert message.startswith(f"The setting {name} of the database is ")
+    [error] = database_checks.database(None, databases=["default"])
+    statement = error.hint.removeprefix("Run ").partition(", and ")[0]
+    # It is put right by what the hint says: of the new connections to the server.
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+    connection.close()
+    pgbouncer("session")
+    assert found() == []
+
+
+def test_it_rejects_an_old_version(role, pgbouncer, monkeypatch):
+    monkeypatch.setattr(database_checks, "POOLER_VERSION", (99, 0))
+    pgbouncer("session")
+    [(id, message)] = found()
+    assert id == "rostrum.E011"
+    assert message.startswith("PgBouncer is version {}.{}: ".format(*version()))
+
+
+def test_it_rejects_to_guess_the_version(role, pgbouncer):
+    pgbouncer("session", stats_users="somebody")
+    assert found() == [("rostrum.W010", "PgBouncer does not tell its version and its settings.")]
+
+
+def test_it_rejects_one_that_allows_no_transactions(role, pgbouncer, monkeypatch):
+    monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
+    pgbouncer("statement")
+    assert [id for id, _ in found()] == ["rostrum.E012"]
+
+
+def test_migrations_leave_nothing_behind(role, pgbouncer):
+    pgbouncer("transaction")
+    said = StringIO()
+    call_command("migrate", stdout=StringIO(), stderr=said)
+    assert "DATABASE_POOLER is on" in said.getvalue()
+    assert show("statement_timeout") == "1min"
+
+
+def test_each_migration_lifts_the_limit_for_its_transaction(role, pgbouncer):
+    pgbouncer("transaction")
+    with connection.schema_editor() as editor:
+        assert show("statement_timeout") == "0"
+        editor.execute("SELECT 1")
+    assert show("statement_timeout") == "1min"

@@ -1,0 +1,188 @@
+"""A database that takes no writes, as after a failover: 503 on every path, and a new connection for the next request."""
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+from django.db.utils import load_backend
+from django.utils import timezone
+
+from accounts.models import APIToken, Session
+from accounts.readiness import readiness
+from config.environment import database
+from config.postgres import Cluster
+from tests.client import JSONClient
+from tests.factories import make_client, make_post
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.fixture
+def read_only(transactional_db):
+    """A function from which on new connections to the test's database are read-only, and so are those there are."""
+    name = connection.ops.quote_name(connection.settings_dict["NAME"])
+
+    def begin():
+        execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        connection.close()
+        readiness.close()
+
+    yield begin
+    execute("SET default_transaction_read_only = off")
+    execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+    connection.close()
+    readiness.close()
+
+
+def leave_turn() -> bool:
+    """What is done when a request leaves its turn; whether the connection is closed then."""
+    connection.close_if_unusable_or_obsolete()
+    return connection.connection is None
+
+
+def xml(acme, method, path, body=""):
+    return acme.xml(acme.bob).send_xml(method, path, body)
+
+
+WRITES = {
+    "XML, create": lambda acme: xml(acme, "POST", "/app/posts.xml", "<post><title>a</title></post>"),
+    "XML, delete": lambda acme: xml(acme, "DELETE", f"/app/posts/{acme.post.id}.xml"),
+    "JSON, create": lambda acme: acme.json().post("/app/clients.json", json={"client": {"name": "a"}}),
+    "JSON, update": lambda acme: acme.json().put(f"/app/clients/{acme.client.id}.json", json={"client": {"name": "b"}}),
+    "JSON, delete": lambda acme: acme.json().delete(f"/app/clients/{acme.client.id}.json"),
+    "JSON, many": lambda acme: acme.json().post("/app/clients/bulk.json", json={"clients": [{"name": "a"}]}),
+    "JSON, with a key": lambda acme: acme.json().post(
+        "/app/clients.json", json={"client": {"name": "a"}}, headers={"Idempotency-Key": "a"}
+    ),
+    "page, sign-in": lambda acme: acme.form.submit(expect_errors=True),
+    "a token that has not been used": lambda acme: JSONClient(acme.host, acme.alice_token).get("/app/tasks.json"),
+    "a session that has not been used": lambda acme: acme.visitor.get("/", expect_errors=True),
+}
+READS = {
+    "XML": lambda acme: acme.xml(acme.bob).get("/app/users/me.xml"),
+    "JSON": lambda acme: acme.json().get("/app/tasks.json"),
+    "page": lambda acme: acme.page().get("/"),
+    "page, sign-in": lambda acme: acme.page().get("/app/sign-in"),
+}
+
+
+@pytest.fixture
+def standing(acme, read_only):
+    """The cast before a read-only database, with what the requests here need."""
+    acme.post, acme.client = make_post(acme.bob), make_client(acme.bob)
+    acme.visitor = acme.page(acme.carol)
+    acme.form = acme.page().get("/app/sign-in").forms["sign-in"]
+    acme.form["login"], acme.form["password"] = "carol", "correct horse battery"
+    assert acme.json().get("/app/tasks.json").status_code == 200
+    APIToken.objects.filter(user=acme.bob).update(last_used_at=timezone.now() + timedelta(hours=1))
+    APIToken.objects.filter(user=acme.alice).update(last_used_at=None)
+    Session.objects.update(seen_at=timezone.now() - timedelta(hours=2))
+    read_only()
+    return acme
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_it_works(standing, read):
+    assert read(standing).status_code == 200
+    assert not leave_turn()
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_it_rejects_writes(standing, write):
+    response = write(standing)
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert leave_turn()
+
+
+def test_it_rejects_readiness(standing):
+    for _ in range(2):
+        response = standing.json().get("/readyz")
+        assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    execute("SET default_transaction_read_only = off")
+    execute(f"ALTER DATABASE {connection.settings_dict['NAME']} SET default_transaction_read_only = off")
+    assert standing.json().get("/readyz").status_code == 200
+
+
+def test_reads_go_on_where_they_cannot_be_counted(standing, settings):
+    settings.RATE_LIMIT = 600
+    assert standing.json().get("/app/tasks.json").status_code == 200
+    # There may be a server that can count.
+    assert leave_turn()
+
+
+class Standby(Cluster):
+    """A cluster that follows another one, until it is promoted."""
+
+    def follow(self, primary: Cluster) -> None:
+        self._open()
+        arguments = ["-D", str(self._data), "-h", str(primary._sockets), "-U", "postgres", "-R", "--checkpoint=fast"]
+        self._run("pg_basebackup", *arguments)
+        self.start()
+
+    def promote(self) -> None:
+        with psycopg.connect(self.url, user="postgres", autocommit=True) as connection:
+            connection.execute("SELECT pg_promote()")
+
+
+@pytest.fixture
+def pair(db, tmp_path):
+    """A primary, with a logged and an unlogged table, and its standby."""
+    primary, standby = (cls(tmp_path / cls.__name__, durable=False) for cls in (Cluster, Standby))
+    with primary:
+        with psycopg.connect(primary.url) as connection:
+            connection.execute("CREATE TABLE logged (n integer); CREATE UNLOGGED TABLE unlogged (n integer)")
+        try:
+            standby.follow(primary)
+            yield primary, standby
+        finally:
+            standby.stop()
+
+
+def wrapper(url: str):
+    """A connection of the service's backend to that address."""
+    return load_backend("config.database").DatabaseWrapper(connection.settings_dict | database(url), alias="default")
+
+
+def test_failing_over(pair):
+    primary, standby = pair
+    hosts = ",".join(str(cluster._sockets) for cluster in (standby, primary))
+    service = wrapper(f"postgresql://rostrum@/rostrum?host={hosts}&target_session_attrs=read-write&connect_timeout=5")
+
+    def write(statement="INSERT INTO logged VALUES (1)"):
+        with service.cursor() as cursor:
+            cursor.execute(statement)
+            return service.connection.info.host
+
+    assert write() == str(primary._sockets)
+    primary.stop()
+    for _ in range(2):
+        with pytest.raises(OperationalError):
+            write()
+        service.close_if_unusable_or_obsolete()
+    standby.promote()
+    assert write() == str(standby._sockets)
+    service.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO logged VALUES (1)",
+        "SELECT FROM logged FOR UPDATE",
+        "SELECT FROM unlogged",
+        "INSERT INTO unlogged VALUES (1)",
+    ],
+)
+def test_it_rejects_what_a_standby_cannot_do(pair, statement):
+    _, standby = pair
+    service = wrapper(standby.url)
+    with service.cursor() as cursor:
+        cursor.execute("SELECT FROM logged")
+        with pytest.raises(OperationalError):
+            cursor.execute(statement)
+    service.close_if_unusable_or_obsolete()
+    assert service.connection is None
