@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 import pytest
 from django.apps import apps
@@ -25,6 +26,7 @@ from tests.factories import (
     make_token,
     make_user,
 )
+from tests.forms import form_of
 
 SECRET = "acme-secret"
 
@@ -396,6 +398,18 @@ def send(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
     return client.send_xml(row.method, row.path(path), content)
 
 
+def send_otherwise(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
+    """The same request as a client sends it that knows GET and POST, and forms: parameters and methods are in the body."""
+    form = dict(form_of(row.body(body) if row.body else {})) | dict(parse_qsl(row.query.removeprefix("?")))
+    address = row.path(path).partition("?")[0]
+    if row.method == "GET":
+        return client.request("GET", address, json=form, headers=row.headers)
+    if row.method in ("PUT", "PATCH") and row.query:
+        # By external id, which is in the address.
+        address = row.path(path)
+    return client.post(address, data={**form, "_method": row.method}, headers=row.headers)
+
+
 def caller(row: Row, host: str, user: User | None):
     """The client of that user in the language of the route; nobody's for None."""
     if row.is_json:
@@ -484,6 +498,32 @@ def test_a_member(world, row):
 def test_another_tenant_at_her_own_host(world, row):
     before = snapshot(world.acme.account)
     response = send(row, caller(row, world.other.host, world.other.mallory), world.theirs, world.hers)
+    if row.names_a_thing:
+        assert_turned_away(row, response, 404)
+    else:
+        assert response.status_code == row.team, response.text
+    assert_nothing_told(response)
+    assert snapshot(world.acme.account) == before
+
+
+every_json_row = pytest.mark.parametrize(
+    "row", [row for row in TABLE if row.is_json and not row.public], ids=lambda row: f"{row.method} /{row.route}"
+)
+
+
+@every_json_row
+def test_it_works_as_a_form(world, row):
+    response = send_otherwise(row, caller(row, world.acme.host, world.acme.alice), world.theirs, world.theirs)
+    assert response.status_code == row.team, response.text
+
+
+@every_json_row
+def test_another_tenant_who_sends_forms(world, row):
+    before = snapshot(world.acme.account)
+    mallory = world.other.mallory
+    response = send_otherwise(row, caller(row, world.acme.host, mallory), world.theirs, world.theirs)
+    assert_turned_away(row, response, 401)
+    response = send_otherwise(row, caller(row, world.other.host, mallory), world.theirs, world.hers)
     if row.names_a_thing:
         assert_turned_away(row, response, 404)
     else:

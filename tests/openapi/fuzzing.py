@@ -7,7 +7,6 @@ here. One that is meant to be wrong is sent as it is.
 import base64
 import itertools
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,7 +25,7 @@ from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, Hyp
 from schemathesis.generation.modes import GenerationMode
 
 from accounts.api.formats import URL_ENCODED
-from accounts.api.parameters import MAX_DEPTH
+from tests.forms import form_of
 from tests.openapi import wire
 
 PARTNER = "demo-partner"
@@ -407,37 +406,6 @@ def to_xml(context, value) -> bytes:
 @schemathesis.serializer(URL_ENCODED)
 def to_form(context, value) -> bytes:
     return urlencode(list(form_of(value)), errors="surrogatepass").encode()
-
-
-def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, str]]:
-    """The names and values of a form for a value. What a form cannot say is left out: nulls, empty objects, names with brackets."""
-    if isinstance(value, dict):
-        said = [
-            pair
-            for key, inner in value.items()
-            if key and not set(key) & set("[]") and inner is not None and depth < MAX_DEPTH
-            for pair in form_of(inner, f"{name}[{key}]" if name else key, depth + 1)
-        ]
-        # A resource that has nothing in it is there; what else is there is ignored.
-        yield from said or ([(f"{name}[_]", "")] if depth == 2 else [])
-    elif isinstance(value, list):
-        if all(isinstance(inner, dict) for inner in value) and depth < MAX_DEPTH - 1:
-            for inner in value:
-                yield from form_of({"_": "", **inner}, f"{name}[]", depth + 1)
-        if not any(isinstance(inner, list | dict) for inner in value):
-            yield from ((f"{name}[]", "" if inner is None else text_of(inner)) for inner in value)
-        if depth == 2:
-            # A blank item says that there is a list.
-            yield from [] if value and all(isinstance(inner, dict) for inner in value) else [(f"{name}[]", "")]
-    else:
-        yield name, text_of(value)
-
-
-def text_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    # JSON makes no difference between 1 and 1.0; a text does.
-    return str(int(value)) if isinstance(value, float) and value in (0, 1) else str(value)
 
 
 @schemathesis.deserializer("application/xml")
