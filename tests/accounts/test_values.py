@@ -8,6 +8,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accounts.api.additional_fields import CUSTOM_FIELDS
 from accounts.api.resources import ResourceSerializer
 from accounts.fields import Boolean, Scalar, Text, WireField
 from crm.api.serializers import (
@@ -33,12 +34,16 @@ RESOURCES: dict[str, tuple[str, type[ResourceSerializer]]] = {
 }
 
 
+# Of the custom fields, one of each type. A client's `external_id` is read as one of its external ids, and refused as these are.
+LEFT_OUT = {"external_id", *(name for name in CUSTOM_FIELDS if name.rstrip("0123456789") + "1" != name)}
+
+
 def fields_of(kind: type[WireField]) -> list[tuple[str, str]]:
     return [
         (resource, name)
         for resource, (_, serializer) in RESOURCES.items()
         for name, field in serializer._declared_fields.items()
-        if isinstance(field, kind) and not field.read_only
+        if isinstance(field, kind) and not field.read_only and name not in LEFT_OUT
     ]
 
 
