@@ -42,8 +42,9 @@ def configuration(app_configs, **kwargs) -> list[CheckMessage]:
     if settings.HTTPS and not settings.TRUST_PROXY:
         found.append(
             checks.Warning(
-                f"HTTPS is {'pages' if settings.HTTPS_FOR_PAGES_ALONE else 'on'} and TRUST_PROXY is off: no request is known "
-                "to have come by https, so all are redirected there.",
+                "HTTPS is pages and TRUST_PROXY is off: no request is known to have come by https, so all pages are redirected there."
+                if settings.HTTPS_FOR_PAGES_ALONE
+                else "HTTPS is on and TRUST_PROXY is off: no request is known to have come by https, so all are redirected there.",
                 hint="Write TRUST_PROXY=on, once the proxy in front sets X-Forwarded-Proto and X-Forwarded-For itself.",
                 id="rostrum.W002",
             )
