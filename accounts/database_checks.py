@@ -1,4 +1,4 @@
-"""What is wrong with the database, or with the pooler before it: `manage.py check --database default`, and `migrate`."""
+"""Checks of the database and of the pooler before it, for `manage.py check --database default` and `migrate`."""
 
 import psycopg
 from django.conf import settings
@@ -23,7 +23,7 @@ def database(app_configs, databases=None, **kwargs) -> list[CheckMessage]:
 
 
 def session_settings() -> list[CheckMessage]:
-    """The settings of each session that the role does not have."""
+    """Check that sessions have the settings that a direct connection would ask for."""
     wanted = settings.DATABASE_SESSION
     with connection.cursor() as cursor:
         # A value is read before it is replaced, for this statement alone; the second column is in the server's notation too.
@@ -48,7 +48,7 @@ def session_settings() -> list[CheckMessage]:
 
 
 def pooler_settings() -> list[CheckMessage]:
-    """What PgBouncer's console tells. Other poolers have none."""
+    """Check the version and the settings that PgBouncer's console shows. Other poolers have no such console."""
     address = connection.get_connection_params() | {"dbname": "pgbouncer", "target_session_attrs": "any"}
     try:
         with psycopg.connect(**address, autocommit=True) as console:

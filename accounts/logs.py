@@ -1,4 +1,4 @@
-"""What is written to the log, and what never is: passwords, tokens, and parts of them; personal data in queries, unless asked for."""
+"""Redaction of the log: passwords and tokens always, personal data in queries unless `LOG_QUERIES` is on."""
 
 import logging
 import re

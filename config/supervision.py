@@ -1,4 +1,4 @@
-"""What the web server (`config.server`) and `make run` (`config.local`) share: when a process that ended is started again."""
+"""Delays before a process that ended is started again, for the web server (`config.server`) and `make run` (`config.local`)."""
 
 import time
 

@@ -68,7 +68,10 @@ def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def _has(target: Any, keys: list[str]) -> bool:
-    """Whether another value under these keys belongs to the next object of a list. A list in an object takes any number."""
+    """Return whether a value is there under these keys, so that another one belongs to the next object of a list.
+
+    A list in an object takes any number of values.
+    """
     for key in keys:
         if not key:
             return False

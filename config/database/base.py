@@ -34,7 +34,10 @@ class Connection(psycopg.Connection):
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Whether the server, rather than the statement, is the reason for an error that Django takes for another kind."""
+    """Return whether the state of the server, and not the statement, is the cause of an error.
+
+    Django maps these errors to other classes than OperationalError.
+    """
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.IdleInTransactionSessionTimeout):
         return True
     # A standby has no unlogged tables. Its error is that of any unsupported feature; the text may be in any language.

@@ -1,4 +1,4 @@
-"""What `check --database default` finds of the database itself; tests/test_pgbouncer.py has what it finds of a pooler."""
+"""The checks of the database itself (`check --database default`); tests/test_pgbouncer.py tests those of a pooler."""
 
 import pytest
 from django.core.checks import Tags, run_checks
