@@ -7,6 +7,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.negotiation import is_for_people
 from accounts.pages.base import redirect
+from forum.models import Category, Forum
 from forum.pages import behalf, comments, moderation, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own import OwnPostsPage
@@ -42,6 +43,13 @@ urlpatterns = [
 ]
 
 
+def is_category(request, category_name: str) -> bool:
+    """Return whether a visitor may take that name for a category's: what a private forum has is not told."""
+    account_id, forum_id = request.address.account_id, request.address.forum_id
+    forum = Forum.objects.get(account_id=account_id, id=forum_id)
+    return not forum.may_be_read_by(None) or Category.objects.named(account_id, forum_id, category_name) is not None
+
+
 def or_page(view):
     """The view for clients; for people, the page of the same list."""
     page = PostListPage.as_view()
@@ -52,8 +60,8 @@ def or_page(view):
     def choose(request, *args, **kwargs):
         if is_for_people(request):
             return page(request, *args, **kwargs)
-        # Without credentials it would be 401, whether or not there is a category of that name.
-        if "HTTP_AUTHORIZATION" not in request.META and (address := former_address(kwargs.get("category_name"))):
+        address = former_address(kwargs.get("category_name"))
+        if address and "HTTP_AUTHORIZATION" not in request.META and not is_category(request, **kwargs):
             return redirect(address)
         return view(request, *args, **kwargs)
 

@@ -23,6 +23,18 @@ def test_a_category_of_that_name_is_shown(acme):
     assert "Two addresses" in acme.xml().get("/account").text
 
 
+def test_a_client_that_waits_to_be_asked_for_credentials_is_asked(acme):
+    """For a category of that name; in a private forum always, so that nobody learns what categories it has."""
+    make_category(acme.account, "Account")
+    assert Client(acme.host).get("/account").status_code == 401
+    assert Client(acme.host).get("/login").status_code == 303
+    forum = acme.forum
+    forum.access = forum.Access.PRIVATE
+    forum.save()
+    for path in ("/account", "/login"):
+        assert Client(acme.host).get(path).status_code == 401
+
+
 def test_it_rejects_a_request_of_the_interface(acme):
     """The path is that of a category that there is not."""
     assert acme.xml().get("/login").status_code == 404
