@@ -8,7 +8,7 @@ from xml.parsers.expat import errors
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import XMLParser as DefusedXMLParser
 from django.conf import settings
-from rest_framework.exceptions import ParseError, UnsupportedMediaType, ValidationError
+from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
@@ -40,10 +40,7 @@ class XMLParser(BaseXMLParser):
         body = stream.read(settings.MAX_BODY_BYTES + 1)
         if not body.strip():
             return {}
-        headers = parser_context["request"].META if parser_context else {}
-        if (encoding := headers.get("HTTP_CONTENT_ENCODING", "")).strip().lower() not in ("", "identity"):
-            raise UnsupportedMediaType(encoding)
-        charset = headers.get("rostrum.charset")
+        charset = parser_context["request"].META.get("rostrum.charset") if parser_context else None
         encoding = _encoding(body, charset)
         if encoding.startswith("utf-16"):
             body, encoding = _from_utf_16(body, encoding), "utf-8"
