@@ -23,8 +23,11 @@ passwords.Argon2idPasswordHasher.memory_cost = 8
 
 @pytest.fixture(autouse=True)
 def nothing_remembered():
-    """What a process remembers of one test's accounts means nothing in the next. Within one, addresses do not age: on a busy
-    machine they would be looked up again between the statements that a test counts."""
+    """Clear the caches of the process before each test.
+
+    Cached addresses do not expire within a test. On a busy machine they would otherwise be looked up again between the
+    statements that the test counts.
+    """
     address_book.clear()
     address_book.seconds = 3600
     passwords.verified.clear()

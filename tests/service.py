@@ -67,7 +67,7 @@ class Service:
             return connection.getresponse().status
 
     def answers(self):
-        """Whether the service answers at all; it may be starting."""
+        """Return whether the service answers; it may still be starting."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self.get("/healthz") == 200
         return False

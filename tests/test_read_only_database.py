@@ -39,7 +39,7 @@ def read_only(transactional_db):
 
 
 def leave_turn() -> bool:
-    """What is done when a request leaves its turn; whether the connection is closed then."""
+    """Clean up as at the end of a request, and return whether that closed the connection."""
     connection.close_if_unusable_or_obsolete()
     return connection.connection is None
 

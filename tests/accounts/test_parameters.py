@@ -105,8 +105,8 @@ def test_it_rejects_wrong_values(acme, body, errors):
     assert list(read(response)["errors"]) == list(body)
 
 
-def test_a_post_takes_parameters_from_its_query_alone(acme):
-    """What a body of a POST has beside the resource is a field that is ignored."""
+def test_a_put_takes_parameters_from_its_query_alone(acme):
+    """In the body of a PUT, a key beside the resource is an ignored field and no parameter."""
     response = acme.json().put(PATH, json={"external_ids": {"shop": "1"}, "client": {"name": "a"}})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["can't be blank"]})
 

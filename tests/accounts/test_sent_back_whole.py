@@ -53,7 +53,7 @@ def test_many_at_once(acme, former):
 
 
 def test_a_link_that_was_let_go_meanwhile_is_pending(acme):
-    """What went to the trash is no longer what the row names, and is linked again when it comes back."""
+    """A deal sent back whole may name a client that went to the trash meanwhile; the restore links it again."""
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id)
     whole = read(acme.json().get(path_of("deal", deal)))

@@ -1,4 +1,4 @@
-"""Who may create, invite and manage whom: a table of actor role, action and target role, over every path."""
+"""Permissions between users: a table of actor role, action and target role, over every path."""
 
 from functools import partial
 
@@ -52,7 +52,7 @@ def people(acme, actor: str, target: str) -> tuple[User, User]:
 
 
 def state(user: User) -> tuple:
-    """What a refused action must not change."""
+    """Return the state that a refused action must leave unchanged."""
     user = User.objects.get(pk=user.pk)
     return user.role, user.is_active, list(user.tokens.values_list("id", "revoked_at")), user.sessions.count()
 
@@ -106,7 +106,7 @@ def test_managing_by_page(acme, actor, action, target, allowed):
     make_token(user)
     values = {"do": "role", "role": "member"}
     if action == "promote":
-        # Only owners make owners, whoever it is that is to become one.
+        # Only an owner may give the role of an owner, to a user of any role.
         values, allowed = {"do": "role", "role": "owner"}, actor == "owner"
     elif action != "demote":
         values = {"do": action, "token": user.tokens.get().id}
