@@ -48,4 +48,4 @@ def pytest_unconfigure() -> None:
     _running.close()
 
 
-pytest_plugins = ["tests.fixtures", "tests.service"]
+pytest_plugins = ["tests.support.fixtures", "tests.support.service"]

@@ -7,10 +7,10 @@ import pytest
 from accounts.models import Account, Tag
 from crm.models import Client, ClientExternalId, Contact, ContactList, Deal, DealExternalId
 from forum.models import Post
-from tests.assertions import assert_refused, read
-from tests.bodies import client_body
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
-from tests.threads import at_once
+from tests.support.assertions import assert_refused, read
+from tests.support.bodies import client_body
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

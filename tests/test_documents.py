@@ -13,9 +13,9 @@ from django.urls import get_resolver
 
 from accounts.management.commands.demo import derive
 from accounts.models import Account
-from tests.client import Client
-from tests.examples import ROOT, Example, compare_pasted, paste, run_document
-from tests.service import READY
+from tests.support.client import Client
+from tests.support.examples import ROOT, Example, compare_pasted, paste, run_document
+from tests.support.service import READY
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.assertions import read
-from tests.client import Client, JSONClient
-from tests.factories import make_contact_list
+from tests.support.assertions import read
+from tests.support.client import Client, JSONClient
+from tests.support.factories import make_contact_list
 
 # The statuses of a shop: code and name, in the shop's language.
 SHOP = {

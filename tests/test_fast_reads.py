@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from accounts.models import User
 from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
 from forum.models import Comment, Post
-from tests import bodies
-from tests.factories import make_category
+from tests.support import bodies
+from tests.support.factories import make_category
 
 random_rows = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

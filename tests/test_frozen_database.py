@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.service import READY
+from tests.support.service import READY
 
 STATEMENT_TIMEOUT = 4
 REQUESTS = 24  # of one worker, which answers four at a time

@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from tests.accounts.test_tenancy import fill
-from tests.pages import Visitor
+from tests.support.pages import Visitor
 from tests.test_page_access import ROUTES, path_of, things
 
 # Names that some page reads from the address.

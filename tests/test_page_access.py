@@ -8,8 +8,16 @@ from accounts.tenancy import take_ids
 from forum.models import Forum
 from tests.accounts.test_tenancy import SECRET, fill
 from tests.browser.pages import page_class
-from tests.factories import make_category, make_client, make_comment, make_contact, make_post, make_token, make_user
-from tests.pages import Visitor
+from tests.support.factories import (
+    make_category,
+    make_client,
+    make_comment,
+    make_contact,
+    make_post,
+    make_token,
+    make_user,
+)
+from tests.support.pages import Visitor
 
 # Of a private forum, what whoever is not signed in needs to become it. The forum's name is on it, and nothing else.
 FOR_ANYONE = {

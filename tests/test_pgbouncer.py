@@ -18,7 +18,7 @@ from django.db.utils import load_backend
 
 from accounts import database_checks
 from accounts.prepared import execute as execute_prepared
-from tests.service import free_port
+from tests.support.service import free_port
 
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no PgBouncer")

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Status
 from forum.models import Post, Vote
-from tests.factories import make_contact_list
+from tests.support.factories import make_contact_list
 
 TABLES = ("crm_client", "crm_clientexternalid", "crm_contact", "crm_contactlistmembership", "forum_post", "forum_vote")
 ROWS = 30_000

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 
 TOKEN = 1  # the token with its user and account
 

@@ -12,8 +12,8 @@ from accounts.models import APIToken, Session
 from accounts.readiness import readiness
 from config.environment import database
 from config.postgres import Cluster
-from tests.client import JSONClient
-from tests.factories import make_client, make_post
+from tests.support.client import JSONClient
+from tests.support.factories import make_client, make_post
 
 
 def execute(statement: str) -> None:

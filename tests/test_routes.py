@@ -12,7 +12,7 @@ from django.urls import get_resolver
 from django.utils import timezone
 
 from tests.accounts.test_tenancy import TABLE, Row, caller, fill, routes, send
-from tests.examples import ROOT, UPDATING
+from tests.support.examples import ROOT, UPDATING
 from tests.test_queries import asked_by
 
 DOCUMENT = ROOT / "docs" / "interface.md"

@@ -7,9 +7,9 @@ import pytest
 
 from accounts.models import IdempotentAnswer, Status
 from crm.models import Client, ClientExternalId, ContactListCount, Deal
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_contact_list
-from tests.threads import at_once
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact_list
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -192,7 +192,7 @@ def test_one_is_restored_once(acme):
 
 
 def test_votes(acme):
-    from tests.factories import make_post
+    from tests.support.factories import make_post
 
     post = make_post(acme.alice)
     responses = send(acme, "POST", f"/app/posts/{post.id}/vote.json", lambda n: {})

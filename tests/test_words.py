@@ -8,9 +8,9 @@ from accounts.errors import Fault
 from accounts.models import Status
 from accounts.pages.words import fault_in_words, pattern_of
 from config import messages
-from tests.assertions import headers_of
-from tests.examples import ROOT
-from tests.words import (
+from tests.support.assertions import headers_of
+from tests.support.examples import ROOT
+from tests.support.words import (
     disagreements,
     fields_in_python,
     literals_in_python,
@@ -61,7 +61,7 @@ def test_it_is_compiled(catalog):
 def test_a_template_has_no_words_of_its_own(path):
     found = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
     assert found == [], (
-        "put these in {% translate %} or {% blocktranslate trimmed %}; names that stay go into tests/words.py"
+        "put these in {% translate %} or {% blocktranslate trimmed %}; names that stay go into tests/support/words.py"
     )
 
 

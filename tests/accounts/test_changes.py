@@ -14,9 +14,9 @@ from accounts.changes import KEPT_FOR, Change, Cursor
 from accounts.management.commands import housekeeping
 from accounts.models import Account
 from crm.models import Client
-from tests.assertions import assert_answered, assert_refused, on_the_wire, read
-from tests.client import JSONClient
-from tests.factories import (
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.client import JSONClient
+from tests.support.factories import (
     make_client,
     make_contact,
     make_contact_list,

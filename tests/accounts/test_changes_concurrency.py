@@ -8,9 +8,9 @@ from django.db import connection, connections, transaction
 
 from accounts.changes import Change
 from crm.models import Client
-from tests.assertions import read
-from tests.factories import make_client, make_contact, make_deal, make_task
-from tests.threads import at_once
+from tests.support.assertions import read
+from tests.support.factories import make_client, make_contact, make_deal, make_task
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

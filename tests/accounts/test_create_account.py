@@ -2,9 +2,9 @@ import pytest
 
 from accounts.models import RESERVED_PREFIXES, Account, APIToken
 from accounts.tokens import APITokenQuerySet
-from tests.assertions import assert_answered, assert_refused, on_the_wire, read
-from tests.client import JSONClient, XMLClient
-from tests.factories import make_token, make_user
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.client import JSONClient, XMLClient
+from tests.support.factories import make_token, make_user
 
 USER = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
 KEY = "acme-partner"

@@ -6,8 +6,8 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
 from accounts.models import Account, AccountQuerySet
-from tests.client import JSONClient, XMLClient
-from tests.factories import make_account
+from tests.support.client import JSONClient, XMLClient
+from tests.support.factories import make_account
 
 OWNER = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
 

@@ -5,7 +5,7 @@ from django.core.checks import Tags, run_checks
 from django.db import OperationalError, connection
 
 from accounts import database_checks
-from tests.factories import make_account
+from tests.support.factories import make_account
 
 
 def run() -> list[tuple[str, str]]:

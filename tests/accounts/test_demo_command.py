@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import Account, APIToken
 from accounts.trash import KEPT_FOR
-from tests.assertions import read
-from tests.client import Client
+from tests.support.assertions import read
+from tests.support.client import Client
 
 
 def demo(port=8000, *, bare=True, **options) -> str:

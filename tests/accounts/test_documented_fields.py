@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from django.db import connection
 
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "post": make_post, "task": make_task}
 NEW = {

@@ -5,8 +5,8 @@ import pytest
 from django.db import InterfaceError, OperationalError
 
 from accounts.models import APIToken
-from tests.assertions import assert_refused
-from tests.client import JSONClient
+from tests.support.assertions import assert_refused
+from tests.support.client import JSONClient
 
 
 def test_it_works(acme):

@@ -6,9 +6,9 @@ import pytest
 from rest_framework.exceptions import ParseError
 
 from accounts.api.parameters import nest
-from tests.assertions import assert_refused, read
-from tests.client import JSONClient
-from tests.factories import make_client, make_contact_list
+from tests.support.assertions import assert_refused, read
+from tests.support.client import JSONClient
+from tests.support.factories import make_client, make_contact_list
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 

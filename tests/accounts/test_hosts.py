@@ -7,9 +7,9 @@ from accounts import middleware
 from accounts.hosts import normalize
 from accounts.middleware import AddressBook, address_book
 from accounts.models import Host
-from tests.assertions import assert_refused, read
-from tests.client import JSONClient, XMLClient
-from tests.factories import PASSWORD, make_account, make_task
+from tests.support.assertions import assert_refused, read
+from tests.support.client import JSONClient, XMLClient
+from tests.support.factories import PASSWORD, make_account, make_task
 
 
 def tasks(host, token):

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.management.commands import housekeeping
 from accounts.trash import KEPT_FOR
 from crm.models import Client
-from tests.factories import make_client
+from tests.support.factories import make_client
 
 
 def trash(acme, number: int) -> None:

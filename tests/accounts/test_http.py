@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from tests.assertions import read
-from tests.factories import make_client, make_post, make_user
+from tests.support.assertions import read
+from tests.support.factories import make_client, make_post, make_user
 
 PRIVATE = "private, no-store"
 

@@ -6,8 +6,8 @@ import pytest
 
 from config import settings as settings_module
 from config.wsgi import application
-from tests.client import Client, JSONClient
-from tests.factories import PASSWORD
+from tests.support.client import Client, JSONClient
+from tests.support.factories import PASSWORD
 
 ALICE = ("alice", PASSWORD)
 HTML = {"Accept": "text/html"}

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts import locks
 from accounts.models import Account, IdempotentAnswer
-from tests.assertions import assert_answered, assert_refused, headers_of, read
-from tests.factories import make_client, make_post, make_task, make_token
-from tests.threads import at_once
+from tests.support.assertions import assert_answered, assert_refused, headers_of, read
+from tests.support.factories import make_client, make_post, make_task, make_token
+from tests.support.threads import at_once
 
 ANOTHER = {"idempotency_key": ["was used for another request in the last 24 hours"]}
 ANN = {"client": {"name": "Ann", "shoe_size": 42}}

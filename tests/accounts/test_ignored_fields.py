@@ -5,8 +5,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_task
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_task
 
 
 def post(acme, client, *, prefer=None, **others):

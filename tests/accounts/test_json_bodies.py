@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from tests.assertions import assert_refused, read
-from tests.factories import make_deal
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_deal
 
 MIB = 1024 * 1024
 JSON = {"Content-Type": "application/json"}

@@ -1,7 +1,7 @@
 from accounts.models import User
-from tests.assertions import assert_answered, assert_refused, on_the_wire
-from tests.factories import make_user
-from tests.lists import first, names, pages
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire
+from tests.support.factories import make_user
+from tests.support.lists import first, names, pages
 
 PATH = "/app/users.json"
 

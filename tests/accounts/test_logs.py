@@ -12,8 +12,8 @@ from django.db import IntegrityError, OperationalError
 
 from accounts.logs import RedactingFormatter, redact, redact_query
 from accounts.models import APIToken, User
-from tests.client import Client
-from tests.factories import PASSWORD, make_client
+from tests.support.client import Client
+from tests.support.factories import PASSWORD, make_client
 
 NEW_PASSWORD = "grasshopper lighthouse vinegar"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.assertions import assert_refused, read
-from tests.client import JSONClient
-from tests.factories import make_client
+from tests.support.assertions import assert_refused, read
+from tests.support.client import JSONClient
+from tests.support.factories import make_client
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from tests.assertions import assert_refused, read
-from tests.client import JSONClient
-from tests.factories import make_client, make_post
-from tests.lists import names
+from tests.support.assertions import assert_refused, read
+from tests.support.client import JSONClient
+from tests.support.factories import make_client, make_post
+from tests.support.lists import names
 
 PATH = "/app/clients.json"
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.hashers import identify_hasher, make_password
 
 from accounts import passwords
-from tests.fixtures import REAL_PARAMETERS
+from tests.support.fixtures import REAL_PARAMETERS
 
 PREFIX = "argon2$argon2id$v=19$m=19456,t=2,p=1$"
 

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crm.models import Client
-from tests.assertions import assert_refused, read
-from tests.factories import (
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import (
     make_client,
     make_contact,
     make_contact_list,
@@ -18,7 +18,7 @@ from tests.factories import (
     make_post,
     make_task,
 )
-from tests.threads import at_once, while_held
+from tests.support.threads import at_once, while_held
 
 # The kind that names, what is sent for it besides, the field, and what makes the row that it names.
 LINKS = {

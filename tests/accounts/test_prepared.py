@@ -12,7 +12,7 @@ from accounts.models import APIToken, Status, User
 from accounts.prepared import insert, prepared, update
 from crm.models import Client
 from forum.models import Post
-from tests.factories import make_client, make_post, make_token
+from tests.support.factories import make_client, make_post, make_token
 
 
 @prepared(account_id=int, role=str, start=int, size=int)

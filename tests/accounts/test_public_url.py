@@ -8,8 +8,8 @@ from django.core import mail
 from accounts.hosts import public_url
 from accounts.middleware import address_book
 from tests.accounts.pages.settings import send, token_of
-from tests.factories import PASSWORD, make_forum
-from tests.pages import Visitor
+from tests.support.factories import PASSWORD, make_forum
+from tests.support.pages import Visitor
 
 
 @pytest.mark.parametrize(

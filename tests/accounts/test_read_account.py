@@ -1,7 +1,7 @@
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, on_the_wire
-from tests.factories import make_token
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire
+from tests.support.factories import make_token
 
 
 def body(account, **fields) -> dict:

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crm.models import Client, Deal
-from tests.assertions import assert_answered, assert_refused, on_the_wire, read
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 
 ADMINS_ONLY = "Only an admin or the owner may do this"
 MAKE = {

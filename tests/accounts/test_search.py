@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from accounts.search import MOST, Query, indexed, search
 from crm.models import Client
-from tests.assertions import read
-from tests.factories import make_client
-from tests.lists import names
+from tests.support.assertions import read
+from tests.support.factories import make_client
+from tests.support.lists import names
 
 PATH = "/app/clients.json"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.models import User
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task, make_user
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "task": make_task, "post": make_post}
 KEYS = {"task": "post"}

@@ -14,7 +14,7 @@ import pytest
 from django.conf import settings
 
 from config.postgres import Cluster
-from tests.service import free_port
+from tests.support.service import free_port
 
 NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.pages import Visitor
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 PATHS = ["/app/account.json", "/app/users/me.xml"]

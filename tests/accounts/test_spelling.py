@@ -6,9 +6,9 @@ from django.db import connection
 from accounts.models import Account, StaleWord, User, Word
 from crm.models import Client
 from forum.models import Post
-from tests.assertions import read
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_user
-from tests.lists import names
+from tests.support.assertions import read
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_user
+from tests.support.lists import names
 
 
 def words(account: Account, table: str = "crm_client") -> set[str]:

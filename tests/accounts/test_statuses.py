@@ -7,10 +7,10 @@ from django.utils import translation
 from django.utils.translation import gettext
 
 from accounts.models import Status
-from tests.assertions import assert_answered, assert_refused, headers_of, read
-from tests.bodies import status_body
-from tests.factories import make_client, make_deal, make_post, make_task, make_token, make_user
-from tests.lists import names, pages
+from tests.support.assertions import assert_answered, assert_refused, headers_of, read
+from tests.support.bodies import status_body
+from tests.support.factories import make_client, make_deal, make_post, make_task, make_token, make_user
+from tests.support.lists import names, pages
 
 ADMINS_ONLY = "Only an admin or the owner may do this"
 

@@ -12,9 +12,9 @@ from django.urls import get_resolver
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.models import Account, Invitation, Session, Status, User
-from tests.assertions import assert_refused, read
-from tests.client import JSONClient, XMLClient
-from tests.factories import (
+from tests.support.assertions import assert_refused, read
+from tests.support.client import JSONClient, XMLClient
+from tests.support.factories import (
     PASSWORD,
     make_category,
     make_client,
@@ -26,7 +26,7 @@ from tests.factories import (
     make_token,
     make_user,
 )
-from tests.forms import form_of
+from tests.support.forms import form_of
 
 SECRET = "acme-secret"
 

@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Account, APIToken, User
-from tests.assertions import assert_answered, assert_refused, read
-from tests.client import JSONClient
-from tests.factories import make_client, make_deal, make_token
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.client import JSONClient
+from tests.support.factories import make_client, make_deal, make_token
 
 METHODS = [
     ("GET", "/app/tasks.json", None),

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
 from forum.models import Comment, Post
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 
 MAKE = {
     "client": make_client,

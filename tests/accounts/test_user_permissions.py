@@ -8,8 +8,8 @@ from rest_framework.exceptions import PermissionDenied
 
 from accounts.models import Invitation, User
 from tests.accounts.pages.settings import send, texts
-from tests.client import XMLClient
-from tests.factories import PASSWORD, make_token, make_user
+from tests.support.client import XMLClient
+from tests.support.factories import PASSWORD, make_token, make_user
 
 ROLES = ["owner", "admin", "agent", "member"]
 NOBODY: set[str] = set()

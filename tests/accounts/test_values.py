@@ -19,9 +19,17 @@ from crm.api.serializers import (
     NestedClientSerializer,
 )
 from forum.api.serializers import CommentOnPostSerializer, PostSerializer
-from tests.assertions import assert_refused, outline, read
-from tests.client import JSONClient
-from tests.factories import make_account, make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.assertions import assert_refused, outline, read
+from tests.support.client import JSONClient
+from tests.support.factories import (
+    make_account,
+    make_client,
+    make_contact,
+    make_contact_list,
+    make_deal,
+    make_post,
+    make_task,
+)
 
 CHARACTERS = "has a character that can't be used (a control character or half of a surrogate pair)"
 

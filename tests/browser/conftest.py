@@ -14,10 +14,10 @@ from accounts.models import Session, User
 from config.wsgi import Application
 from tests.browser.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
 from tests.browser.pages import World
-from tests.client import Everybody
-from tests.factories import make_account, make_token, make_user
-from tests.fixtures import Cast
-from tests.live import Threaded, serving
+from tests.support.client import Everybody
+from tests.support.factories import make_account, make_token, make_user
+from tests.support.fixtures import Cast
+from tests.support.live import Threaded, serving
 
 expect.set_options(timeout=PATIENCE_MS)
 

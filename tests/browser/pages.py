@@ -15,8 +15,8 @@ from accounts.pages import joining, password, profile
 from accounts.pages.base import Page
 from forum.models import Post
 from tests.browser.people import type_in
-from tests.factories import make_category, make_client, make_contact, make_post
-from tests.fixtures import Cast
+from tests.support.factories import make_category, make_client, make_contact, make_post
+from tests.support.fixtures import Cast
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (

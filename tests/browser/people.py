@@ -11,7 +11,7 @@ from accounts.models import User
 from forum.models import Post
 from tests.accounts.pages.letters import link_in
 from tests.browser.chromium import ORIGIN, PATIENCE_MS
-from tests.factories import PASSWORD
+from tests.support.factories import PASSWORD
 
 
 def sign_in(page: Page, user: User) -> None:

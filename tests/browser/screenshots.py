@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from tests.browser.chromium import PROGRAM, running
-from tests.service import READY, Service
+from tests.support.service import READY, Service
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 # Bytes; a picture of more is too much for a document.

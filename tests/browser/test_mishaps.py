@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from accounts.models import Session
 from tests.browser.people import at, count_of, sign_in, told, vote_button
-from tests.factories import make_post
+from tests.support.factories import make_post
 
 GONE = "This suggestion was deleted in the meantime"
 

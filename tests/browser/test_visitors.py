@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from accounts.models import Session
 from tests.browser.people import Held, at, choose_name, count_of, open_letter, sign_in, told, type_in, vote_button
-from tests.factories import make_post
+from tests.support.factories import make_post
 
 
 def test_signing_in_and_out(acme, browse, javascript):

@@ -6,7 +6,7 @@ import sys
 import psutil
 import pytest
 
-from tests.service import READY, Service, free_port, is_running
+from tests.support.service import READY, Service, free_port, is_running
 
 
 def password(service):

@@ -8,7 +8,7 @@ import pytest
 
 from config.in_flight import SLOT_BYTES, InFlight
 from tests.config.test_admission import Call, admit, answering
-from tests.service import READY, is_running
+from tests.support.service import READY, is_running
 
 
 def test_it_works():

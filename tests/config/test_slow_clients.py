@@ -11,7 +11,7 @@ from django.conf import settings
 
 from config import deadline
 from config.in_flight import InFlight
-from tests.service import READY
+from tests.support.service import READY
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from config import local
-from tests.service import READY
+from tests.support.service import READY
 
 
 def get(service, path):

@@ -7,9 +7,9 @@ import pytest
 
 from accounts.fields import Exact
 from crm.models import Client
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import client_body
-from tests.factories import make_client
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import client_body
+from tests.support.factories import make_client
 
 ALL_TYPES = {
     "string1": "first",

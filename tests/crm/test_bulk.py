@@ -6,9 +6,9 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Tag, TagCount
 from crm.models import Client, ClientExternalId, Contact, ContactListCount, Deal
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import client_body, contact_body, deal_body
-from tests.factories import make_client, make_contact, make_contact_list, make_deal
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import client_body, contact_body, deal_body
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
 
 BLANK = {
     "status": 422,

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from crm.models import Client, Contact, ContactListCount
-from tests.assertions import assert_answered, on_the_wire, read
-from tests.bodies import client_body, contact_list_body
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.assertions import assert_answered, on_the_wire, read
+from tests.support.bodies import client_body, contact_list_body
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 
 COUNTS = ("contacts_count", "posts_count", "deals_count")
 MAKE = {"contacts": make_contact, "posts": make_task, "deals": make_deal}

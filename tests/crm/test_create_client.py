@@ -3,9 +3,9 @@ from decimal import Decimal
 
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, on_the_wire, read
-from tests.bodies import client_body
-from tests.factories import make_client, make_contact, make_token, make_user
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.bodies import client_body
+from tests.support.factories import make_client, make_contact, make_token, make_user
 
 
 def test_it_works(acme):

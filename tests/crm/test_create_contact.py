@@ -1,8 +1,8 @@
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import contact_body
-from tests.factories import make_client, make_contact, make_contact_list
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import contact_body
+from tests.support.factories import make_client, make_contact, make_contact_list
 
 
 def test_it_works(acme):

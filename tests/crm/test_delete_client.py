@@ -1,5 +1,5 @@
-from tests.assertions import assert_answered, assert_refused
-from tests.factories import make_client
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.factories import make_client
 
 
 def test_it_works(acme):

@@ -1,5 +1,5 @@
-from tests.assertions import assert_answered, assert_refused, read
-from tests.factories import make_client, make_contact, make_contact_list
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.factories import make_client, make_contact, make_contact_list
 
 
 def test_it_works(acme):

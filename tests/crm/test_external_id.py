@@ -3,9 +3,9 @@
 import pytest
 
 from crm.models import ClientExternalId
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_contact
-from tests.lists import names
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_contact
+from tests.support.lists import names
 
 
 def post(acme, **values):

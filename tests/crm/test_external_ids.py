@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.assertions import assert_refused, read
-from tests.factories import make_client, make_deal
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import make_client, make_deal
 
 MAKE = {"client": make_client, "deal": make_deal}
 both = pytest.mark.parametrize("kind", ["client", "deal"])

@@ -6,10 +6,10 @@ import pytest
 
 from accounts.models import User
 from crm.models import Client
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import client_body
-from tests.factories import make_client, make_contact, make_deal, make_user
-from tests.lists import first, names, pages
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import client_body
+from tests.support.factories import make_client, make_contact, make_deal, make_user
+from tests.support.lists import first, names, pages
 
 PATH = "/app/clients.json"
 ORDERS = "id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"

@@ -1,7 +1,7 @@
-from tests.assertions import assert_answered, assert_refused
-from tests.bodies import contact_list_body
-from tests.factories import make_contact, make_contact_list
-from tests.lists import first, names, pages
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.bodies import contact_list_body
+from tests.support.factories import make_contact, make_contact_list
+from tests.support.lists import first, names, pages
 
 PATH = "/app/contact_lists.json"
 

@@ -1,9 +1,9 @@
 import pytest
 
-from tests.assertions import assert_answered, assert_refused
-from tests.bodies import contact_body
-from tests.factories import make_client, make_contact, make_contact_list
-from tests.lists import first, names, pages
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.bodies import contact_body
+from tests.support.factories import make_client, make_contact, make_contact_list
+from tests.support.lists import first, names, pages
 
 PATH = "/app/contacts.json"
 PARAMETERS = "page, per_page, order, updated_since, q, tag, email, client_id, contact_list_id, responsible_id, creator_id, updater_id"

@@ -1,9 +1,9 @@
 from decimal import Decimal
 
-from tests.assertions import assert_answered, assert_refused
-from tests.bodies import deal_body
-from tests.factories import make_client, make_deal
-from tests.lists import first, names, pages
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.bodies import deal_body
+from tests.support.factories import make_client, make_deal
+from tests.support.lists import first, names, pages
 
 PATH = "/app/deals.json"
 PARAMETERS = (

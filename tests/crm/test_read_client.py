@@ -1,8 +1,8 @@
 import pytest
 
-from tests.assertions import assert_answered, assert_refused
-from tests.bodies import client_body
-from tests.factories import make_client
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.bodies import client_body
+from tests.support.factories import make_client
 
 
 def test_it_works(acme):

@@ -1,6 +1,6 @@
-from tests.assertions import assert_answered, assert_refused
-from tests.bodies import deal_body
-from tests.factories import make_client, make_deal
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.bodies import deal_body
+from tests.support.factories import make_client, make_deal
 
 
 def test_it_works(acme):

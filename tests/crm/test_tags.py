@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, read
-from tests.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 
 MAKE = {"client": make_client, "contact": make_contact, "deal": make_deal, "post": make_task}
 every_kind = pytest.mark.parametrize("kind", MAKE)

@@ -3,9 +3,9 @@ from datetime import UTC, datetime
 import pytest
 
 from crm.models import Client
-from tests.assertions import assert_answered, assert_refused, on_the_wire, read
-from tests.bodies import client_body
-from tests.factories import make_client, make_contact
+from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
+from tests.support.bodies import client_body
+from tests.support.factories import make_client, make_contact
 
 LONG_AGO = datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC)
 

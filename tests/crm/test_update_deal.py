@@ -1,8 +1,8 @@
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import deal_body
-from tests.factories import make_client, make_deal
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import deal_body
+from tests.support.factories import make_client, make_deal
 
 
 def test_it_works(acme):

@@ -3,9 +3,9 @@
 import pytest
 
 from crm.models import Client
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import client_body, deal_body
-from tests.factories import make_client, make_deal
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import client_body, deal_body
+from tests.support.factories import make_client, make_deal
 
 MAKE = {"client": make_client, "deal": make_deal}
 both = pytest.mark.parametrize("kind", MAKE)

@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from forum.models import Forum, Post
-from tests.factories import make_category, make_post, make_user
+from tests.support.factories import make_category, make_post, make_user
 
 
 @pytest.mark.parametrize(

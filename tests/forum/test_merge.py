@@ -10,8 +10,8 @@ from rest_framework.exceptions import ValidationError
 from accounts.models import Status
 from accounts.views import in_transaction
 from forum.models import Post
-from tests.assertions import assert_refused, read
-from tests.factories import (
+from tests.support.assertions import assert_refused, read
+from tests.support.factories import (
     make_category,
     make_client,
     make_comment,
@@ -22,7 +22,7 @@ from tests.factories import (
     make_user,
     make_voters,
 )
-from tests.threads import at_once
+from tests.support.threads import at_once
 
 
 def seen(*posts: Post) -> list[dict]:

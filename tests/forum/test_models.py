@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import Status
 from forum.lists import Shelf
 from forum.models import Category, Forum, Post
-from tests.factories import make_category, make_client, make_contact, make_post, make_task, make_user
+from tests.support.factories import make_category, make_client, make_contact, make_post, make_task, make_user
 
 
 def test_it_works(acme):

@@ -9,8 +9,8 @@ from rest_framework.exceptions import ValidationError
 
 from crm.models import Client
 from forum.models import Post
-from tests.factories import make_client, make_contact, make_post, make_task
-from tests.threads import at_once
+from tests.support.factories import make_client, make_contact, make_post, make_task
+from tests.support.threads import at_once
 
 
 def votes_of(post: Post) -> int:

@@ -4,7 +4,7 @@ import pytest
 
 from accounts.models import Status
 from forum.models import Post, Vote
-from tests.factories import make_category, make_forum, make_post, make_task, make_user, make_voters
+from tests.support.factories import make_category, make_forum, make_post, make_task, make_user, make_voters
 
 TITLES = [
     "A dark theme",

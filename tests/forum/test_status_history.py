@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from accounts.models import Status
-from tests.factories import make_post, make_task
+from tests.support.factories import make_post, make_task
 
 
 def statuses(acme) -> dict[str, Status]:

@@ -5,8 +5,8 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.models import Status
 from forum.models import Post
-from tests.factories import make_post
-from tests.threads import while_held
+from tests.support.factories import make_post
+from tests.support.threads import while_held
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,7 +20,7 @@ import httpx
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from tests.openapi.fuzzing import Findings, Stage, World, examine, load
-from tests.service import READY, Service
+from tests.support.service import READY, Service
 
 
 def main() -> int:

@@ -25,8 +25,8 @@ from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, Hyp
 from schemathesis.generation.modes import GenerationMode
 
 from accounts.api.formats import URL_ENCODED
-from tests.forms import form_of
 from tests.openapi import wire
+from tests.support.forms import form_of
 
 PARTNER = "demo-partner"
 PASSWORD = "kind-of-blue-59"

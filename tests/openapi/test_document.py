@@ -10,9 +10,9 @@ from django.urls import get_resolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from accounts.openapi.document import document
-from tests.client import Client, JSONClient
-from tests.examples import ROOT
 from tests.openapi import wire
+from tests.support.client import Client, JSONClient
+from tests.support.examples import ROOT
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 

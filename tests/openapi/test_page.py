@@ -6,7 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from tests.client import Client
+from tests.support.client import Client
 
 SWAGGER_UI = "/static/drf_spectacular_sidecar/swagger-ui-dist"
 

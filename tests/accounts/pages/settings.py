@@ -1,7 +1,7 @@
 """What the tests of the account settings share."""
 
-from tests.factories import make_user
-from tests.pages import Visitor
+from tests.support.factories import make_user
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 MOST_STATEMENTS = 8

@@ -13,9 +13,9 @@ from accounts.pages.examples import examples, sections
 from accounts.pages.examples import laid_out as xml_laid_out
 from accounts.pages.running import laid_out
 from tests.accounts.test_tenancy import fill
-from tests.examples import Example
-from tests.factories import PASSWORD, make_client, make_post
-from tests.pages import Visitor
+from tests.support.examples import Example
+from tests.support.factories import PASSWORD, make_client, make_post
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 PATH = "/app/account/api"

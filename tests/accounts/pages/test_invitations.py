@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Invitation
 from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
-from tests.factories import make_user
+from tests.support.factories import make_user
 
 PATH = "/app/account/users?tab=invitations"
 

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import Invitation
 from tests.accounts.pages.test_sign_up import PASSWORD, path_for
-from tests.threads import at_once
+from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

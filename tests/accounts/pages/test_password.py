@@ -11,10 +11,10 @@ from accounts import mail as mail_queue
 from accounts import throttling
 from accounts.logs import RedactingFormatter
 from tests.accounts.pages.letters import letter, link_in
-from tests.factories import PASSWORD
-from tests.pages import Visitor
+from tests.support.factories import PASSWORD
+from tests.support.pages import Visitor
+from tests.support.threads import at_once
 from tests.test_queries import asked_by
-from tests.threads import at_once
 
 NEW = "grasshopper lighthouse vinegar"
 

@@ -6,8 +6,8 @@ from django.utils import translation
 
 from accounts.models import Session, User
 from tests.accounts.pages.letters import letter, link_in
-from tests.factories import PASSWORD
-from tests.pages import Visitor
+from tests.support.factories import PASSWORD
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 NEW = "grasshopper lighthouse vinegar"

@@ -14,7 +14,7 @@ from accounts.pages import refusal
 from accounts.pages.base import Page
 from accounts.pages.middleware import PagesMiddleware
 from forum.pages.reading import PostListPage
-from tests.pages import Visitor
+from tests.support.pages import Visitor
 
 HOST = "acme.example.test"
 POLISH = {"HTTP_ACCEPT_LANGUAGE": "pl,en;q=0.5"}

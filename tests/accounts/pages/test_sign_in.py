@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.models import Session
 from accounts.sessions import digest_of
-from tests.pages import Visitor
+from tests.support.pages import Visitor
 
 
 def test_it_works(acme):

@@ -9,8 +9,8 @@ from accounts import links
 from accounts.models import User
 from forum.models import Forum
 from tests.accounts.pages.letters import letter, link_in
-from tests.factories import make_user
-from tests.pages import Visitor
+from tests.support.factories import make_user
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 PASSWORD = "grasshopper lighthouse vinegar"

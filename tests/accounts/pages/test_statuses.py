@@ -11,7 +11,7 @@ from tests.accounts.pages.settings import (
     texts,
     token_of,
 )
-from tests.factories import make_post
+from tests.support.factories import make_post
 
 PATH = "/app/account/statuses"
 NAMES = ["New", "Accepted", "Planned", "Started", "Done", "Rejected", "Duplicate"]

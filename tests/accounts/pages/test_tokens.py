@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import APIToken
-from tests.factories import make_token
-from tests.pages import Visitor
+from tests.support.factories import make_token
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 PATH = "/app/account/api"

@@ -6,7 +6,7 @@ from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.models import User
 from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
-from tests.factories import make_token, make_user
+from tests.support.factories import make_token, make_user
 
 PATH = "/app/account/users"
 

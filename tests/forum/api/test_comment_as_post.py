@@ -4,9 +4,9 @@ import pytest
 
 from accounts.models import User
 from forum.models import Post
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import comment_as_post_body
-from tests.factories import make_post, make_task, make_token, make_user
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import comment_as_post_body
+from tests.support.factories import make_post, make_task, make_token, make_user
 
 METHODS = ("GET", "PUT", "PATCH", "DELETE")
 

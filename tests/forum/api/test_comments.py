@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import comment_body
-from tests.factories import make_post, make_task
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import comment_body
+from tests.support.factories import make_post, make_task
 
 
 def path(post) -> str:

@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import post_body
-from tests.factories import make_client, make_user
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import post_body
+from tests.support.factories import make_client, make_user
 
 KINDS = ["task", "email", "help", "chat", "phone", "lead", "error", "idea"]
 

@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from forum.models import Post
-from tests.assertions import assert_answered, assert_refused
-from tests.bodies import post_body
-from tests.factories import make_category, make_client, make_post, make_task
-from tests.lists import first, names, pages
+from tests.support.assertions import assert_answered, assert_refused
+from tests.support.bodies import post_body
+from tests.support.factories import make_category, make_client, make_post, make_task
+from tests.support.lists import first, names, pages
 
 PATH = "/app/posts.json"
 

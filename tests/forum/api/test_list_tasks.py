@@ -3,9 +3,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from forum.models import Post
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import post_body
-from tests.factories import make_client, make_post, make_task
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import post_body
+from tests.support.factories import make_client, make_post, make_task
 
 FIRST = '<http://acme.example.test/app/tasks.json?page=1>; rel="first"'
 

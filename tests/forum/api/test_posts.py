@@ -3,9 +3,9 @@
 import pytest
 
 from forum.models import Post
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import comment_as_post_body, post_body
-from tests.factories import make_category, make_client, make_post, make_task
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import comment_as_post_body, post_body
+from tests.support.factories import make_category, make_client, make_post, make_task
 
 
 def in_forum(acme, **fields):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.assertions import assert_answered, assert_refused, read
-from tests.bodies import post_body
-from tests.factories import make_post, make_task
+from tests.support.assertions import assert_answered, assert_refused, read
+from tests.support.bodies import post_body
+from tests.support.factories import make_post, make_task
 
 
 def path(post) -> str:

@@ -1,7 +1,7 @@
 """What the tests of the pages for reading share."""
 
-from tests.factories import make_client, make_contact, make_post
-from tests.pages import Visitor
+from tests.support.factories import make_client, make_contact, make_post
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 

@@ -1,7 +1,7 @@
 """What the tests of the team's pages share."""
 
 from tests.accounts.pages.settings import send
-from tests.pages import Visitor
+from tests.support.pages import Visitor
 
 
 def assert_for_the_team_alone(acme, other, path: str, **values) -> None:

@@ -2,8 +2,8 @@
 
 from accounts.models import Session
 from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
-from tests.factories import PASSWORD, make_category, make_client, make_contact, make_post
 from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, went_to
+from tests.support.factories import PASSWORD, make_category, make_client, make_contact, make_post
 from tests.test_queries import asked_by
 
 NEW = "/app/posts/behalf"

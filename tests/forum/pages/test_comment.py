@@ -3,8 +3,8 @@
 import pytest
 
 from accounts.models import Session
-from tests.factories import PASSWORD, make_post
-from tests.pages import Visitor
+from tests.support.factories import PASSWORD, make_post
+from tests.support.pages import Visitor
 from tests.test_queries import asked_by
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.client import Client
-from tests.factories import make_category, make_post
 from tests.forum.pages.reading import titles
+from tests.support.client import Client
+from tests.support.factories import make_category, make_post
 
 FORMER = {"/login": "/app/sign-in", "/logout": "/app/profile", "/account": "/app/account", "/Login": "/app/sign-in"}
 

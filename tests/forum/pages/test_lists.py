@@ -5,7 +5,6 @@ import html
 import pytest
 
 from forum.models import Forum
-from tests.factories import make_category, make_post
 from tests.forum.pages.reading import (
     make_for_customers,
     make_private,
@@ -13,7 +12,8 @@ from tests.forum.pages.reading import (
     statements,
     titles,
 )
-from tests.pages import Visitor
+from tests.support.factories import make_category, make_post
+from tests.support.pages import Visitor
 
 
 def test_it_works(acme):

@@ -1,6 +1,6 @@
 """What a user has suggested and voted for."""
 
-from tests.factories import make_post
+from tests.support.factories import make_post
 from tests.test_queries import asked_by
 
 PATH = "/app/profile/posts"

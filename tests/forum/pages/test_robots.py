@@ -3,8 +3,8 @@
 import pytest
 
 from forum.models import Forum
-from tests.client import Client
-from tests.pages import Visitor
+from tests.support.client import Client
+from tests.support.pages import Visitor
 
 
 def test_it_works(acme):

@@ -11,8 +11,8 @@ from tests.accounts.pages.settings import (
     send,
     texts,
 )
-from tests.factories import make_category, make_post
-from tests.pages import Visitor
+from tests.support.factories import make_category, make_post
+from tests.support.pages import Visitor
 
 FORUMS, NEW, CATEGORIES = "/app/account/forums", "/app/account/forums/new", "/app/account/categories"
 

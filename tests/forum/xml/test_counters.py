@@ -3,9 +3,9 @@
 import pytest
 
 from forum.models import Post
-from tests.factories import PASSWORD, make_post, make_user
 from tests.forum.xml.wire import call
-from tests.threads import at_once
+from tests.support.factories import PASSWORD, make_post, make_user
+from tests.support.threads import at_once
 
 THREADS = 16
 

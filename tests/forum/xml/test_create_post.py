@@ -1,8 +1,6 @@
 import pytest
 
 from forum.models import Post
-from tests.client import XMLClient
-from tests.factories import PASSWORD, make_category
 from tests.forum.xml.wire import (
     CONTENT_TYPE,
     DECLARATION,
@@ -17,6 +15,8 @@ from tests.forum.xml.wire import (
     single,
     stamp,
 )
+from tests.support.client import XMLClient
+from tests.support.factories import PASSWORD, make_category
 
 CREATED = """<?xml version="1.0" encoding="UTF-8"?>
 <post>

@@ -7,7 +7,6 @@ from django.db import InterfaceError, OperationalError, connection
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.factories import PASSWORD, make_post
 from tests.forum.xml.wire import (
     NOT_ALLOWED,
     NOT_FOUND,
@@ -20,6 +19,7 @@ from tests.forum.xml.wire import (
     refusal,
     shown,
 )
+from tests.support.factories import PASSWORD, make_post
 
 ALICE = ("alice", PASSWORD)
 ROUTES = [

@@ -7,8 +7,6 @@ from accounts import middleware
 from accounts.hosts import normalize
 from accounts.middleware import AddressBook, address_book
 from accounts.models import Host
-from tests.client import XMLClient
-from tests.factories import PASSWORD, make_account, make_post
 from tests.forum.xml.wire import (
     NO_FORUM,
     UNAUTHENTICATED,
@@ -21,6 +19,8 @@ from tests.forum.xml.wire import (
     single,
     titles,
 )
+from tests.support.client import XMLClient
+from tests.support.factories import PASSWORD, make_account, make_post
 
 ALICE = ("alice", PASSWORD)
 UNKNOWN = refusal(404, NO_FORUM)

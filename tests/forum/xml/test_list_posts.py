@@ -5,7 +5,6 @@ import pytest
 
 from accounts.models import User
 from forum.models import Post
-from tests.factories import make_category, make_post, make_task, make_user
 from tests.forum.xml.wire import (
     CONTENT_TYPE,
     NOT_ALLOWED,
@@ -20,6 +19,7 @@ from tests.forum.xml.wire import (
     shown,
     titles,
 )
+from tests.support.factories import make_category, make_post, make_task, make_user
 
 LIST = """<?xml version="1.0" encoding="UTF-8"?>
 <posts type="array">

@@ -9,9 +9,9 @@ from pyactiveresource.formats import XMLFormat
 
 from accounts.models import User
 from forum.models import Post as PostRow
-from tests.factories import PASSWORD, make_post
-from tests.fixtures import Cast
-from tests.live import serving
+from tests.support.factories import PASSWORD, make_post
+from tests.support.fixtures import Cast
+from tests.support.live import serving
 
 
 @dataclass

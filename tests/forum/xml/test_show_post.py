@@ -3,7 +3,6 @@ from datetime import UTC, datetime
 import pytest
 
 from forum.models import Comment, Post
-from tests.factories import make_post, make_task, make_user
 from tests.forum.xml.wire import (
     CONTENT_TYPE,
     NOT_ALLOWED,
@@ -16,6 +15,7 @@ from tests.forum.xml.wire import (
     shown,
     single,
 )
+from tests.support.factories import make_post, make_task, make_user
 
 SINGLE = """<?xml version="1.0" encoding="UTF-8"?>
 <hash>

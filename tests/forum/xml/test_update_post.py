@@ -1,7 +1,6 @@
 import pytest
 
 from forum.models import Post
-from tests.factories import make_category, make_post, make_user
 from tests.forum.xml.wire import (
     NOT_FOUND,
     UNAUTHENTICATED,
@@ -13,6 +12,7 @@ from tests.forum.xml.wire import (
     single,
     stamp,
 )
+from tests.support.factories import make_category, make_post, make_user
 
 MAY_NOT = "Only the team may change this post"
 BLANK = "Title can't be blank"

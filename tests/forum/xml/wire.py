@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from wsgiref.util import setup_testing_defaults
 
 from forum.models import Post
-from tests.client import XMLClient, application
-from tests.factories import make_user
+from tests.support.client import XMLClient, application
+from tests.support.factories import make_user
 
 CONTENT_TYPE = "application/xml; charset=utf-8"
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'

@@ -9,9 +9,9 @@ from accounts.middleware import address_book
 from accounts.models import Account, User
 from accounts.readiness import readiness
 from forum.models import Category, Forum
-from tests.client import JSONClient, XMLClient
-from tests.factories import PASSWORD, make_account, make_token, make_user
-from tests.pages import Visitor
+from tests.support.client import JSONClient, XMLClient
+from tests.support.factories import PASSWORD, make_account, make_token, make_user
+from tests.support.pages import Visitor
 
 # Real hashing takes 15 ms; what the parameters really are is asserted in tests/accounts/test_passwords.py.
 REAL_PARAMETERS = {

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from tests.assertions import read
+from tests.support.assertions import read
 
 
 def first(path: str, **query) -> str:

@@ -8,7 +8,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from django.db import connections
 
-from tests.client import application
+from tests.support.client import application
 
 
 class Quiet(WSGIRequestHandler):

@@ -29,9 +29,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.client import Client
+from tests.support.client import Client
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 HTTP_BLOCK = re.compile(r"(?<=^```http\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
 PASTING = re.compile(r"^\$ (sed .*)$", re.MULTILINE)

@@ -1,7 +1,7 @@
 """The resources of generation B as they are answered, in the order of the wire; what a test does not say is null."""
 
 from accounts.models import User
-from tests.assertions import on_the_wire
+from tests.support.assertions import on_the_wire
 
 CLIENT = [
     "name",

@@ -3,7 +3,7 @@
 from webtest import TestApp
 
 from config.wsgi import application
-from tests.factories import PASSWORD
+from tests.support.factories import PASSWORD
 
 
 class Visitor(TestApp):
