@@ -5,4 +5,4 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        from accounts import checks, database_checks  # noqa: F401
+        from accounts import checks  # noqa: F401

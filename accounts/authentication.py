@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from accounts import passwords, throttling
 from accounts.models import Account, APIToken, Session, User
 from accounts.pages.cookies import SESSION_COOKIE
-from accounts.text import is_carriable
+from core.db.text import is_carriable
 
 
 def admit(request: Request, user: User, account: Account) -> None:

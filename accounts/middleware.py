@@ -14,10 +14,11 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_noop
 
-from accounts import errors, readiness
 from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host
-from accounts.prepared import prepared
+from core.api import errors
+from core.db import readiness
+from core.db.prepared import prepared
 
 logger = logging.getLogger("rostrum.hosts")
 

@@ -2,31 +2,26 @@
 
 import re
 import secrets
-from typing import Any, Self
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models, transaction
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
-from accounts.changes import Change as Change
 from accounts.hosts import normalize, read
-from accounts.idempotency import IdempotentAnswer as IdempotentAnswer
-from accounts.prepared import prepared
 from accounts.sessions import Invitation as Invitation
 from accounts.sessions import Session as Session
-from accounts.spelling import StaleWord as StaleWord
-from accounts.spelling import Word as Word
 from accounts.statuses import Status as Status
 from accounts.tags import Tag as Tag
 from accounts.tags import TagCount as TagCount
 from accounts.tokens import APIToken as APIToken
 from accounts.users import User as User
+from core.db.prepared import prepared
 
 RESERVED_PREFIXES = frozenset(
     [
@@ -232,21 +227,3 @@ class Host(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class RateCountQuerySet(models.QuerySet):
-    def ended(self) -> Self:
-        """Those whose window is over, by the database's clock, which opened it."""
-        return self.filter(ends_at__lte=Now())
-
-
-class RateCount(models.Model):
-    """How much of a limit is used (`accounts.throttling`). The table is unlogged: after a crash the counts begin anew."""
-
-    # Names no login and no address: those are hidden behind an HMAC.
-    key = models.CharField(max_length=128, primary_key=True)
-    used = models.IntegerField()
-    # Without an index, so that counting rewrites none (HOT); housekeeping may well scan.
-    ends_at = models.DateTimeField()
-
-    objects = RateCountQuerySet.as_manager()

@@ -14,7 +14,7 @@ from importlib.resources import files
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
-from accounts.tenancy import FoldedField, fold
+from core.db.tenancy import FoldedField, fold
 
 INVISIBLE = gettext_noop("has an invisible character, or one that changes the direction of the text")
 # What is drawn as nothing, beside the characters of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). None of

@@ -16,6 +16,8 @@ class Role(models.TextChoices):
 
 
 TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
+# The users who may be made responsible for something, as a filter.
+ASSIGNABLE = {"role__in": TEAM, "is_active": True}
 ADMINS = (Role.OWNER, Role.ADMIN)
 EVERYBODY = frozenset(Role)
 EXCEPT_OWNERS = EVERYBODY - {Role.OWNER}

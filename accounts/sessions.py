@@ -12,10 +12,10 @@ from django.utils.translation import gettext_noop
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.names import check_visible
-from accounts.prepared import prepared
 from accounts.roles import Role
-from accounts.tenancy import FoldedField, TenantModel, fold
-from accounts.text import cleaned
+from core.db.prepared import prepared
+from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.text import cleaned
 
 
 def new_secret() -> tuple[str, bytes]:
@@ -81,6 +81,9 @@ class SessionQuerySet(models.QuerySet):
 
     def ended(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
+
+    def keep_house(self) -> None:
+        self.ended().delete()
 
 
 @prepared(account_id=int, digest=bytes, now=datetime)
@@ -180,6 +183,9 @@ class InvitationQuerySet(models.QuerySet):
 
     def ended(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
+
+    def keep_house(self) -> None:
+        self.ended().delete()
 
     def holding(self, account_id: int, secret: str) -> "Invitation | None":
         if len(secret) > Session.MAX_LENGTH:

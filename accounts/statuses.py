@@ -8,8 +8,8 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 from rest_framework.exceptions import ValidationError
 
-from accounts.ordering import BIGGEST_POSITION, Ordered
-from accounts.tenancy import TenantModel
+from core.db.ordering import BIGGEST_POSITION, Ordered
+from core.db.tenancy import TenantModel
 
 if TYPE_CHECKING:
     from accounts.models import Account

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Self
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
 
-from accounts.tenancy import FoldedField, TenantModel, fold
-from accounts.trash import Trashable
+from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.trash import Trashable
 
 if TYPE_CHECKING:
     from accounts.models import Account

@@ -1,216 +1,21 @@
-"""Limits on how often something may be done, counted for all processes together (decisions, section 5).
+"""Limits on failed logins, wrong tokens, e-mails to strangers and new accounts."""
 
-A count belongs to a key and a window of time, and is kept in PostgreSQL. For requests a process takes a few of what is left at
-once (a lease) and gives them out without asking again; all leases together never exceed the limit. Failed logins and new
-accounts are counted one by one, before they are tried, and given back if they turn out not to count.
-
-Counting happens before the request's own transaction opens: the count outlives a rollback, and nobody waits for its row.
-"""
-
-import hashlib
-import hmac
-import logging
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from math import ceil
-from time import monotonic
-from typing import NamedTuple
+from dataclasses import replace
 
 from django.conf import settings
-from django.db import Error, connection
-from django.http import HttpRequest
-from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from accounts import addresses
-from accounts.models import RateCount, User
-from accounts.tenancy import fold
-
-logger = logging.getLogger("rostrum.throttling")
-
-MINUTE, HOUR = 60, 3600
+from accounts.models import User
+from core.api.throttling import HOUR, MINUTE, Standing, address_of, count, hidden, limiter, note, plain_request, take
+from core.db.tenancy import fold
 
 # Failures for a login that has reached its limit, an hour and address: what lets its owner in from elsewhere.
 FAILURES_ELSEWHERE = 3
 
 # E-mails that strangers may cause somebody to get from an account; and invitations.
 MAILED_AN_HOUR = 5
-
-
-class Window(NamedTuple):
-    """What is used of a key in the window that ends in `left` seconds; `ends` (epoch) tells it from other windows."""
-
-    used: int
-    ends: float
-    left: float
-
-
-COUNT = f"""
-    INSERT INTO {RateCount._meta.db_table} AS counts (key, used, ends_at)
-    VALUES (%s, GREATEST(0, %s), statement_timestamp() + make_interval(secs => %s))
-    ON CONFLICT (key) DO UPDATE SET
-        used = CASE WHEN counts.ends_at > statement_timestamp() THEN GREATEST(0, counts.used + %s) ELSE excluded.used END,
-        ends_at = CASE WHEN counts.ends_at > statement_timestamp() THEN counts.ends_at ELSE excluded.ends_at END
-    RETURNING used, EXTRACT(EPOCH FROM ends_at)::float8, EXTRACT(EPOCH FROM ends_at - statement_timestamp())::float8
-"""  # noqa: S608
-
-
-def count(key: str, amount: int, seconds: int) -> Window:
-    """Add to what is used of a key of at most 128 characters, atomically; a negative amount gives back, to zero at most.
-
-    A window opens with the first count and lasts `seconds`, by the database's clock, which all processes share. This is
-    all that the limits ask of their storage: Redis or Valkey would do it with INCRBY, EXPIRE NX and PEXPIRETIME.
-    """
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(COUNT, [key, amount, seconds, amount])
-            return Window(*cursor.fetchone())
-    except Error as error:
-        # Nothing counts as used. If the database is away, the request's own statements will say so; if only this table
-        # can't be written (a standby, a lock, a full disk), that is no reason to turn everybody away.
-        logger.error("not counted: %s", type(error).__name__)
-        return Window(0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What a limit says: of `limit`, `remaining` are left until `reset` seconds from now."""
-
-    allowed: bool
-    limit: int
-    remaining: int
-    reset: int
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {
-            "RateLimit-Limit": str(self.limit),
-            "RateLimit-Remaining": str(self.remaining),
-            "RateLimit-Reset": str(self.reset),
-        }
-
-
-def take(key: str, limit: int, seconds: int) -> Standing:
-    """Count one. It can be given back with `count(key, -1, seconds)`."""
-    window = count(key, 1, seconds)
-    return Standing(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
-
-
-@dataclass(slots=True)
-class Lease:
-    ends: float  # which window it is of
-    until: float  # by this process's clock
-    used: int  # by all processes, when last asked
-    left: int
-
-
-class Limiter:
-    """The leases of one process, for the `size` keys counted last. `counter` is where the counts are kept."""
-
-    # Or a sixtieth of the limit, where that is more.
-    LARGEST_LEASE = 10
-
-    def __init__(self, counter: Callable[[str, int, int], Window] = count, *, size: int = 10_000):
-        self.size = size
-        self._count = counter
-        self._leases: OrderedDict[str, Lease] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def hit(self, key: str, limit: int, seconds: int) -> Standing:
-        """Count one, and say whether it is within the limit."""
-        # Read before the database is asked: a lease ends here no later than its window does there.
-        now = monotonic()
-        wanted = 1
-        with self._lock:
-            lease = self._leases.get(key)
-            if lease is not None and lease.until > now:
-                if lease.left:
-                    lease.left -= 1
-                    return self._standing(lease, limit, now, allowed=True)
-                if lease.used >= limit:
-                    return self._standing(lease, limit, now, allowed=False)
-                # Near the limit one at a time, so that little is left over in one process while another refuses.
-                wanted = max(1, min(max(self.LARGEST_LEASE, limit // 60), (limit - lease.used) // 20))
-        window = self._count(key, wanted, seconds)
-        granted = max(0, wanted - max(0, window.used - limit))
-        with self._lock:
-            lease = self._leases.get(key)
-            if lease is None or lease.ends != window.ends:
-                # What was left of another window is lost, and not carried over into this one.
-                lease = self._leases[key] = Lease(window.ends, now + window.left, 0, 0)
-            lease.used = max(lease.used, window.used)
-            lease.left += max(0, granted - 1)
-            self._leases.move_to_end(key)
-            if len(self._leases) > self.size:
-                self._leases.popitem(last=False)
-            return self._standing(lease, limit, now, allowed=granted > 0)
-
-    def clear(self) -> None:
-        with self._lock:
-            self._leases.clear()
-
-    @staticmethod
-    def _standing(lease: Lease, limit: int, now: float, *, allowed: bool) -> Standing:
-        remaining = max(0, limit - lease.used) + lease.left if allowed else 0
-        return Standing(allowed, limit, remaining, max(1, ceil(lease.until - now)))
-
-
-limiter = Limiter()
-
-
-def hidden(kind: str, *parts: object) -> str:
-    """A key that does not tell the login or the address that it stands for."""
-    message = "\0".join([kind, *map(str, parts)]).encode(errors="surrogatepass")
-    return f"{kind}:{hmac.digest(b'limits' + settings.SECRET_KEY.encode(), message, hashlib.sha256).hex()}"
-
-
-def address_of(request: Request) -> str:
-    return addresses.sender(request.META)
-
-
-def _plain(request: Request | HttpRequest) -> HttpRequest:
-    """A page's request is Django's own; the interface's wraps it."""
-    return getattr(request, "_request", request)
-
-
-def note(request: Request | HttpRequest, standing: Standing) -> None:
-    """Put the standing on the request, whose answer says it (AccountMiddleware). Raises Throttled."""
-    _plain(request).standing = standing
-    if not standing.allowed:
-        raise Throttled(wait=standing.reset)
-
-
-def count_request(request: Request) -> None:
-    """RATE_LIMIT, for each token, or user where none is sent. Raises Throttled."""
-    if settings.RATE_LIMIT and request.user is not None:
-        who = ("token", request.auth) if request.auth is not None else ("user", request.user)
-        key = f"{who[0]}:{who[1].account_id}:{who[1].id}"
-        note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
-
-
-def count_act(request: HttpRequest) -> None:
-    """RATE_LIMIT for what a user does on the pages, together with what the user does by Basic. Raises Throttled."""
-    if settings.RATE_LIMIT:
-        key = f"user:{request.user.account_id}:{request.user.id}"
-        note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
-
-
-def count_search(request: HttpRequest) -> None:
-    """RATE_LIMIT for what anybody may look for on the pages: it takes the database longer than a list. Raises Throttled."""
-    if request.user is not None:
-        count_act(request)
-    elif settings.RATE_LIMIT:
-        note(request, limiter.hit(hidden("search", address_of(request)), settings.RATE_LIMIT, MINUTE))
-
-
-def count_from_address(request: HttpRequest, what: str) -> None:
-    """FAILED_LOGIN_LIMIT for what strangers may do: sign up, ask for an e-mail. Raises Throttled."""
-    if settings.FAILED_LOGIN_LIMIT:
-        key = hidden(what, address_of(request))
-        note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
 def may_be_mailed(account_id: int, whom: str, *, by: str = "strangers") -> bool:
@@ -269,7 +74,7 @@ class LoginAttempt:
     def give_back(self) -> None:
         while self.counted:
             count(self.counted.pop(), -1, HOUR)
-        _plain(self.request).standing = None
+        plain_request(self.request).standing = None
 
     def _take(self, key: str, limit: int) -> Standing:
         self.counted.append(key)

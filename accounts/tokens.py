@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
-from accounts.errors import Conflict
-from accounts.prepared import prepared
-from accounts.tenancy import TenantModel
 from accounts.users import User
+from core.db.prepared import prepared
+from core.db.tenancy import TenantModel
+from core.errors import Conflict
 
 
 class APITokenQuerySet(models.QuerySet):

@@ -13,12 +13,12 @@ from django.db.models import Q
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from accounts import locks
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
-from accounts.prepared import prepared
 from accounts.roles import ADMINS, TEAM, Managed, ManagedQuerySet, Role
 from accounts.sessions import Invitation
-from accounts.tenancy import FoldedField, TenantModel, fold
+from core.db import locks
+from core.db.prepared import prepared
+from core.db.tenancy import FoldedField, TenantModel, fold
 
 if TYPE_CHECKING:
     from accounts.models import Account

@@ -16,9 +16,9 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.models import Account
-from accounts.search import indexed, search
-from accounts.text import escape
 from bench.data import LOGIN
+from core.db.text import escape
+from core.search.queries import indexed, search
 
 MADE = json.loads(os.environ["BENCH_MADE"])
 ACCOUNT, FORUM, CATEGORY, STATUS, USER = (MADE[name] for name in ("account", "forum", "category", "status", "user"))

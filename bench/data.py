@@ -200,7 +200,7 @@ class Maker:
         ).fetchall()
 
     def fill(self) -> None:
-        from accounts import spelling
+        from core.search import spelling
 
         size, made = self.size, self.made
         with self.connect() as connection:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from accounts import addresses
 from config.in_flight import InFlight
+from core import client_address as addresses
 
 DESCRIPTORS = Path("/proc/self/fd")
 

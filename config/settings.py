@@ -126,6 +126,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "drf_spectacular_sidecar",
     "rest_framework",
+    "core",
     "accounts",
     "forum",
     "crm",
@@ -154,7 +155,12 @@ TEMPLATES = [
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
         "OPTIONS": {
-            "builtins": ["django.templatetags.i18n", "django.templatetags.static", "accounts.templatetags.rostrum"],
+            "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+                "core.templatetags.rostrum",
+                "accounts.templatetags.statuses",
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
@@ -163,11 +169,11 @@ TEMPLATES = [
     }
 ]
 
-# What each session has to be set to: through a pooler by ALTER ROLE, of which `accounts.database_checks` makes sure.
+# What each session has to be set to: through a pooler by ALTER ROLE, of which `core.db.checks` makes sure.
 DATABASE_SESSION = {
     "statement_timeout": f"{STATEMENT_TIMEOUT}s",
     "idle_in_transaction_session_timeout": "60s",
-    # How alike words must be to be taken for each other (`accounts.spelling`): those of five with one other letter.
+    # How alike words must be to be taken for each other (`core.search.spelling`): those of five with one other letter.
     "pg_trgm.similarity_threshold": "0.3",
     # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
     "jit": "off",
@@ -181,7 +187,7 @@ DATABASES = {
     "default": {
         **_database,
         "ENGINE": "config.database",
-        # Not tried out before each request: what is asked first makes a lost one again (`accounts.prepared`).
+        # Not tried out before each request: what is asked first makes a lost one again (`core.db.prepared`).
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
             # For each address of each host.
@@ -211,6 +217,8 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# The tenant: what every row of the other models belongs to.
+ACCOUNT_MODEL = "accounts.Account"
 AUTH_USER_MODEL = "accounts.User"
 PASSWORD_HASHERS = ["accounts.passwords.Argon2idPasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -268,7 +276,7 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 # Of one host alone, never of a domain that tenants share; browsers take the prefix by https alone.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
-CSRF_FAILURE_VIEW = "accounts.pages.base.csrf_failure"
+CSRF_FAILURE_VIEW = "core.pages.base.csrf_failure"
 MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
 # For how many seconds a link to set another password is good.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
@@ -293,12 +301,14 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "EXCEPTION_HANDLER": "accounts.errors.handle",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "accounts.negotiation.SuffixDecides",
+    "EXCEPTION_HANDLER": "core.api.errors.handle",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.SuffixDecides",
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "accounts.openapi.schema.JSONOperationSchema",
+    "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.Authenticated"],
+    # Those of the JSON interface; the XML interface and public views name their own.
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.Token", "accounts.authentication.SignedIn"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.Team"],
 }
 
 SPECTACULAR_SETTINGS = {
@@ -324,7 +334,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "accounts.logs.RedactingFormatter",
+            "()": "core.logs.RedactingFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
         },

@@ -1,7 +1,7 @@
-from accounts import errors
 from accounts.api.urls import urlpatterns as accounts_json
-from accounts.openapi.urls import urlpatterns as interface
 from accounts.pages.urls import urlpatterns as accounts_pages
+from core.api import errors
+from core.openapi.urls import urlpatterns as interface
 from crm.api.urls import urlpatterns as crm_json
 from forum.api.urls import urlpatterns as forum_json
 from forum.pages.urls import urlpatterns as forum_pages

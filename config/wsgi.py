@@ -15,10 +15,10 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
 
-from accounts import addresses
-from accounts.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 from config.admission import Admission
 from config.in_flight import InFlight
+from core import client_address as addresses
+from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -120,7 +120,7 @@ class Application:
 
     def turn_away(self, environ, start, status=503):
         """By 503, or by 400 whose body was cut off, before Django's middleware. None of it asks the database."""
-        from accounts import errors  # once Django is set up
+        from core.api import errors  # once Django is set up
 
         self.tame_content_type(environ)
         request = WSGIRequest(environ)
@@ -193,7 +193,7 @@ application = Application(
         bodies=settings.BODIES,
         share=settings.BODIES_OF_ONE,
     ),
-    # Probes ask the database together (`accounts.readiness`), so none has to wait for another.
+    # Probes ask the database together (`core.db.readiness`), so none has to wait for another.
     probes=Admission(turns=2, places=2, patience=0),
 )
 

@@ -12,9 +12,9 @@ from django.db import models
 from psycopg.types.numeric import Int8
 from rest_framework.exceptions import ValidationError
 
-from accounts.errors import Outrun
-from accounts.prepared import as_array, execute, fetch, insertion_of
-from accounts.trash import Trashable
+from core.db.prepared import as_array, execute, fetch, insertion_of
+from core.db.trash import Trashable
+from core.errors import ConcurrentUpdate
 
 MOST = 50
 
@@ -77,7 +77,7 @@ class ExternallyIdentified(Trashable):
             return None
         row = rows.locked().filter(id=holder_id).first()
         if row is None or not pairs.items() & row.external_ids.items():
-            raise Outrun(f"{cls._meta.verbose_name.capitalize()} {holder_id} let go of it meanwhile")
+            raise ConcurrentUpdate(f"{cls._meta.verbose_name.capitalize()} {holder_id} let go of it meanwhile")
         return row
 
     @classmethod
@@ -103,7 +103,7 @@ class ExternallyIdentified(Trashable):
     def insert(self, *, alone: bool) -> None:
         """Insert the new row; if it is `alone` in the transaction, by one statement with its external ids.
 
-        Raises Outrun then where another resource holds any of them, or IntegrityError where it takes one at the same moment:
+        Raises ConcurrentUpdate then where another resource holds any of them, or IntegrityError where it takes one at the same moment:
         who that is has to be looked up.
         """
         if not alone or not self.external_ids:
@@ -134,7 +134,7 @@ class ExternallyIdentified(Trashable):
             alone=True,
         )
         if not inserted:
-            raise Outrun("One of the external ids belongs to another")
+            raise ConcurrentUpdate("One of the external ids belongs to another")
         insertion.complete(self, inserted[0])
         self.unwritten -= {"external_ids"}
 
@@ -142,7 +142,7 @@ class ExternallyIdentified(Trashable):
     def hold_all(cls, rows: list[Self], *, new: Collection[int] = ()) -> None:
         """Have each row hold exactly its external ids, as the transaction's outcome; those of the `new` ids held none before.
 
-        Raises Outrun, naming the holder, for one that another resource holds. Whoever comes second waits for the first to
+        Raises ConcurrentUpdate, naming the holder, for one that another resource holds. Whoever comes second waits for the first to
         commit, always in the same order.
         """
         account_id = rows[0].account_id
@@ -169,7 +169,7 @@ class ExternallyIdentified(Trashable):
             return
         held = cls.holders(account_id, list(zip(keys, values, strict=True)))
         others = [cls.taken(pair, holder_id) for pair, holder_id in held.items() if holder_id != after[pair]]
-        raise Outrun("; ".join(others))
+        raise ConcurrentUpdate("; ".join(others))
 
     def let_go(self) -> None:
         """Going to the trash, it holds none; the row keeps them, for a restore."""

@@ -9,14 +9,14 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from accounts import locks
-from accounts.additional_fields import additional_fields, merged
 from accounts.models import Account, User
-from accounts.prepared import insert, update
 from accounts.tags import ShardedCount, Tagged
-from accounts.tenancy import FoldedField, TenantModel, fold
-from accounts.text import is_carriable
-from accounts.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
+from core.db import locks
+from core.db.additional_fields import additional_fields, merged
+from core.db.prepared import insert, update
+from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.text import is_carriable
+from core.db.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 EMAIL_LOCKS = 128
@@ -42,7 +42,7 @@ def optional_long_text() -> models.CharField:
 
 
 def orders_of_list(name: str) -> list[models.Index]:
-    """One for each order of the list, read in either direction; by name, and to find by anything: `accounts.search`."""
+    """One for each order of the list, read in either direction; by name, and to find by anything: `core.search.queries`."""
     return [
         models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
         for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))

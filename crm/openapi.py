@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from accounts.api.resources import ResourceSerializer
-from accounts.fields import NAME_LENGTH
-from accounts.openapi.additional_fields import typed_shape
-from accounts.openapi.components import API_TOKEN, refusal
-from accounts.openapi.fields import (
+from core.api.fields import NAME_LENGTH
+from core.api.resources import ResourceSerializer
+from core.openapi.additional_fields import typed_shape
+from core.openapi.components import API_TOKEN, refusal
+from core.openapi.fields import (
     CARRIABLE,
     PRESENT,
     TextExtension,
     WireFieldExtension,
 )
-from accounts.openapi.operations import (
+from core.openapi.operations import (
     SHAPES,
     TO_TRASH,
     JSONSchema,
@@ -23,7 +23,7 @@ from accounts.openapi.operations import (
     operate_resource,
     operate_tags,
 )
-from accounts.openapi.schema import JSONOperationSchema
+from core.openapi.schema import JSONOperationSchema
 from crm.api.fields import BuiltName, ExternalIds
 from crm.api.filters import ExternalIdPairs
 from crm.api.serializers import (

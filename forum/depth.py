@@ -21,9 +21,9 @@ from django.db import connection, migrations, models, transaction
 from django.db.models import Count
 from psycopg.types.numeric import Int8
 
-from accounts import locks
 from accounts.models import Account
-from accounts.prepared import fetch
+from core.db import locks
+from core.db.prepared import fetch
 
 # Of a stretch that is cut off. One that has become twice as long is cut again.
 LENGTH = 1000

@@ -11,10 +11,10 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.models import Account, Host, Status, User
 from accounts.names import check_visible, looks_like_any
-from accounts.ordering import BIGGEST_POSITION, Ordered
-from accounts.prepared import prepared
-from accounts.tenancy import FoldedField, TenantModel, fold
-from accounts.text import is_carriable
+from core.db.ordering import BIGGEST_POSITION, Ordered
+from core.db.prepared import prepared
+from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.text import is_carriable
 
 # What a forum answers itself in the place of a category's name.
 RESERVED_SEGMENTS = frozenset(

@@ -10,10 +10,10 @@ from django.db.models.expressions import RawSQL
 from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
 from accounts.models import Account, Status, User
-from accounts.prepared import fetch, prepared
-from accounts.search import indexed, like, search
-from accounts.text import is_carriable
-from accounts.trash import TrashableQuerySet
+from core.db.prepared import fetch, prepared
+from core.db.text import is_carriable
+from core.db.trash import TrashableQuerySet
+from core.search.queries import indexed, like, search
 from forum import depth
 from forum.forums import Category, Forum
 

@@ -5,12 +5,12 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
-from accounts.additional_fields import additional_fields, merged
 from accounts.models import Status, User
-from accounts.prepared import insert, prepared, update
 from accounts.tags import Tagged
-from accounts.tenancy import TenantModel
-from accounts.trash import assign_links, link_indexes, trash_index
+from core.db.additional_fields import additional_fields, merged
+from core.db.prepared import insert, prepared, update
+from core.db.tenancy import TenantModel
+from core.db.trash import assign_links, link_indexes, trash_index
 from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
@@ -138,7 +138,7 @@ class Post(TenantModel, Tagged, Mergeable):
                 condition=Q(category_id=None, trashed_at=None),
             ),
             # One for each order of the account's lists, of forum posts and of tasks; a row is in three of the six. By name, and
-            # to find by anything: `accounts.search`.
+            # to find by anything: `core.search.queries`.
             *(
                 models.Index(
                     fields=["account", *fields],

@@ -10,8 +10,8 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from accounts.models import Account, User
-from accounts.prepared import prepared
-from accounts.tenancy import TenantModel
+from core.db.prepared import prepared
+from core.db.tenancy import TenantModel
 
 
 class CastQuerySet(models.QuerySet):

@@ -4,7 +4,7 @@ import pytest
 from django.urls import get_resolver
 
 from accounts.models import Status
-from accounts.tenancy import take_ids
+from core.db.tenancy import take_ids
 from forum.models import Forum
 from tests.accounts.test_tenancy import SECRET, fill
 from tests.browser.pages import page_class

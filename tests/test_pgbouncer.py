@@ -16,8 +16,8 @@ from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.db.utils import load_backend
 
-from accounts import database_checks
-from accounts.prepared import execute as execute_prepared
+from core.db import checks as database_checks
+from core.db.prepared import execute as execute_prepared
 from tests.support.service import free_port
 
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")

@@ -9,9 +9,9 @@ from django.db.utils import load_backend
 from django.utils import timezone
 
 from accounts.models import APIToken, Session
-from accounts.readiness import readiness
 from config.environment import database
 from config.postgres import Cluster
+from core.db.readiness import readiness
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
 

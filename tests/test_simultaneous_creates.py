@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 
-from accounts.models import IdempotentAnswer, Status
+from accounts.models import Status
+from core.models import IdempotentAnswer
 from crm.models import Client, ClientExternalId, ContactListCount, Deal
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact_list

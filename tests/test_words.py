@@ -4,10 +4,10 @@ import pytest
 from django.utils import translation
 from django.utils.translation import trans_real
 
-from accounts.errors import Fault
 from accounts.models import Status
-from accounts.pages.words import fault_in_words, pattern_of
 from config import messages
+from core.api.errors import Fault
+from core.pages.words import fault_in_words, pattern_of
 from tests.support.assertions import headers_of
 from tests.support.examples import ROOT
 from tests.support.words import (
@@ -82,7 +82,7 @@ def test_forms_and_messages_have_no_words_of_their_own(path):
 
 # Rules of models, which pages show translated
 
-PROGRAMS_ONLY = {"accounts/idempotency.py", "accounts/trash.py", "crm/external_ids.py"}
+PROGRAMS_ONLY = {"core/api/idempotency.py", "core/db/trash.py", "crm/external_ids.py"}
 RULED = sorted(
     path
     for room in messages.ROOMS
@@ -101,9 +101,9 @@ def collected_words():
 def test_rules_of_models_are_translated(path, collected_words):
     source = path.read_text("utf-8")
     unknown = {rule for rule in rules_in_python(source) if rule not in collected_words and pattern_of(rule) is None}
-    assert unknown == set(), "mark these with gettext_noop, or add them to accounts/pages/words.py"
+    assert unknown == set(), "mark these with gettext_noop, or add them to core/pages/words.py"
     subjects = {Fault(field, "").subject for field in fields_in_python(source)}
-    assert subjects - collected_words == set(), "add these to SUBJECTS in accounts/pages/words.py"
+    assert subjects - collected_words == set(), "add these to SUBJECTS in core/pages/words.py"
 
 
 def test_names_of_the_first_statuses_are_translated(collected_words):

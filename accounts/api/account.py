@@ -7,13 +7,13 @@ from django.http import HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
 from accounts import throttling
-from accounts.api.resources import JSONViewSet, ResourceSerializer
 from accounts.api.users import NewUserSerializer, UserSerializer
-from accounts.fields import Integer, Text
 from accounts.models import PREFIX_PATTERN, Account, Host, is_reserved
 from accounts.names import INVISIBLE, has_invisible
 from accounts.permissions import AdminToWrite
-from accounts.views import in_transaction
+from core.api.fields import Integer, Text
+from core.api.resources import JSONViewSet, ResourceSerializer
+from core.api.views import in_transaction
 
 
 class Prefix(Text):

@@ -6,15 +6,15 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.filters import ListFilters, WireFilter
-from accounts.api.lists import Listing
-from accounts.api.resources import ResourceSerializer, ResourceViewSet
-from accounts.fields import Boolean, Choice, Integer, Text
 from accounts.models import Status
-from accounts.ordering import BIGGEST_POSITION
 from accounts.permissions import AdminToWrite
-from accounts.text import is_carriable
-from accounts.views import in_transaction
+from core.api.fields import Boolean, Choice, Integer, Text
+from core.api.filters import ListFilters, WireFilter
+from core.api.lists import Listing
+from core.api.resources import ResourceSerializer, ResourceViewSet
+from core.api.views import in_transaction
+from core.db.ordering import BIGGEST_POSITION
+from core.db.text import is_carriable
 
 
 class StatusSerializer(ResourceSerializer):

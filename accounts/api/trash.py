@@ -5,11 +5,11 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.lists import Paged
-from accounts.api.resources import JSONViewSet, ResourceViewSet, moment
 from accounts.permissions import Admin
-from accounts.trash import Trashable, contents, restore
-from accounts.views import in_transaction
+from core.api.lists import Paged
+from core.api.resources import JSONViewSet, ResourceViewSet, moment
+from core.api.views import in_transaction
+from core.db.trash import Trashable, contents, restore
 
 
 class TrashViewSet(Paged, JSONViewSet):

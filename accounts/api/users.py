@@ -7,14 +7,14 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.filters import ListFilters
-from accounts.api.lists import Listing
-from accounts.api.resources import JSONViewSet, ResourceSerializer
-from accounts.fields import Choice, Email, Integer, Text
 from accounts.models import User
 from accounts.names import INVISIBLE, has_invisible
-from accounts.tenancy import fold
-from accounts.text import is_carriable
+from core.api.fields import Choice, Email, Integer, Text
+from core.api.filters import ListFilters
+from core.api.lists import Listing
+from core.api.resources import JSONViewSet, ResourceSerializer
+from core.db.tenancy import fold
+from core.db.text import is_carriable
 
 # Django's words are whole sentences about "this password"; ours go on from the field's name.
 PASSWORD_RULES = {

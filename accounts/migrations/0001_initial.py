@@ -4,7 +4,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 import accounts.models
-import accounts.tenancy
+import core.db.tenancy
 
 
 class Migration(migrations.Migration):
@@ -61,11 +61,11 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("login", models.CharField(max_length=255)),
-                ("login_key", accounts.tenancy.FoldedField(source="login")),
+                ("login_key", core.db.tenancy.FoldedField(source="login")),
                 ("email", models.CharField(max_length=255)),
-                ("email_key", accounts.tenancy.FoldedField(source="email")),
+                ("email_key", core.db.tenancy.FoldedField(source="email")),
                 ("name", models.CharField(blank=True, default="", max_length=255)),
                 (
                     "role",
@@ -106,7 +106,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("user_id", models.BigIntegerField()),
                 ("label", models.CharField(blank=True, default="", max_length=255)),
                 ("digest", models.BinaryField()),
@@ -161,7 +161,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 (
                     "kind",
                     models.CharField(
@@ -196,9 +196,9 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("name", models.CharField(max_length=255)),
-                ("name_key", accounts.tenancy.FoldedField(source="name")),
+                ("name_key", core.db.tenancy.FoldedField(source="name")),
                 (
                     "account",
                     models.ForeignKey(

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from accounts.changes import CREATE_NOTE_CHANGE, DROP_NOTE_CHANGE, note_changes
+from core.changes.models import CREATE_NOTE_CHANGE, DROP_NOTE_CHANGE, note_changes
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts.search import CREATE_FUNCTIONS, DROP_FUNCTIONS, EXTENSIONS, add_search
+from core.search.queries import CREATE_FUNCTIONS, DROP_FUNCTIONS, EXTENSIONS, add_search
 
 
 class Migration(migrations.Migration):

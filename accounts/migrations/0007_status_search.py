@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts.search import add_search
+from core.search.queries import add_search
 
 
 class Migration(migrations.Migration):

@@ -2,8 +2,8 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import accounts.tenancy
-from accounts.tenancy import account_ids, composite_foreign_key
+import core.db.tenancy
+from core.db.tenancy import account_ids, composite_foreign_key
 
 
 class Migration(migrations.Migration):
@@ -31,9 +31,9 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("email", models.CharField(max_length=255)),
-                ("email_key", accounts.tenancy.FoldedField(source="email")),
+                ("email_key", core.db.tenancy.FoldedField(source="email")),
                 ("role", models.CharField(max_length=255)),
                 ("digest", models.BinaryField()),
                 ("invited_by_id", models.BigIntegerField()),
@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("user_id", models.BigIntegerField()),
                 ("digest", models.BinaryField()),
                 ("agent", models.CharField(blank=True, default="", max_length=255)),

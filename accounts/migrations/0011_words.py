@@ -2,7 +2,7 @@ import django.contrib.postgres.indexes
 import django.db.models.deletion
 from django.db import migrations, models
 
-from accounts.spelling import CREATE_FUNCTIONS, DROP_FUNCTIONS
+from core.search.spelling import CREATE_FUNCTIONS, DROP_FUNCTIONS
 
 
 class Migration(migrations.Migration):

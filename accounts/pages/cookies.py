@@ -5,7 +5,7 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpResponse
 
 from accounts.models import Session
-from accounts.pages.language import LANGUAGE_COOKIE
+from core.pages.language import LANGUAGE_COOKIE
 
 SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 

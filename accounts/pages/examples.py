@@ -13,12 +13,12 @@ from django.http import Http404, HttpRequest
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-from accounts.api.resources import ResourceViewSet
 from accounts.models import Account
-from accounts.openapi.document import document
-from accounts.pages.base import Page, base_url
 from accounts.pages.running import Answer, run
-from accounts.trash import contents
+from core.api.resources import ResourceViewSet
+from core.db.trash import contents
+from core.openapi.document import document
+from core.pages.base import Page, base_url
 
 METHODS = ("get", "post", "put", "patch", "delete")
 PASSWORD, TOKEN = "PASSWORD", "YOUR_API_TOKEN"

@@ -18,12 +18,12 @@ from rest_framework.exceptions import Throttled
 
 from accounts import passwords, throttling
 from accounts.api.users import PASSWORD_RULES
-from accounts.errors import Fault
 from accounts.models import User
 from accounts.names import has_invisible
-from accounts.pages.words import fault_beside_field
-from accounts.tenancy import fold
-from accounts.text import is_carriable
+from core.api.errors import Fault
+from core.db.tenancy import fold
+from core.db.text import is_carriable
+from core.pages.words import fault_beside_field
 
 
 class Form(forms.Form):

@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 
 from accounts import links, mail, throttling
 from accounts.models import Invitation, User
-from accounts.pages.base import Page, redirect, safe_path
 from accounts.pages.forms import Email, Form, Login, NewPassword, check_login, check_password_rules
 from accounts.pages.sign_in import sign_in
-from accounts.tenancy import fold
+from core.api.throttling import count_from_address
+from core.db.tenancy import fold
+from core.pages.base import Page, redirect, safe_path
 
 SIGN_UP = "sign-up"
 
@@ -48,7 +49,7 @@ class SignUp(Page):
         form = SignUpForm(request.POST)
         if not form.is_valid():
             return self.render_form(form)
-        throttling.count_from_address(request, SIGN_UP)
+        count_from_address(request, SIGN_UP)
         email = form.cleaned_data["email"]
         # Programs fill in every field, this one too, which people do not see.
         if not request.POST.get("homepage") and throttling.may_be_mailed(request.account.id, email):

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
-from accounts import errors
 from accounts.models import Account, Session
-from accounts.negotiation import is_for_people
 from accounts.pages.cookies import SESSION_COOKIE, set_session
-from accounts.pages.language import language_of
-from accounts.prepared import prepared
+from core.api import errors
+from core.api.negotiation import is_for_people
+from core.db.prepared import prepared
+from core.pages.language import language_of
 
 
 @prepared(account_id=int, forum_id=int)

@@ -6,9 +6,9 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts.ordering import Ordered
-from accounts.pages.base import Page, nothing, redirect
 from accounts.pages.settings import to_id
+from core.db.ordering import Ordered
+from core.pages.base import Page, nothing, redirect
 
 STEPS = {"up": -1, "down": 1}
 

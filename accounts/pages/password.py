@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts import links, mail, throttling
 from accounts.models import User
-from accounts.pages.base import Page, redirect
 from accounts.pages.forms import Form, NewPassword, check_password_rules
 from accounts.pages.settings import to_id
 from accounts.pages.sign_in import sign_in
-from accounts.views import in_transaction
+from core.api.throttling import count_from_address
+from core.api.views import in_transaction
+from core.pages.base import Page, redirect
 
 PURPOSE = "password"
 
@@ -38,7 +39,7 @@ class Forgotten(Page):
         form = ForgottenForm(request.POST)
         if not form.is_valid():
             return self.render_form(form)
-        throttling.count_from_address(request, PURPOSE)
+        count_from_address(request, PURPOSE)
         account, login = request.account, form.cleaned_data["login"]
         # The same work for an unknown name, so that the time of the answer does not tell it from a known one.
         user, is_known = User.objects.addressee(account, login)

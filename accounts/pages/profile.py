@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy, override
 
 from accounts import links, throttling
 from accounts.models import Session, User
-from accounts.pages.base import Page, redirect
 from accounts.pages.cookies import delete_session
 from accounts.pages.forms import (
     CurrentPassword,
@@ -29,8 +28,10 @@ from accounts.pages.forms import (
 )
 from accounts.pages.password import LinkPage, tell, tell_of_change
 from accounts.pages.settings import to_id
-from accounts.tenancy import fold
-from accounts.views import in_transaction
+from core.api.throttling import count_from_address
+from core.api.views import in_transaction
+from core.db.tenancy import fold
+from core.pages.base import Page, redirect
 
 EMAIL = "email"
 
@@ -186,7 +187,7 @@ class Security(Page):
     def ask_about(self, form: EmailForm) -> None:
         """The new e-mail counts once it has been read; whether it is somebody else's is told to that one alone."""
         request, user, email = self.request, self.request.user, form.cleaned_data["email"]
-        throttling.count_from_address(request, EMAIL)
+        count_from_address(request, EMAIL)
         if throttling.may_be_mailed(user.account_id, email):
             if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
                 tell(user, "email_taken", request, to=email)

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
-from accounts import errors
-from accounts.fields import CURRENCIES
-from accounts.pages.base import Page, redirect
 from accounts.pages.forms import Form, languages, zones
-from accounts.paging import Page as PageOfList
+from core.api import errors
+from core.api.fields import CURRENCIES
+from core.api.paging import Page as PageOfList
+from core.pages.base import Page, redirect
 
 
 class SettingsPage(Page):

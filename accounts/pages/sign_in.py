@@ -11,10 +11,10 @@ from rest_framework.exceptions import Throttled
 
 from accounts import passwords, throttling
 from accounts.models import Session, User
-from accounts.pages.base import Page, redirect, safe_path
 from accounts.pages.cookies import delete_session, set_language, set_session
 from accounts.pages.forms import Form, too_many_attempts
-from accounts.text import is_carriable
+from core.db.text import is_carriable
+from core.pages.base import Page, redirect, safe_path
 
 
 def sign_in(request, response: HttpResponse, user: User) -> HttpResponse:

@@ -13,10 +13,10 @@ from rest_framework.exceptions import ValidationError
 from accounts.api.statuses import StatusSerializer
 from accounts.models import Status
 from accounts.pages import ordering
-from accounts.pages.base import redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, to_id
-from accounts.paging import LARGEST
+from core.api.paging import LARGEST
+from core.pages.base import redirect
 
 GREY = "#6b7280"
 KINDS = {

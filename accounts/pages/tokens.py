@@ -10,13 +10,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ValidationError
 
-from accounts.errors import Conflict, faults
 from accounts.models import APIToken
-from accounts.pages.base import Page, base_url, redirect
 from accounts.pages.examples import TOKEN, examples, sections, try_out
 from accounts.pages.forms import Form
-from accounts.pages.words import fault_in_words
-from accounts.views import in_transaction
+from core.api.errors import faults
+from core.api.views import in_transaction
+from core.errors import Conflict
+from core.pages.base import Page, base_url, redirect
+from core.pages.words import fault_in_words
 
 LONGEST = timedelta(days=3650)
 

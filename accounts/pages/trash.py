@@ -6,11 +6,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.resources import ResourceViewSet
-from accounts.pages.base import redirect, safe_path
 from accounts.pages.settings import SettingsPage, to_id
-from accounts.trash import KEPT_FOR, contents, restore
-from accounts.views import in_transaction
+from core.api.resources import ResourceViewSet
+from core.api.views import in_transaction
+from core.db.trash import KEPT_FOR, contents, restore
+from core.pages.base import redirect, safe_path
 
 # Of each kind: what one of it is called, what many are, and its icon.
 KINDS = {

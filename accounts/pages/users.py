@@ -11,11 +11,12 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import mail, throttling
 from accounts.models import Invitation, User
-from accounts.pages.base import redirect
 from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, to_id
-from accounts.search import LENGTH, MOST, indexed, search
-from accounts.text import is_carriable
+from core.api.throttling import count_search
+from core.db.text import is_carriable
+from core.pages.base import redirect
+from core.search.queries import LENGTH, MOST, indexed, search
 
 Role = User.Role
 ROLES = {
@@ -87,7 +88,7 @@ class UsersPage(SettingsPage):
             found = list(rows[page.start : page.stop])
         else:
             if q:
-                throttling.count_search(request)
+                count_search(request)
             users = request.account.users
             found = self.users(users.staff() if tab == "team" else users.members(), q, page)
         for row in found:

@@ -96,7 +96,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.is_obsolete = False
         # Times are in the session's zone, which Django sets to UTC, as TIME_ZONE is.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
-        # What is to be prepared says so (`accounts.prepared`); nothing is for being asked often.
+        # What is to be prepared says so (`core.db.prepared`); nothing is for being asked often.
         connection.prepare_threshold, connection.prepared_max = 2**31, 500
         return connection
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework.fields import empty
 
-from accounts.fields import NAME_LENGTH, Text, WireField
-from accounts.text import is_carriable
+from core.api.fields import NAME_LENGTH, Text, WireField
+from core.db.text import is_carriable
 from crm.external_ids import MOST
 
 # The field of a client that is one of its external ids, and the key of that.

@@ -5,9 +5,10 @@ import re
 from django import forms
 from django.db.models import Exists, OuterRef
 
-from accounts.api.filters import ListFilters, TagFilter, WireFilter, link_filter
-from accounts.fields import Integer, Text, WireField
-from accounts.tenancy import fold
+from accounts.api.filters import TagFilter
+from core.api.fields import Integer, Text, WireField
+from core.api.filters import ListFilters, WireFilter, link_filter
+from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
 from crm.external_ids import MOST
 from crm.models import Client, ContactListMembership, Deal

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from accounts.errors import Outrun
-from accounts.fields import Reference
 from accounts.models import Account, User
-from accounts.tenancy import take_ids
+from core.api.fields import Reference
+from core.db.tenancy import take_ids
+from core.errors import ConcurrentUpdate
 from crm.api.fields import ExternalIds
 from crm.external_ids import ExternallyIdentified, Pair
 from crm.models import Client, ClientQuerySet, Resource, email_key
@@ -39,7 +39,7 @@ class Lookup:
 class Ahead(Lookup):
     """As it will be: what many bodies name is looked up once for all of them, and `assign` keeps it up to date.
 
-    So each body is judged as if those before it had been sent alone and written. Raises Outrun where a row changed between
+    So each body is judged as if those before it had been sent alone and written. Raises ConcurrentUpdate where a row changed between
     being found and being locked.
     """
 
@@ -84,7 +84,7 @@ class Ahead(Lookup):
             or any(pair not in locked[id].external_ids.items() for pair, id in holding.items())
             or any(locked[id].email_key != key for key, id in self._oldest.items())
         ):
-            raise Outrun("A client changed meanwhile")
+            raise ConcurrentUpdate("A client changed meanwhile")
         self._rows |= locked
 
     def meant_by(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:

@@ -5,11 +5,9 @@ from typing import Any
 from django.utils import translation
 from django.utils.translation import gettext
 
-from accounts.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
-from accounts.api.resources import ResourceSerializer
-from accounts.errors import Outrun
-from accounts.fields import (
-    TEAM,
+from accounts.roles import ASSIGNABLE
+from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
+from core.api.fields import (
     Boolean,
     Currency,
     Day,
@@ -23,6 +21,8 @@ from accounts.fields import (
     WireField,
     long_text,
 )
+from core.api.resources import ResourceSerializer
+from core.errors import ConcurrentUpdate
 from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
 from crm.models import Client, Deal
 
@@ -77,7 +77,7 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
     description = long_text()
     tags = Tags()
     status_id = Related("statuses", kind="client")
-    responsible_id = Related("users", **TEAM)
+    responsible_id = Related("users", **ASSIGNABLE)
     contact_id = Related("contacts")
     url = Text()
     origin = Text()
@@ -113,7 +113,7 @@ class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
     mobile_phone = Text()
     position = Text()
     description = long_text()
-    responsible_id = Related("users", **TEAM)
+    responsible_id = Related("users", **ASSIGNABLE)
     tags = Tags()
     additional_fields = AdditionalFields(CUSTOM_FIELDS)
     creator_id = Integer(read_only=True)
@@ -188,7 +188,7 @@ class NestedClient(WireField):
         else:
             client = lookup.client(holders[0])
             if client is None:
-                raise Outrun(f"Client {holders[0]} went to the trash meanwhile")
+                raise ConcurrentUpdate(f"Client {holders[0]} went to the trash meanwhile")
             # What it has is left alone, and so is not judged: only keys that it does not have are added to it.
             others = {key: value for key, value in data["external_ids"].items() if key not in client.external_ids}
             serializer = NestedClientSerializer(
@@ -211,7 +211,7 @@ class DealSerializer(with_additional_fields(CUSTOM_FIELDS)):
     external_ids = ExternalIds(Deal)
     currency = Currency()
     status_id = Related("statuses", kind="deal")
-    responsible_id = Related("users", **TEAM)
+    responsible_id = Related("users", **ASSIGNABLE)
     url = Text()
     origin = Text()
     expected_close_date = Day()

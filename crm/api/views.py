@@ -5,12 +5,12 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
 
-from accounts import errors
-from accounts.api.lists import Listing
-from accounts.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet
-from accounts.errors import Outrun
-from accounts.fields import MISSING, Boolean
-from accounts.views import in_transaction
+from core.api import errors
+from core.api.fields import MISSING, Boolean
+from core.api.lists import Listing
+from core.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet
+from core.api.views import in_transaction
+from core.errors import ConcurrentUpdate
 from crm.api.fields import ExternalIds, with_external_id
 from crm.api.filters import (
     ClientFilters,
@@ -42,7 +42,7 @@ class CRMViewSet(Listing, ResourceViewSet):
             return super().check(**serializers)
         except ValidationError:
             if self.lookup.passed_over:
-                raise Outrun("What was not looked up may be wrong too") from None
+                raise ConcurrentUpdate("What was not looked up may be wrong too") from None
             raise
 
     def make(self, values):

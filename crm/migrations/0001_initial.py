@@ -3,7 +3,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import accounts.tenancy
+import core.db.tenancy
 
 
 class Migration(migrations.Migration):
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ("updated_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("name", models.CharField(max_length=255)),
                 ("email", models.CharField(blank=True, max_length=255, null=True)),
-                ("email_key", accounts.tenancy.FoldedField(null=True, source="email")),
+                ("email_key", core.db.tenancy.FoldedField(null=True, source="email")),
                 ("note", models.CharField(blank=True, max_length=65536, null=True)),
                 ("first_name", models.CharField(blank=True, max_length=255, null=True)),
                 ("last_name", models.CharField(blank=True, max_length=255, null=True)),
@@ -136,7 +136,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),
@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
                 ("trashed_client_id", models.BigIntegerField(editable=False, null=True)),
                 ("name", models.CharField(max_length=255)),
                 ("email", models.CharField(blank=True, max_length=255, null=True)),
-                ("email_key", accounts.tenancy.FoldedField(null=True, source="email")),
+                ("email_key", core.db.tenancy.FoldedField(null=True, source="email")),
                 ("note", models.CharField(blank=True, max_length=65536, null=True)),
                 ("first_name", models.CharField(blank=True, max_length=255, null=True)),
                 ("last_name", models.CharField(blank=True, max_length=255, null=True)),
@@ -197,7 +197,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("trashed_at", models.DateTimeField(editable=False, null=True)),
                 ("trashed_by_id", models.BigIntegerField(editable=False, null=True)),
                 ("creator_id", models.BigIntegerField(editable=False)),
@@ -270,7 +270,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts.tenancy import account_ids, composite_foreign_key
+from core.db.tenancy import account_ids, composite_foreign_key
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts.changes import note_changes
+from core.changes.models import note_changes
 
 
 class Migration(migrations.Migration):

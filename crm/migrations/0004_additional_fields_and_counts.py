@@ -1,8 +1,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import accounts.additional_fields
-from accounts.tenancy import composite_foreign_key
+import core.db.additional_fields
+from core.db.tenancy import composite_foreign_key
 
 COUNT = """
 INSERT INTO crm_contactlistcount (account_id, contact_list_id, shard, uses)
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     dependencies = [("crm", "0003_changes")]
 
     operations = [
-        migrations.AddField("client", "additional_fields", accounts.additional_fields.additional_fields()),
+        migrations.AddField("client", "additional_fields", core.db.additional_fields.additional_fields()),
         migrations.CreateModel(
             name="ContactListCount",
             fields=[

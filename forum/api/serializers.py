@@ -2,10 +2,11 @@
 
 from rest_framework.exceptions import ValidationError
 
-from accounts.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
-from accounts.api.resources import ResourceSerializer
-from accounts.fields import TEAM, Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
 from accounts.models import Status
+from accounts.roles import ASSIGNABLE
+from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
+from core.api.fields import Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
+from core.api.resources import ResourceSerializer
 from forum.models import Category, Post
 
 COMMENT = "comment"
@@ -60,7 +61,7 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
     content = long_text()
     task_kind = Choice(Post.TaskKind.values)
     client_id = Related("clients")
-    responsible_id = Related("users", **TEAM)
+    responsible_id = Related("users", **ASSIGNABLE)
     kind = Choice(Post.Kind.values)
     status = StatusCode()
     status_id = Related("statuses", kind=Status.Kind.POST)

@@ -3,13 +3,14 @@
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
-from accounts.api.filters import ListFilters, QueryTime, TagFilter, WireFilter, link_filter
-from accounts.api.lists import Listing
-from accounts.api.resources import JSONViewSet, ResourceViewSet
-from accounts.errors import Outrun
-from accounts.fields import Boolean
-from accounts.text import cleaned
-from accounts.views import in_transaction
+from accounts.api.filters import TagFilter
+from core.api.fields import Boolean
+from core.api.filters import ListFilters, QueryTime, WireFilter, link_filter
+from core.api.lists import Listing
+from core.api.resources import JSONViewSet, ResourceViewSet
+from core.api.views import in_transaction
+from core.db.text import cleaned
+from core.errors import ConcurrentUpdate
 from forum.api.serializers import (
     COMMENT,
     CommentAsPostSerializer,
@@ -112,7 +113,7 @@ class PostViewSet(Listing, ResourceViewSet):
             raise Http404
         comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
         if comment is None:
-            raise Outrun("The comment was deleted or its post was merged meanwhile")
+            raise ConcurrentUpdate("The comment was deleted or its post was merged meanwhile")
         if not comment.may_be_changed_by(self.request.user):
             raise PermissionDenied
         return post, comment

@@ -3,7 +3,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import accounts.tenancy
+import core.db.tenancy
 
 
 class Migration(migrations.Migration):
@@ -52,10 +52,10 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("forum_id", models.BigIntegerField()),
                 ("name", models.CharField(max_length=255)),
-                ("name_key", accounts.tenancy.FoldedField(source="name")),
+                ("name_key", core.db.tenancy.FoldedField(source="name")),
                 ("position", models.IntegerField(default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("updated_at", models.DateTimeField(auto_now=True)),
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("post_id", models.BigIntegerField()),
                 ("user_id", models.BigIntegerField()),
                 ("agent", models.CharField(blank=True, default="", max_length=255)),
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 ("host_id", models.BigIntegerField()),
                 ("name", models.CharField(max_length=255)),
                 ("is_default", models.BooleanField(default=False)),
@@ -178,7 +178,7 @@ class Migration(migrations.Migration):
                         "account_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", accounts.tenancy.AccountIdField(editable=False)),
+                ("id", core.db.tenancy.AccountIdField(editable=False)),
                 (
                     "tags",
                     django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None),

@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from accounts.search import add_search
+from core.search.queries import add_search
 
 
 class Migration(migrations.Migration):

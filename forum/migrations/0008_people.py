@@ -3,8 +3,8 @@ import django.utils.timezone
 from django.db import migrations, models
 from django.db.models import Q
 
-import accounts.tenancy
-from accounts.tenancy import account_ids, composite_foreign_key
+import core.db.tenancy
+from core.db.tenancy import account_ids, composite_foreign_key
 from forum.votes import count_proxy_votes
 
 
@@ -26,7 +26,7 @@ def row(link: str, to: str, *, related_name: str = "+", **values) -> models.Fore
 
 def key() -> list[tuple[str, models.Field]]:
     pk = models.CompositePrimaryKey("account_id", "id", blank=True, editable=False, primary_key=True, serialize=False)
-    return [("pk", pk), ("id", accounts.tenancy.AccountIdField(editable=False)), ("account", account())]
+    return [("pk", pk), ("id", core.db.tenancy.AccountIdField(editable=False)), ("account", account())]
 
 
 def link() -> models.BigIntegerField:

@@ -2,7 +2,7 @@ from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 from django.db.models import Q
 
-from accounts.tenancy import added_foreign_key
+from core.db.tenancy import added_foreign_key
 
 OF_FORUM = {"trashed_at": None, "category_id__isnull": False}
 

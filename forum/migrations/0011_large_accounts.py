@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts.tenancy import planned_for_large_accounts
+from core.db.tenancy import planned_for_large_accounts
 
 TABLES = (
     "forum_category",

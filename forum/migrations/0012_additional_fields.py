@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from accounts.additional_fields import add_additional_fields
+from core.db.additional_fields import add_additional_fields
 
 
 class Migration(migrations.Migration):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from accounts.openapi.additional_fields import typed_shape
-from accounts.openapi.fields import WireFieldExtension
-from accounts.openapi.operations import (
+from core.openapi.additional_fields import typed_shape
+from core.openapi.fields import WireFieldExtension
+from core.openapi.operations import (
     SHAPES,
     TO_TRASH,
     JSONSchema,
@@ -15,7 +15,7 @@ from accounts.openapi.operations import (
     operate_resource,
     operate_tags,
 )
-from accounts.openapi.schema import PAGES, JSONOperationSchema
+from core.openapi.schema import PAGES, JSONOperationSchema
 from forum.api.serializers import (
     COMMENT,
     CommentAsPostSerializer,

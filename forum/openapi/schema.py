@@ -5,9 +5,9 @@ from typing import Any
 from django.db.models import Model
 from rest_framework.serializers import Serializer
 
-from accounts.openapi.fields import SPACE, nullable
-from accounts.openapi.schema import OperationSchema, pages
-from accounts.paging import LARGEST
+from core.api.paging import LARGEST
+from core.openapi.fields import SPACE, nullable
+from core.openapi.schema import OperationSchema, pages
 from forum.xml.documents import DATETIME, INTEGER, Shape
 
 JSONSchema = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from accounts.models import User
-from accounts.openapi.operations import JSONSchema, Operation, operate
+from core.openapi.operations import JSONSchema, Operation, operate
 from forum.models import Category, Comment, Post
 from forum.openapi.schema import XMLOperationSchema, array
 from forum.xml import documents

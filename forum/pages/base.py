@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import errors, throttling
 from accounts.authentication import has_token_of_page, is_from_elsewhere
-from accounts.pages.base import Page, csrf_failure, to_sign_in
 from accounts.pages.sign_in import SignInForm, sign_in
+from core.api import errors, throttling
+from core.pages.base import Page, csrf_failure, to_sign_in
 
 
 class ForumPage(Page):

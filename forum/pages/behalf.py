@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ValidationError
 
-from accounts import locks
-from accounts.fields import TEXT_LENGTH, held
 from accounts.models import Account
-from accounts.pages.base import redirect
 from accounts.pages.forms import Form
-from accounts.search import indexed, search
+from core.api.fields import TEXT_LENGTH, held
+from core.db import locks
+from core.pages.base import redirect
+from core.search.queries import indexed, search
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
 from forum.models import Post

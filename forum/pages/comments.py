@@ -6,9 +6,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts import errors
-from accounts.pages.base import redirect
-from accounts.views import in_transaction
+from core.api import errors
+from core.api.views import in_transaction
+from core.pages.base import redirect
 from forum.models import Comment
 from forum.pages.base import ForumPage
 from forum.pages.reading import COMMENTS

@@ -10,11 +10,11 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import get_language
 
-from accounts import errors, throttling
-from accounts.pages.base import base_url
-from accounts.search import LENGTH
-from accounts.templatetags.rostrum import called
-from accounts.text import cleaned
+from accounts.templatetags.statuses import called
+from core.api import errors, throttling
+from core.db.text import cleaned
+from core.pages.base import base_url
+from core.search.queries import LENGTH
 from forum.markdown import plain
 from forum.models import Category, Post
 from forum.pages.reading import ORDERS, READ, SHOWN, ListPage, path_of, query_of

@@ -7,9 +7,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from rest_framework.exceptions import ValidationError
 
-from accounts.pages.base import redirect
 from accounts.pages.settings import to_id
-from accounts.paging import Page as PageOfList
+from core.api.paging import Page as PageOfList
+from core.pages.base import redirect
 from forum.markdown import render
 from forum.models import Post
 from forum.pages.forms import EditForm

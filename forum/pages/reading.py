@@ -8,13 +8,13 @@ from django.db.models.functions import Left
 from django.http import Http404, HttpResponseRedirect
 from rest_framework.exceptions import ValidationError
 
-from accounts import throttling
 from accounts.models import Status, User
-from accounts.pages.base import base_url, redirect
-from accounts.paging import Page as PageOfList
-from accounts.search import LENGTH
-from accounts.tenancy import fold
-from accounts.text import cleaned
+from core.api import throttling
+from core.api.paging import Page as PageOfList
+from core.db.tenancy import fold
+from core.db.text import cleaned
+from core.pages.base import base_url, redirect
+from core.search.queries import LENGTH
 from forum.markdown import plain, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage

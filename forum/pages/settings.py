@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy
 
 from accounts.hosts import full_name, normalize
 from accounts.pages import ordering
-from accounts.pages.base import redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, to_id
+from core.pages.base import redirect
 from forum.models import Category, Forum
 
 ACCESS = {

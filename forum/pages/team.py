@@ -12,16 +12,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from accounts import errors, throttling
-from accounts.errors import Conflict
-from accounts.fields import TEAM, TEXT_LENGTH, Tags
 from accounts.models import Status
-from accounts.pages.base import nothing, redirect
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
-from accounts.search import LENGTH
-from accounts.templatetags.rostrum import called
-from accounts.text import cleaned
+from accounts.roles import ASSIGNABLE
+from accounts.templatetags.statuses import called
+from core.api import errors, throttling
+from core.api.fields import TEXT_LENGTH, Tags
+from core.db.text import cleaned
+from core.errors import Conflict
+from core.pages.base import nothing, redirect
+from core.search.queries import LENGTH
 from forum.api.serializers import PostSerializer
 from forum.models import Post
 from forum.pages.base import ForumPage, KeepingPage
@@ -305,7 +306,7 @@ class ToolsPage(KeepingTeamPage):
     def place_form(self, post: Post, *sent) -> PlaceForm:
         account = self.request.account
         # Whoever is responsible stays it, even if not of the team any more, until somebody else is chosen.
-        team = account.users.filter(Q(**TEAM) | Q(id=post.responsible_id)).order_by("name", "id")
+        team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
         categories = account.categories.of_forum(self.request.forum.id)
         return PlaceForm(*sent, post=post, categories=categories, team=team.values_list("id", "name", "login"))
 

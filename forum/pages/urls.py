@@ -5,8 +5,8 @@ from functools import wraps
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.negotiation import is_for_people
-from accounts.pages.base import redirect
+from core.api.negotiation import is_for_people
+from core.pages.base import redirect
 from forum.models import Category, Forum
 from forum.pages import behalf, comments, moderation, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap

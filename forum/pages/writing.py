@@ -9,12 +9,12 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts import errors, idempotency, throttling
 from accounts.models import Status
-from accounts.pages.base import Page, came_from, nothing, redirect, sign_in_path
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
-from accounts.views import in_transaction
+from core.api import errors, idempotency, throttling
+from core.api.views import in_transaction
+from core.pages.base import Page, came_from, nothing, redirect, sign_in_path
 from forum.api.views import agent_of
 from forum.markdown import render
 from forum.models import Post

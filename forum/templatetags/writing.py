@@ -2,8 +2,8 @@
 
 from django import template
 
-from accounts.idempotency import new_form_key
 from accounts.models import User
+from core.api.idempotency import new_form_key
 from forum.models import Comment, Post
 from forum.pages.forms import CommentForm, EditForm
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from accounts.text import escape
+from core.db.text import escape
 
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 

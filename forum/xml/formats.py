@@ -12,8 +12,8 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
-from accounts.fields import Text
-from accounts.text import text_encoding
+from core.api.fields import Text
+from core.db.text import text_encoding
 
 DEEPEST, LONGEST_NAMESPACE = 32, 255
 

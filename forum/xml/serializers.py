@@ -1,8 +1,9 @@
 """What generation A accepts: the same fields as JSON, fewer of them."""
 
-from accounts.api.resources import ResourceSerializer
 from accounts.api.users import NewUserSerializer
-from accounts.fields import TEAM, Choice, Related, Text, long_text
+from accounts.roles import ASSIGNABLE
+from core.api.fields import Choice, Related, Text, long_text
+from core.api.resources import ResourceSerializer
 from forum.api.serializers import StatusCode
 from forum.models import Post
 
@@ -36,4 +37,4 @@ class TeamPostSerializer(PostSerializer):
     """What the team may set besides."""
 
     status = StatusCode()
-    responsible_id = Related("users", **TEAM)
+    responsible_id = Related("users", **ASSIGNABLE)

@@ -6,10 +6,11 @@ from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.api.users import NewUserSerializer
 from accounts.authentication import Basic, SignedIn
-from accounts.fields import MISSING
 from accounts.models import Status, User
-from accounts.paging import Page
-from accounts.views import AccountViewSet, in_transaction
+from accounts.permissions import Authenticated
+from core.api.fields import MISSING
+from core.api.paging import Page
+from core.api.views import TenantViewSet, in_transaction
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet
 from forum.models import Category, Comment, Post
@@ -19,8 +20,9 @@ from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
-class XMLViewSet(AccountViewSet):
+class XMLViewSet(TenantViewSet):
     authentication_classes = [Basic, SignedIn]
+    permission_classes = [Authenticated]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
     schema = XMLOperationSchema()

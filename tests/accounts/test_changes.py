@@ -9,10 +9,10 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.api.changes import EXPIRED
-from accounts.changes import KEPT_FOR, Change, Cursor
-from accounts.management.commands import housekeeping
 from accounts.models import Account
+from core.changes.models import KEPT_FOR, Change, Cursor
+from core.changes.views import EXPIRED
+from core.management.commands import housekeeping
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.client import JSONClient

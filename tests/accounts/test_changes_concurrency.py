@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, connections, transaction
 
-from accounts.changes import Change
+from core.changes.models import Change
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_deal, make_task

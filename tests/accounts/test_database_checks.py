@@ -4,7 +4,7 @@ import pytest
 from django.core.checks import Tags, run_checks
 from django.db import OperationalError, connection
 
-from accounts import database_checks
+from core.db import checks as database_checks
 from tests.support.factories import make_account
 
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import Account, APIToken
-from accounts.trash import KEPT_FOR
+from core.db.trash import KEPT_FOR
 from tests.support.assertions import read
 from tests.support.client import Client
 

@@ -7,8 +7,8 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.utils import timezone
 
-from accounts.management.commands import housekeeping
-from accounts.trash import KEPT_FOR
+from core.db.trash import KEPT_FOR
+from core.management.commands import housekeeping
 from crm.models import Client
 from tests.support.factories import make_client
 

@@ -6,8 +6,9 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from accounts import locks
-from accounts.models import Account, IdempotentAnswer
+from accounts.models import Account
+from core.db import locks
+from core.models import IdempotentAnswer
 from tests.support.assertions import assert_answered, assert_refused, headers_of, read
 from tests.support.factories import make_client, make_post, make_task, make_token
 from tests.support.threads import at_once

@@ -8,9 +8,11 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.test import RequestFactory
 
-from accounts import passwords, throttling
-from accounts.models import Account, APIToken, RateCount
-from accounts.throttling import HOUR, MINUTE, Limiter, Window
+from accounts import passwords
+from accounts.models import Account, APIToken
+from core.api import throttling
+from core.api.throttling import HOUR, MINUTE, Limiter, Window
+from core.models import RateCount
 from forum.models import Post
 from tests.accounts.pages.settings import send
 from tests.forum.xml.wire import TOO_MANY, UNAUTHENTICATED, refusal, shown

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 from django.db import IntegrityError, OperationalError
 
-from accounts.logs import RedactingFormatter, redact, redact_query
 from accounts.models import APIToken, User
+from core.logs import RedactingFormatter, redact, redact_query
 from tests.support.client import Client
 from tests.support.factories import PASSWORD, make_client
 
@@ -156,7 +156,7 @@ def test_it_rejects_to_tell_when_the_service_fails(acme, log, monkeypatch, metho
         filled = " ".join(given).replace("{token}", acme.bob_token).replace("{alice}", acme.alice_token)
         raise RuntimeError(filled.replace("{quoted}", acme.bob_token.replace("/", "%2F")))
 
-    monkeypatch.setattr("accounts.views.AccountViewSet.initial", fail)
+    monkeypatch.setattr("core.api.views.TenantViewSet.initial", fail)
     response = send(acme, method, path, headers, body)
     text = assert_unsaid(log, acme)
     if response.status_code == 500:
@@ -171,7 +171,7 @@ def test_a_refusal_of_the_database(acme, log, monkeypatch):
     def fail(self, *args, **kwargs):
         User.objects.filter(pk=acme.bob.pk).update(login_key="alice", email_key=NEW_PASSWORD)
 
-    monkeypatch.setattr("accounts.views.AccountViewSet.initial", fail)
+    monkeypatch.setattr("core.api.views.TenantViewSet.initial", fail)
     send(acme, "GET", "/app/tasks.json", {}, None)
     text = assert_unsaid(log, acme)
     assert IntegrityError.__name__ in text

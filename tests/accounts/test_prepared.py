@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import APIToken, Status, User
-from accounts.prepared import insert, prepared, update
+from core.db.prepared import insert, prepared, update
 from crm.models import Client
 from forum.models import Post
 from tests.support.factories import make_client, make_post, make_token

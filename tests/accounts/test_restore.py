@@ -176,7 +176,7 @@ def test_queries(acme, admin):
 
 def test_it_reads_indexes_alone_of_a_full_trash(acme):
     """A page of the trash reads each kind from its index, cut off where the page ends."""
-    from accounts.trash import contents
+    from core.db.trash import contents
 
     client = make_client(acme.alice)
     Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now(), trashed_by_id=acme.alice.id)

@@ -5,7 +5,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.search import MOST, Query, indexed, search
+from core.search.queries import MOST, Query, indexed, search
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client
@@ -174,10 +174,10 @@ def test_pages_of_a_search(acme):
 @pytest.mark.parametrize("front", [1, 3, 100])
 @pytest.mark.parametrize("most", [2, 1000])
 def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, front, most):
-    monkeypatch.setattr("accounts.search.guessed", lambda every, *several: [0, *(10_000 for _ in several)])
-    monkeypatch.setattr("accounts.search.FRONT", front)
-    monkeypatch.setattr("accounts.search.MOST", most)
-    monkeypatch.setattr("accounts.search.BLOCK", most)
+    monkeypatch.setattr("core.search.queries.guessed", lambda every, *several: [0, *(10_000 for _ in several)])
+    monkeypatch.setattr("core.search.queries.FRONT", front)
+    monkeypatch.setattr("core.search.queries.MOST", most)
+    monkeypatch.setattr("core.search.queries.BLOCK", most)
     for name in ("Ewa Nowak", "Adam Nowak", "Nowak", "Nowka"):
         make_client(acme.alice, name)
         make_client(other.mallory, name)
@@ -193,8 +193,8 @@ def test_it_is_the_accounts_own(acme, other):
 
 
 def test_at_most_a_thousand_are_found(acme, monkeypatch):
-    monkeypatch.setattr("accounts.search.MOST", 5)
-    monkeypatch.setattr("accounts.api.lists.MOST", 5)
+    monkeypatch.setattr("core.search.queries.MOST", 5)
+    monkeypatch.setattr("core.api.lists.MOST", 5)
     for number in range(8):
         make_client(acme.alice, f"Nowak {number}")
     json = acme.json()

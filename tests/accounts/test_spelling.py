@@ -3,7 +3,8 @@
 import pytest
 from django.db import connection
 
-from accounts.models import Account, StaleWord, User, Word
+from accounts.models import Account, User
+from core.models import StaleWord, Word
 from crm.models import Client
 from forum.models import Post
 from tests.support.assertions import read

@@ -8,9 +8,9 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.api.additional_fields import CUSTOM_FIELDS
-from accounts.api.resources import ResourceSerializer
-from accounts.fields import Boolean, Scalar, Text, WireField
+from core.api.additional_fields import CUSTOM_FIELDS
+from core.api.fields import Boolean, Scalar, Text, WireField
+from core.api.resources import ResourceSerializer
 from crm.api.serializers import (
     ClientSerializer,
     ContactListSerializer,

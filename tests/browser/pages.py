@@ -12,7 +12,7 @@ from django.urls import URLPattern, get_resolver
 from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import joining, password, profile
-from accounts.pages.base import Page
+from core.pages.base import Page
 from forum.models import Post
 from tests.browser.people import type_in
 from tests.support.factories import make_category, make_client, make_contact, make_post

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounts.fields import Exact
+from core.api.fields import Exact
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body

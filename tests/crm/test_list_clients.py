@@ -250,7 +250,7 @@ def test_external_ids(acme, other):
 @pytest.mark.parametrize("order", ["id", "-id", "name", "-name", "updated_at"])
 def test_however_a_page_is_found_it_is_the_same(acme, other, monkeypatch, limits, order):
     for name, limit in limits.items():
-        monkeypatch.setattr(f"accounts.api.lists.{name}", limit)
+        monkeypatch.setattr(f"core.api.lists.{name}", limit)
     for number in range(12):
         tags = ["vip"] if number % 4 else []
         row = make_client(acme.alice, f"Client {number * 7 % 12:02}", tags=tags)

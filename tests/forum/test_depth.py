@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Q, Sum
 
 from accounts.models import Status, User
-from accounts.trash import KEPT_FOR
+from core.db.trash import KEPT_FOR
 from forum import depth
 from forum.models import Category, Post, PostCount, PostQuerySet, Shelf
 from tests.forum.xml.wire import titles
@@ -253,7 +253,7 @@ def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
 
 def test_a_reader_passes_over_what_another_gathers(acme, shallow, monkeypatch):
     fill(acme.alice, acme.category, 20)
-    monkeypatch.setattr("accounts.locks.try_to_hold", lambda *about: False)
+    monkeypatch.setattr("core.db.locks.try_to_hold", lambda *about: False)
     assert page(acme.alice, acme.category, 10) == whole(acme.alice, acme.category)[10:13]
     assert not PostCount.objects.filter(is_mark=True).exists()
 

@@ -24,7 +24,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
 from schemathesis.generation.modes import GenerationMode
 
-from accounts.api.formats import URL_ENCODED
+from core.api.formats import URL_ENCODED
 from tests.openapi import wire
 from tests.support.forms import form_of
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.urls import get_resolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from accounts.openapi.document import document
+from core.openapi.document import document
 from tests.openapi import wire
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT

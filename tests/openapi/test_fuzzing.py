@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
-from accounts.openapi.document import document
+from core.openapi.document import document
 from tests.openapi.fuzzing import PARTNER, Findings, Stage, World, examine, load
 from tests.support.client import as_a_server_would
 from tests.support.factories import PASSWORD

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from accounts import mail, passwords, throttling
+from accounts import mail, passwords
 from accounts.middleware import address_book
 from accounts.models import Account, User
-from accounts.readiness import readiness
+from core.api import throttling
+from core.db.readiness import readiness
 from forum.models import Category, Forum
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_account, make_token, make_user

@@ -9,9 +9,9 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
-from accounts.errors import faults
 from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host, is_reserved
+from core.api.errors import faults
 
 
 class Command(BaseCommand):

@@ -1,7 +1,7 @@
 """What every page is made of."""
 
 from accounts.models import Status
-from accounts.pages import base
+from core.pages import base
 
 
 def test_a_template_may_be_told_of_a_status(rf, monkeypatch):

@@ -8,10 +8,10 @@ import pytest
 from django.db import transaction
 from django.urls import get_resolver
 
-from accounts.openapi.document import document
 from accounts.pages.examples import examples, sections
 from accounts.pages.examples import laid_out as xml_laid_out
 from accounts.pages.running import laid_out
+from core.openapi.document import document
 from tests.accounts.test_tenancy import fill
 from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post

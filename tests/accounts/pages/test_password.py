@@ -8,8 +8,8 @@ from django.core import mail, signing
 from django.db import connection
 
 from accounts import mail as mail_queue
-from accounts import throttling
-from accounts.logs import RedactingFormatter
+from core.api import throttling
+from core.logs import RedactingFormatter
 from tests.accounts.pages.letters import letter, link_in
 from tests.support.factories import PASSWORD
 from tests.support.pages import Visitor

@@ -7,12 +7,12 @@ from django.db import OperationalError
 from django.test import override_settings
 from django.utils.translation import override
 
-from accounts import errors
 from accounts.middleware import address_book
 from accounts.models import Session
-from accounts.pages import refusal
-from accounts.pages.base import Page
 from accounts.pages.middleware import PagesMiddleware
+from core.api import errors
+from core.pages import errors as refusal
+from core.pages.base import Page
 from forum.pages.reading import PostListPage
 from tests.support.pages import Visitor
 

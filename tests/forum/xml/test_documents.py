@@ -10,7 +10,7 @@ from defusedxml import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.text import is_carriable
+from core.db.text import is_carriable
 from forum.xml.documents import (
     CATEGORY,
     COMMENT,

@@ -1,0 +1,311 @@
+"""The operations on an account, its users, statuses, trash and changes; and the document itself."""
+
+from typing import Any
+
+from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
+from accounts.api.statuses import StatusFilters, StatusSerializer
+from accounts.api.users import Login, Password, UserSerializer
+from accounts.models import Account, Status, User
+from core.api.resources import ResourceViewSet
+from core.changes.models import Change
+from core.changes.views import FeedSerializer, Since
+from core.openapi.fields import SPACE, UNCARRIABLE, TextExtension, WireFieldExtension
+from core.openapi.operations import (
+    SHAPES,
+    JSONSchema,
+    Operation,
+    Shape,
+    operate,
+    operate_list,
+    operate_resource,
+)
+from core.openapi.schema import PAGES, JSONOperationSchema
+
+TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
+TIME = {"type": "string", "format": "date-time"}
+
+SHAPES[AccountSerializer] = Shape(Account)
+SHAPES[UserSerializer] = Shape(User)
+SHAPES[StatusSerializer] = Shape(Status)
+
+
+class SinceExtension(WireFieldExtension):
+    """A cursor is one that was given: its form says nothing."""
+
+    target_class = Since
+
+    def asked(self) -> JSONSchema:
+        return {"type": "string", "description": "The cursor of the last answer, or `now`."}
+
+
+class PrefixExtension(TextExtension):
+    target_class = Prefix
+
+    def accepted(self) -> JSONSchema:
+        # Two digits are a prefix, and a number is taken as its text.
+        return {**self.asked(), "type": ["string", "integer"], "minimum": 10}
+
+    def asked(self) -> JSONSchema:
+        inner = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
+        return {"type": "string", "pattern": rf"^[{SPACE}]*{inner}[{SPACE}]*$"}
+
+
+class LoginExtension(TextExtension):
+    target_class = Login
+
+    def accepted(self) -> JSONSchema:
+        return {**self.asked(), "type": ["string", "number"]}
+
+    def asked(self) -> JSONSchema:
+        inner, end = f"[^:{UNCARRIABLE}]", f"[^:{UNCARRIABLE}{SPACE}]"
+        return {"type": "string", "maxLength": self.target.max_length, "pattern": f"^{end}({inner}*{end})?$"}
+
+
+class PasswordExtension(TextExtension):
+    target_class = Password
+
+    def asked(self) -> JSONSchema:
+        return {**super().asked(), "minLength": 8, "format": "password"}
+
+
+def asked(field) -> JSONSchema:
+    return WireFieldExtension.get_match(field).asked()
+
+
+def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """The account with its address; a new one with its owner and first token too."""
+    found = schema.output_schema(AccountSerializer)
+    properties = dict(found["properties"])
+    times = {name: properties.pop(name) for name in TIMES}
+    properties["url"] = {"type": "string", "format": "uri"}
+    if status == 201:
+        # Given again for the same Idempotency-Key, it is without the token.
+        properties |= {"user": schema.output_component(UserSerializer), "api_token": {"type": ["string", "null"]}}
+    properties |= times
+    name = "MadeAccount" if status == 201 else "Account"
+    return schema.component("schemas", name, {**found, "properties": properties, "required": list(properties)})
+
+
+USER = {
+    "id": 15,
+    "login": "ann",
+    "email": "ann@example.com",
+    "name": "Ann Kowalska",
+    "role": "agent",
+    "notification": "own",
+    "description": "",
+    "www": None,
+    **TIMES,
+}
+ACCOUNT: dict[str, Any] = {
+    "id": 271828182845904,
+    "prefix": "shop",
+    "initial_module": "crm",
+    "from_partner": None,
+    "name": "Shop",
+    "time_zone": "Europe/Warsaw",
+    "language": "en",
+    "currency": "EUR",
+    "url": "https://shop.example.com",
+    **TIMES,
+}
+STATUS = {
+    "id": 37,
+    "code": "paid",
+    "name": "Paid",
+    "kind": "deal",
+    "color": "#16a34a",
+    "position": 13,
+    "closed": True,
+    **TIMES,
+}
+
+operate(
+    "GET /app/account.json",
+    Operation(
+        "read_account",
+        "Read the account",
+        "The account that the token belongs to.",
+        "Account",
+        answer=ACCOUNT,
+        gives=account_answer,
+    ),
+)
+operate(
+    "POST /app/account.json",
+    Operation(
+        "create_account",
+        "Create an account",
+        "For a partner's admins: an account with its first user, and that user's first token, which is shown this once.",
+        "Account",
+        {
+            "account": {"prefix": "new-shop", "initial_module": "crm"},
+            "user": {"login": "eve", "email": "eve@example.org", "password": "kind-of-blue-59"},
+        },
+        {
+            **ACCOUNT,
+            "prefix": "new-shop",
+            "url": "https://new-shop.example.com",
+            "user": {**USER, "role": "owner", "login": "eve", "email": "eve@example.org"},
+            "api_token": "x7KqNc2mBv8rTz4wLs6dHj1pGf5yQa3e/new-shop",
+        },
+        statuses=(201,),
+        takes={"account": AccountSerializer, "user": OwnerSerializer},
+        gives=account_answer,
+    ),
+)
+operate_list(
+    "/app/users.json", "list_users", "List the team", "Account", [USER], description="Whoever may be made responsible."
+)
+
+operate_list(
+    "/app/statuses.json",
+    "list_statuses",
+    "List statuses",
+    "Statuses",
+    [STATUS],
+    description="By kind and position.",
+    asks=lambda: {**PAGES, "kind": asked(StatusFilters.base_filters["kind"].wire)},
+    kind="deal",
+)
+operate_resource(
+    "/app/statuses",
+    "status",
+    "Statuses",
+    id=37,
+    answer=STATUS,
+    create={"kind": "deal", "code": "paid", "name": "Paid", "closed": True},
+    update={"color": "#16a34a"},
+    creation="For admins. One whose code and kind are there already is updated (200).",
+    deletion="For admins. One that something has can't be deleted, nor can the last one for posts.",
+    create_statuses=(201, 200),
+    delete_refusals=frozenset({422}),
+)
+
+TRASHED = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "resource": {"type": "string"},
+        "name": {"type": "string"},
+        "trashed_at": TIME,
+        "trashed_by_id": {"type": ["integer", "null"]},
+    },
+    "required": ["id", "resource", "name", "trashed_at", "trashed_by_id"],
+    "additionalProperties": False,
+}
+
+
+def kinds() -> dict[str, JSONSchema]:
+    return {"resource": {"type": "string", "enum": sorted(ResourceViewSet.trashable)}}
+
+
+def restored(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Any of the resources that go to the trash."""
+    viewsets = [viewset for _, viewset in sorted(ResourceViewSet.trashable.items())]
+    return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
+
+
+operate_list(
+    "/app/trash.json",
+    "list_trash",
+    "List the trash",
+    "Trash",
+    [
+        {
+            "id": 27,
+            "resource": "contact_list",
+            "name": "Newsletter",
+            "trashed_at": TIMES["created_at"],
+            "trashed_by_id": 15,
+        }
+    ],
+    description="For admins: what was deleted in the last 30 days, newest first.",
+    asks=lambda: {**PAGES, **kinds()},
+    gives={"type": "array", "items": TRASHED},
+    resource="contact_list",
+)
+operate(
+    "POST /app/trash/{id}/restore.json",
+    Operation(
+        "restore",
+        "Restore from the trash",
+        "For admins. It is answered as it is then: it has its external ids again where nobody took them.",
+        "Trash",
+        answer={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
+        parameters={"id": 27},
+        takes={},
+        asks=kinds,
+        gives=restored,
+    ),
+)
+
+CHANGE = {
+    "type": "object",
+    "properties": {
+        "resource": {"type": "string"},
+        "id": {"type": "integer"},
+        "change": {"type": "string", "enum": Change.Kind.values},
+        "at": TIME,
+    },
+    "required": ["resource", "id", "change", "at"],
+    "additionalProperties": False,
+}
+FEED = {
+    "type": "object",
+    "properties": {
+        "changes": {"type": "array", "items": CHANGE},
+        "cursor": {"type": "string"},
+        "more": {"type": "boolean"},
+    },
+    "required": ["changes", "cursor", "more"],
+    "additionalProperties": False,
+}
+operate(
+    "GET /app/changes.json",
+    Operation(
+        "list_changes",
+        "What changed",
+        "Every change since a cursor, in the order of the commits; with `since=now`, a cursor to begin with.",
+        "Changes",
+        answer={
+            "changes": [{"resource": "client", "id": 26, "change": "updated", "at": TIMES["updated_at"]}],
+            "cursor": "AAAAAAAAAA0ABkbXn2kq8Q7r3vYt5wZa",
+            "more": False,
+        },
+        parameters={"since": "now"},
+        asks=lambda: {name: asked(field) for name, field in FeedSerializer._declared_fields.items()},
+        gives=FEED,
+    ),
+)
+
+operate(
+    "GET /app/openapi.json",
+    Operation(
+        "read_openapi",
+        "This document",
+        "OpenAPI 3.1, for everyone.",
+        "Documentation",
+        answer={"openapi": "3.1.0", "info": {"title": "Rostrum", "version": "0.1.0"}, "paths": {}},
+        gives={
+            "type": "object",
+            "properties": {
+                "openapi": {"type": "string"},
+                "info": {"type": "object"},
+                "paths": {"type": "object"},
+            },
+            "required": ["openapi", "info", "paths"],
+        },
+    ),
+)
+operate(
+    "GET /app/docs",
+    Operation(
+        "show_interface",
+        "This document, to look at and try out",
+        "Swagger UI, for everyone.",
+        "Documentation",
+        answer="<!DOCTYPE html>…",
+        gives={"type": "string"},
+    ),
+)

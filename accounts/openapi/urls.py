@@ -1,8 +1,0 @@
-from django.urls import path
-
-from accounts.openapi.views import DocumentViewSet, PageViewSet
-
-urlpatterns = [
-    path("app/openapi.json", DocumentViewSet.as_view({"get": "retrieve"})),
-    path("app/docs", PageViewSet.as_view({"get": "retrieve"})),
-]

@@ -1,0 +1,136 @@
+"""Additional fields on the wire: the `additional_fields` object, and names that are fields of the resource too."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, ClassVar
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.fields import Field, empty
+
+from core.api.fields import Boolean, Day, Exact, Integer, Time, WireField, long_text
+from core.api.resources import ResourceSerializer, moment
+from core.db.additional_fields import MAX_FIELDS, MAX_LENGTH, as_json, merged, storable
+from core.db.text import is_carriable
+
+# A name and the field that reads its value.
+FieldTypes = Mapping[str, Callable[..., WireField]]
+
+
+class AnyScalar(WireField):
+    """A text, a number, true or false, stored as it was sent."""
+
+    def to_internal_value(self, data) -> Any:
+        if isinstance(data, bool):
+            return data
+        if isinstance(data, str | dict | list):
+            return self.read_by(long_text(), data)
+        try:
+            return self.read_by(Integer(), data)
+        except ValidationError:
+            return self.read_by(Exact(), data)
+
+    def read_by(self, field: Field, data: Any) -> Any:
+        field.bind("", self)
+        return field.run_validation(data)
+
+
+# Custom fields, ten of each type: `string1` … `string10`.
+CUSTOM_TYPES: FieldTypes = {
+    "string": long_text,
+    "text": long_text,
+    "integer": Integer,
+    "decimal": Exact,
+    "boolean": Boolean,
+    "checkbox": Boolean,
+    "date": Day,
+    "datetime": Time,
+}
+CUSTOM_FIELDS: FieldTypes = {f"{name}{number}": make for name, make in CUSTOM_TYPES.items() for number in range(1, 11)}
+
+
+class AdditionalFields(WireField):
+    """An object of key to text, number, true or false; merged into the stored one, and null removes a key.
+
+    `typed` gives the type of some keys.
+    """
+
+    KEY_LENGTH = 64
+    default_error_messages = {
+        "object": "must be an object of key to value",
+        "key": "key {key} is not a text of 1-{most} characters",
+    }
+
+    def __init__(self, typed: FieldTypes, **kwargs):
+        self.typed = typed
+        super().__init__(**kwargs)
+
+    def run_validation(self, data=empty):
+        return super().run_validation({} if data is None else data)
+
+    def to_internal_value(self, data) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.fail("object")
+        values, errors = {}, []
+        for key, value in data.items():
+            if not key.strip() or len(key) > self.KEY_LENGTH or not is_carriable(key):
+                errors.append(self.error_messages["key"].format(key=key[: self.KEY_LENGTH], most=self.KEY_LENGTH))
+                continue
+            field = self.typed.get(key, AnyScalar)()
+            field.bind("", self)
+            try:
+                values[key] = storable(field.run_validation(value))
+            except ValidationError as error:
+                errors += [f"{key} {message}" for message in error.detail]
+        if errors:
+            self.refuse(errors)
+        return values
+
+
+class AdditionalFieldsSerializer(ResourceSerializer):
+    """A resource with additional fields; a subclass declares `additional_fields` where it stands on the wire.
+
+    The names in `typed` are read at the top level too, and answered there when they are set.
+    """
+
+    typed: ClassVar[FieldTypes] = {}
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Collect what goes into the column of additional fields."""
+        before = self.instance.additional_fields if self.instance else {}
+        changes = values.pop("additional_fields", {})
+        for name in self.typed.keys() & values.keys():
+            value = storable(values.pop(name))
+            # Both places are answered: when a client sends a whole resource back, the one that it changed counts.
+            if name not in changes or value != before.get(name):
+                changes[name] = value
+        if changes:
+            after = merged(before, changes)
+            if len(after) > MAX_FIELDS:
+                raise ValidationError({"additional_fields": [f"are too many (maximum is {MAX_FIELDS})"]})
+            if len(as_json(after)) > MAX_LENGTH:
+                message = f"are too long (maximum is {MAX_LENGTH} characters in all)"
+                raise ValidationError({"additional_fields": [message]})
+            values["additional_fields"] = changes
+        return values
+
+    @classmethod
+    def show(cls, values, zone) -> dict[str, Any]:
+        data = super().show(values, zone)
+        if stored := cls.additional_fields_of(data):
+            fields = {
+                name: moment(datetime.fromisoformat(value), zone) if cls.typed.get(name) is Time else value
+                for name, value in sorted(stored.items())
+            }
+            data = {**data, "additional_fields": fields, **{name: fields[name] for name in cls.typed if name in fields}}
+        return data
+
+    @classmethod
+    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The additional fields to answer with the other fields of a resource."""
+        return data["additional_fields"]
+
+
+def with_additional_fields(typed: FieldTypes) -> type[AdditionalFieldsSerializer]:
+    """Return a base for the serializer of a resource, with these typed additional fields."""
+    fields = {name: make(write_only=True) for name, make in typed.items()}
+    return type("WithAdditionalFields", (AdditionalFieldsSerializer,), {**fields, "typed": typed})

@@ -1,0 +1,153 @@
+"""Bodies of the JSON interface: JSON, read and written exactly, and forms."""
+
+import json
+import re
+import zlib
+from decimal import Decimal, InvalidOperation
+from io import BytesIO
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.core.files.uploadhandler import FileUploadHandler
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+from rest_framework.exceptions import ParseError, UnsupportedMediaType, ValidationError
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from core.api.parameters import nest
+from core.db.text import text_encoding
+
+JSON_TYPES = ("application/json", "text/json", "text/plain", "")
+URL_ENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+FORM_TYPES = (URL_ENCODED, MULTIPART)
+
+_BEGINS_AS_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+
+
+def _refuse(constant: str):
+    raise ValueError(f"{constant} is not JSON")
+
+
+class BodyParser(BaseParser):
+    """Read a body into plain values: JSON, or a form in bracket notation. An empty body is an empty object.
+
+    A body is JSON where its Content-Type is, is `text/plain` or is missing, and wherever it begins with `{`: `curl -d` sends JSON
+    as a form. It is at most 1 MiB, which is checked before, also once it is inflated (`Content-Encoding: gzip`).
+
+    Raises ParseError for a body that cannot be read, UnsupportedMediaType for another type or encoding, and RequestDataTooBig.
+    """
+
+    media_type = "application/json"
+    media_types = ("*/*",)
+
+    def parse(self, stream, media_type=None, parser_context=None):
+        request = parser_context["request"]
+        body = _inflated(stream.read(settings.MAX_BODY_BYTES + 1), request)
+        if not body.strip():
+            return {}
+        media_type = media_type_of(request)
+        charset = request.META.get("rostrum.charset", "")
+        if media_type in JSON_TYPES or _BEGINS_AS_JSON.match(body):
+            return _read_json(body, charset)
+        if media_type == URL_ENCODED:
+            return nest(_read_url_encoded(body, text_encoding(charset) or "utf-8"))
+        if media_type == MULTIPART:
+            return nest(_read_multipart(body, request, text_encoding(charset) or "utf-8"))
+        raise UnsupportedMediaType(media_type)
+
+
+def media_type_of(request: Request) -> str:
+    return (request.content_type or "").partition(";")[0].strip().lower()
+
+
+def _inflated(body: bytes, request: Request) -> bytes:
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+    if encoding in ("", "identity"):
+        return body
+    if encoding not in ("gzip", "x-gzip"):
+        raise UnsupportedMediaType(encoding)
+    inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        inflated = inflater.decompress(body, settings.MAX_BODY_BYTES + 1)
+    except zlib.error:
+        raise ParseError("The body is not in gzip, as its Content-Encoding says") from None
+    if len(inflated) > settings.MAX_BODY_BYTES:
+        raise RequestDataTooBig
+    if body and (not inflater.eof or inflater.unused_data):
+        raise ParseError("The body in gzip is not complete, or goes on after its end")
+    return inflated
+
+
+def _read_json(body: bytes, charset: str) -> Any:
+    """Read JSON in the encoding that the Content-Type names; in UTF-8 where it names none that there is."""
+    encoding = text_encoding(charset) or "utf-8"
+    if encoding.startswith(("utf-16", "utf-32")):
+        # Clients that name one of these by habit send UTF-8, which has no zero bytes.
+        encoding = json.detect_encoding(body).removesuffix("-sig")
+    try:
+        # The json module would decode by itself, but also UTF-16 that nobody announced, and lone surrogates.
+        text = body.decode(encoding).removeprefix("\ufeff")
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    except RecursionError:
+        raise ParseError("The JSON is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise ParseError(f"The JSON is not in {encoding.upper()}") from None
+    except json.JSONDecodeError as error:
+        raise ParseError(f"The JSON can't be read: {error.msg} (line {error.lineno}, column {error.colno})") from None
+    except (ValueError, InvalidOperation):
+        # NaN, Infinity, integers of more digits than Python converts, and exponents of more than Decimal takes.
+        raise ParseError("The JSON can't be read: it has a number that is none") from None
+
+
+def _read_url_encoded(body: bytes, encoding: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            body.decode(encoding),
+            keep_blank_values=True,
+            encoding=encoding,
+            errors="strict",
+            max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
+        )
+    except UnicodeDecodeError:
+        raise ParseError(f"The form is not in {encoding.upper()}") from None
+    except ValueError:
+        raise TooManyFieldsSent from None
+
+
+def _read_multipart(body: bytes, request: Request, encoding: str) -> list[tuple[str, str]]:
+    meta = {**request.META, "CONTENT_LENGTH": str(len(body))}
+    try:
+        fields, _ = MultiPartParser(meta, BytesIO(body), [_NoFiles()], encoding).parse()
+    except MultiPartParserError as error:
+        raise ParseError(f"The form can't be read: {error}") from None
+    pairs = [(name, value) for name, values in fields.lists() for value in values]
+    # Django puts a replacement character where a text can't be decoded.
+    if any("\ufffd" in name + value for name, value in pairs) and "\ufffd".encode(encoding, "ignore") not in body:
+        raise ParseError(f"The form is not in {encoding.upper()}")
+    return pairs
+
+
+class _NoFiles(FileUploadHandler):
+    def new_file(self, field_name, *args, **kwargs):
+        raise ValidationError({field_name: ["can't be a file"]})
+
+
+def exact(value):
+    """For orjson: a decimal with all of its digits, but for zeros at the end."""
+    if isinstance(value, Decimal):
+        plain = f"{value:f}"
+        return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())
+    raise TypeError(type(value).__name__)
+
+
+class JSONRenderer(BaseRenderer):
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
+        return orjson.dumps(data, default=exact)

@@ -1,0 +1,229 @@
+"""What the fields of the wire accept and answer, as JSON Schema: one extension for each class of fields.
+
+An extension is chosen by the class of the field, the most specific first; a room adds those of its own fields.
+"""
+
+from typing import Any, ClassVar
+
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+
+from core.api import fields
+
+JSONSchema = dict[str, Any]
+
+# The white space that Python strips, which is not what \s means in every language.
+SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+UNCARRIABLE = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
+
+BLANK = rf"^[{SPACE}]*$"
+# Text that XML can carry, and such text that says something; said by what it is not, as numbers are taken for texts too.
+CARRIABLE = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]"}}
+PRESENT = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]|{BLANK}"}}
+# A time that is of the years from 2 to 9998 in UTC, whatever its own offset is.
+YEAR = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
+
+
+def stripped(pattern: str) -> str:
+    """The pattern of a text whose white space at either end is left out, or that is blank."""
+    return rf"^[{SPACE}]*({pattern})?[{SPACE}]*$"
+
+
+def either_case(word: str) -> str:
+    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
+
+
+def nullable(schema: JSONSchema) -> JSONSchema:
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    if "type" not in schema or "enum" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return {**schema, "type": [*types, "null"]}
+
+
+class WireFieldExtension(OpenApiSerializerFieldExtension):
+    """`accepted` in a body, `asked` in a query (where all is text), `answered`."""
+
+    target_class = fields.WireField
+    match_subclasses = True
+    priority: ClassVar[int] = 0
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.priority = len(cls.target_class.__mro__)
+
+    def map_serializer_field(self, auto_schema, direction) -> JSONSchema:
+        if direction == "response":
+            return self.answered()
+        schema = self.accepted()
+        return nullable(schema) if self.target.allow_null else schema
+
+    def accepted(self) -> JSONSchema:
+        raise NotImplementedError(type(self.target).__name__)
+
+    def asked(self) -> JSONSchema:
+        return self.accepted()
+
+    def answered(self) -> JSONSchema:
+        return self.accepted()
+
+
+class TextExtension(WireFieldExtension):
+    target_class = fields.Text
+
+    def accepted(self) -> JSONSchema:
+        """Numbers are taken as their text, which has no part in what a pattern asks for."""
+        return {**self.asked(), "type": "string" if self.target.pattern else ["string", "number"]}
+
+    def asked(self) -> JSONSchema:
+        schema = {"type": "string", "maxLength": self.target.max_length}
+        if self.target.pattern:
+            return {**schema, "pattern": f"^({self.target.pattern.removeprefix('^')})$"}
+        return {**schema, **(CARRIABLE if self.target.blank else PRESENT)}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string"}
+
+
+class EmailExtension(TextExtension):
+    target_class = fields.Email
+
+    def asked(self) -> JSONSchema:
+        part = rf"[^@{UNCARRIABLE}{SPACE}"
+        pattern = rf"^{part}]+@{part}.]+(\.{part}.]+)*$"
+        return {"type": "string", "maxLength": self.target.max_length, "pattern": pattern}
+
+
+class ChoiceExtension(WireFieldExtension):
+    target_class = fields.Choice
+
+    def accepted(self) -> JSONSchema:
+        return {"anyOf": [self.answered(), {"type": "string", "pattern": BLANK}]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string", "enum": list(self.target.choices)}
+
+
+class CurrencyExtension(WireFieldExtension):
+    target_class = fields.Currency
+
+    def accepted(self) -> JSONSchema:
+        codes = {"type": "string", "enum": sorted(fields.CURRENCIES)}
+        return {"anyOf": [codes, {"type": "string", "pattern": BLANK}]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string"}
+
+
+class IntegerExtension(WireFieldExtension):
+    target_class = fields.Integer
+
+    @property
+    def text(self) -> str:
+        """A number as a text: of as many digits as are surely in its range."""
+        return rf"[+-]?[0-9]{{1,{len(str(self.target.high)) - 1}}}(\.0*)?"
+
+    def accepted(self) -> JSONSchema:
+        return {**self.asked(), "type": ["integer", "string"], "pattern": stripped(self.text)}
+
+    def asked(self) -> JSONSchema:
+        return {"type": "integer", "minimum": self.target.low, "maximum": self.target.high}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "integer"}
+
+
+class RelatedExtension(IntegerExtension):
+    target_class = fields.Related
+    text = r"\+?0*[1-9][0-9]{0,17}(\.0*)?"
+
+    def present(self) -> JSONSchema:
+        """One that may not be blank."""
+        return {**self.accepted(), "pattern": rf"^[{SPACE}]*{self.text}[{SPACE}]*$"}
+
+
+class ExactExtension(WireFieldExtension):
+    target_class = fields.Exact
+
+    def asked(self) -> JSONSchema:
+        digits, places = fields.Exact.DIGITS, fields.Exact.PLACES
+        return {
+            "type": "number",
+            "exclusiveMinimum": -(10**digits),
+            "exclusiveMaximum": 10**digits,
+            "multipleOf": 10**-places,
+        }
+
+    def accepted(self) -> JSONSchema:
+        digits, places = fields.Exact.DIGITS, fields.Exact.PLACES
+        return {
+            **self.asked(),
+            "type": ["number", "string"],
+            "pattern": stripped(rf"[+-]?[0-9]{{1,{digits}}}(\.[0-9]{{0,{places}}}0*)?"),
+        }
+
+    def answered(self) -> JSONSchema:
+        return {"type": "number"}
+
+
+class BooleanExtension(WireFieldExtension):
+    target_class = fields.Boolean
+
+    def accepted(self) -> JSONSchema:
+        words = "|".join(map(either_case, fields.Boolean.WORDS))
+        return {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": stripped(words)}
+
+    def asked(self) -> JSONSchema:
+        return self.answered()
+
+    def answered(self) -> JSONSchema:
+        return {"type": "boolean"}
+
+
+class TimeExtension(WireFieldExtension):
+    target_class = fields.Time
+
+    def accepted(self) -> JSONSchema:
+        return {"anyOf": [self.asked(), {"type": "string", "pattern": BLANK}]}
+
+    def asked(self) -> JSONSchema:
+        return {"type": "string", "format": "date-time", "pattern": YEAR}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string", "format": "date-time"}
+
+
+class DayExtension(WireFieldExtension):
+    target_class = fields.Day
+
+    def accepted(self) -> JSONSchema:
+        return {"anyOf": [self.answered(), {"type": "string", "pattern": BLANK}]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "string", "format": "date"}
+
+
+class RelatedListExtension(WireFieldExtension):
+    target_class = fields.RelatedList
+
+    def accepted(self) -> JSONSchema:
+        item = RelatedExtension(fields.Related(self.target.things)).present()
+        ids = {"type": "array", "items": item, "maxItems": fields.RelatedList.MOST}
+        return {"anyOf": [ids, {"type": "string", "maxLength": 0}]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "integer"}}
+
+
+class TagsExtension(WireFieldExtension):
+    """Names are counted, and cut out of a text, without the white space that is more than one space."""
+
+    target_class = fields.Tags
+
+    def accepted(self) -> JSONSchema:
+        name = rf"[^,\u0000-\u0008\u000e-\u001b\ufffe\uffff]{{0,{fields.Tags.LENGTH}}}"
+        names = {"type": "array", "items": {"type": ["string", "number"], "pattern": f"^{name}$"}}
+        return {"anyOf": [names, {"type": "string", "pattern": f"^{name}(,{name})*$"}]}
+
+    def answered(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "string", "maxLength": fields.Tags.LENGTH}}

@@ -1,0 +1,81 @@
+"""The document and the page that shows it: public, and the same for everyone."""
+
+from django.http import HttpResponse
+from django.templatetags.static import static
+from django.utils.cache import get_conditional_response
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from rest_framework import viewsets
+from rest_framework.request import Request
+
+from core.api.formats import JSONRenderer
+from core.openapi.document import serialized
+from core.openapi.schema import PageSchema, PublicSchema
+
+# It changes with a new version of the service alone, and is asked for again in a minute.
+KEPT = "public, max-age=60"
+
+# Swagger UI draws its icons as data: addresses.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+SWAGGER_UI = "drf_spectacular_sidecar/swagger-ui-dist"
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Rostrum: the interface</title>
+<link rel="icon" type="image/png" href="{icon}">
+<link rel="stylesheet" href="{style}">
+</head>
+<body>
+{back}<div id="interface"></div>
+<noscript>
+<p>This page needs JavaScript. What it shows is the OpenAPI document at <a href="/app/openapi.json">/app/openapi.json</a>.</p>
+</noscript>
+<script src="{swagger_ui}"></script>
+<script src="{start}"></script>
+</body>
+</html>
+"""
+# Where there are pages.
+BACK = SafeString(
+    '<nav class="swagger-ui"><div class="wrapper"><p><a href="/app/account/api">Your tokens, and examples</a></p></div></nav>\n'
+)
+
+
+class PublicViewSet(viewsets.ViewSet):
+    authentication_classes = []
+    permission_classes = []
+    default_response_headers: dict[str, str] = {}
+    http_method_names = ["get", "head"]
+
+
+class DocumentViewSet(PublicViewSet):
+    renderer_classes = [JSONRenderer]
+    schema = PublicSchema()
+
+    def retrieve(self, request: Request) -> HttpResponse:
+        content, etag = serialized()
+        response = HttpResponse(content, content_type="application/json", headers={"ETag": etag, "Cache-Control": KEPT})
+        return get_conditional_response(request._request, etag=etag, response=response)
+
+
+class PageViewSet(PublicViewSet):
+    renderer_classes = [JSONRenderer]
+    schema = PageSchema()
+
+    def retrieve(self, request: Request) -> HttpResponse:
+        page = format_html(
+            PAGE,
+            icon=static(f"{SWAGGER_UI}/favicon-32x32.png"),
+            style=static(f"{SWAGGER_UI}/swagger-ui.css"),
+            swagger_ui=static(f"{SWAGGER_UI}/swagger-ui-bundle.js"),
+            start=static("accounts/interface.js"),
+            back="" if request._request.address.forum_id is None else BACK,
+        )
+        return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": KEPT})

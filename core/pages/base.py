@@ -1,0 +1,170 @@
+"""What every page is made of."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views import View
+from rest_framework.exceptions import Throttled, ValidationError
+
+from core.api import errors, throttling
+from core.api.errors import faults
+from core.api.views import in_transaction
+from core.errors import Conflict
+from core.pages.words import fault_beside_field, fault_in_words
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+class Page(View):
+    """A page of the request's account. What a visitor may not see asks to sign in; what a user may not see is 403."""
+
+    http_method_names = ["get", "head", "post"]
+    template_name = ""
+    # Who may: "anyone", "user", "team" or "admin".
+    may = "anyone"
+    # Whether search engines may show it.
+    indexed = False
+
+    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+        try:
+            if request.account is None:
+                raise Http404
+            if (refusal := self.refuse()) is not None:
+                return refusal
+            if request.method == "POST" and request.user is not None:
+                throttling.count_act(request)
+            return super().dispatch(request, *args, **kwargs)
+        except Throttled as refused:
+            return errors.respond(request, 429, headers={"Retry-After": str(int(refused.wait or 1))})
+        except (RequestDataTooBig, TooManyFieldsSent):
+            return errors.respond(request, 413)
+        except (OperationalError, InterfaceError):
+            return errors.unavailable(request)
+
+    def refuse(self) -> HttpResponse | None:
+        user = self.request.user
+        if self.may == "anyone":
+            return None
+        if user is None:
+            return to_sign_in(self.request)
+        return None if self.is_for(user) else errors.respond(self.request, 403)
+
+    def is_for(self, user: "User") -> bool:
+        return user.is_admin if self.may == "admin" else user.is_team if self.may == "team" else True
+
+    def http_method_not_allowed(self, request, *args, **kwargs) -> HttpResponse:
+        return errors.respond(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
+
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        context = {"indexed": self.indexed} | context
+        return render(self.request, template or self.template_name, context, status=http_status)
+
+    def render_form(self, form, template: str | None = None, **context: Any) -> HttpResponse:
+        """The page with its form; 422 where what was sent is not valid."""
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
+        return self.render(template, http_status=status, form=form, **context)
+
+    def act(self, what: Callable[[], Any], *, done: str = "") -> bool:
+        """Do it in a transaction; say that it is done, or else what is wrong. Whether it was done."""
+        try:
+            in_transaction(what)
+        except (ValidationError, Conflict) as error:
+            for words in self.in_words(error):
+                messages.error(self.request, words)
+            return False
+        if done:
+            messages.success(self.request, done)
+        return True
+
+    def in_words(self, error: ValidationError | Conflict) -> list[str]:
+        return [fault_in_words(fault) for fault in faults(error.detail)]
+
+    def fill_form(self, form, what: Callable[[], Any]) -> bool:
+        """As `act`, with what is wrong beside the fields of the form."""
+        try:
+            in_transaction(what)
+        except (ValidationError, Conflict) as error:
+            for fault in faults(error.detail):
+                field = fault.field if fault.field in form.fields else None
+                form.add_error(field, fault_beside_field(fault) if field else fault_in_words(fault))
+            return False
+        return True
+
+
+def redirect(to: str) -> HttpResponse:
+    """To the page that shows what was done (303, so that a reload does not do it again)."""
+    response = HttpResponseRedirect(to)
+    response.status_code = HTTPStatus.SEE_OTHER
+    return response
+
+
+def nothing(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
+    """What leaves the page of whoever asked by JavaScript as it is."""
+    response = HttpResponse(status=status)
+    del response["Content-Type"]
+    return response
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    """To the sign-in page, and back afterwards: to this page, or to the one that the request came from, of which the sign-in
+    page says then that nothing was saved.
+
+    What htmx reads may be asked for as one types, or unasked, while one is on the way to another page: so that answer leads
+    nowhere, or it would take the place of that page, or of what was typed.
+    """
+    if request.method in ("GET", "HEAD"):
+        return nothing() if request.htmx else redirect(sign_in_path(request.get_full_path()))
+    if request.htmx:
+        path = sign_in_path(asking_page(request), unsaved=True)
+        return HttpResponse(headers={"HX-Redirect": path})
+    return redirect(sign_in_path(came_from(request), unsaved=True))
+
+
+def sign_in_path(target: str, *, unsaved: bool = False) -> str:
+    return f"/app/sign-in?{urlencode({'next': target} | ({'unsaved': 1} if unsaved else {}))}"
+
+
+def asking_page(request: HttpRequest) -> str:
+    """The path of the page whose JavaScript asks, on this host."""
+    try:
+        return request.htmx.current_url_abs_path or "/"
+    except ValueError:
+        # What it names is no address, such as http://[
+        return "/"
+
+
+def safe_path(request: HttpRequest, target: str | None, default: str = "/") -> str:
+    """Where to go next: only within this host, whatever a link says."""
+    if target and len(target) <= 2000 and target.startswith("/") and url_has_allowed_host_and_scheme(target, None):
+        return target
+    return default
+
+
+def came_from(request: HttpRequest, default: str = "/") -> str:
+    """The path of the page that the request came from, on this host."""
+    origin = f"{request.scheme}://{request.get_host()}"
+    referer = request.headers.get("Referer", "")
+    return safe_path(request, referer.removeprefix(origin) if referer.startswith(origin + "/") else None, default)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form that was open in another tab while somebody signed in or out, or that another site sent."""
+    return errors.respond(
+        request, 403, message=_("This form has expired. Go back, reload the page, and send it again.")
+    )
+
+
+def base_url(request: HttpRequest) -> str:
+    """The address of this host: AccountMiddleware has found it to be one of ours."""
+    return f"{'https' if settings.HTTPS else request.scheme}://{request.get_host()}"

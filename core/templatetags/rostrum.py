@@ -1,0 +1,84 @@
+"""What the templates of all rooms use."""
+
+import re
+from datetime import datetime
+from functools import cache
+from urllib.parse import urlencode
+
+import lucide
+from django import template
+from django.utils import formats, timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, ngettext
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, size: int = 20) -> SafeString:
+    """An icon of Lucide, drawn in the colour of the text. It says nothing to a screen reader: the words beside it do."""
+    return _icon(str(name), int(size))
+
+
+@cache
+def _icon(name: str, size: int) -> SafeString:
+    drawing = lucide._render_icon(name, size, **{"class": "icon", "aria-hidden": "true", "focusable": "false"})
+    return mark_safe(re.sub(r"\s+", " ", drawing))  # noqa: S308, the package's own file
+
+
+@register.filter
+def ago(moment: datetime) -> SafeString:
+    """How long ago, in one unit; the moment itself for machines, and for whoever points at it."""
+    seconds = max(0, int((timezone.now() - moment).total_seconds()))
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if minutes < 1:
+        words = gettext("just now")
+    elif hours < 1:
+        words = ngettext("%(n)d minute ago", "%(n)d minutes ago", minutes) % {"n": minutes}
+    elif days < 1:
+        words = ngettext("%(n)d hour ago", "%(n)d hours ago", hours) % {"n": hours}
+    elif days < 30:
+        words = ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
+    elif days < 365:
+        words = ngettext("%(n)d month ago", "%(n)d months ago", days // 30) % {"n": days // 30}
+    else:
+        words = ngettext("%(n)d year ago", "%(n)d years ago", days // 365) % {"n": days // 365}
+    local = timezone.localtime(moment)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        moment.isoformat(timespec="seconds"),
+        formats.date_format(local, "DATETIME_FORMAT"),
+        words,
+    )
+
+
+@register.simple_tag
+def dot(color: str | None) -> SafeString:
+    """A spot of a status's colour. It is drawn, as the policy for the browser forbids styles within the page."""
+    fill = color if color and re.fullmatch(r"#[0-9a-fA-F]{3,8}", color) else "#6b7280"
+    return format_html(
+        '<svg class="dot" width="10" height="10" viewBox="0 0 10 10" aria-hidden="true"><circle cx="5" cy="5" r="5" fill="{}"/></svg>',
+        fill,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def same_with(context, **changes) -> str:
+    """This page's address with other parameters; an empty one is left out, and so is the page unless it is said."""
+    query = {name: value for name, value in context["request"].GET.items() if name != "page"} | changes
+    return "?" + urlencode({name: value for name, value in query.items() if value not in ("", None)})
+
+
+@register.filter
+def initials(name: str) -> str:
+    """One or two letters to stand for somebody."""
+    words = re.findall(r"\w+", name)
+    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words[:1])).upper() or "?"
+
+
+@register.simple_tag
+def in_code(text: str) -> SafeString:
+    """Plain text in which `such` words are code."""
+    parts = enumerate(text.split("`"))
+    return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))
