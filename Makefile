@@ -53,7 +53,7 @@ format: $(VENV)/development
 	$(python) -m ruff format
 
 messages: $(VENV)/development
-	@exec $(python) -m config.messages
+	@exec $(python) -m config.local.messages
 
 screenshots: $(VENV)/development
 	@exec $(python) -m tests.browser.screenshots $(ARGS)

@@ -126,6 +126,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "drf_spectacular_sidecar",
     "rest_framework",
+    "config",
     "accounts",
     "forum",
     "crm",
@@ -244,7 +245,7 @@ _storage = (
 )
 STORAGES = {"staticfiles": {"BACKEND": _storage}}
 
-# What one worker process does at a time (`config/admission.py`): answer so many requests, each with a connection to the
+# What one worker process does at a time (`config/serving/admission.py`): answer so many requests, each with a connection to the
 # database; have so many, those that wait for that included, and for so long; and turn away the rest.
 TURNS, PLACES, PATIENCE_SECONDS = 4, 48, 5
 # Of the places, those in which a body may be read at a time; and those in which one of the same address may.

@@ -17,8 +17,8 @@ from django.db import close_old_connections, reset_queries
 
 from accounts import addresses
 from accounts.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
-from config.admission import Admission
-from config.in_flight import InFlight
+from config.serving.admission import Admission
+from config.serving.in_flight import InFlight
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -42,7 +42,7 @@ class Application:
         self.django = django
         self.admission = admission
         self.probes = probes
-        # A worker process has one that its parent can read (`config.server`).
+        # A worker process has one that its parent can read (`config.serving.server`).
         self.in_flight = InFlight(settings.THREADS + settings.TURNS)
 
     def __call__(self, environ, start_response):

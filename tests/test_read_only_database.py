@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import APIToken, Session
 from accounts.readiness import readiness
 from config.environment import database
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
 

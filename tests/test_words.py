@@ -7,7 +7,7 @@ from django.utils.translation import trans_real
 from accounts.errors import Fault
 from accounts.models import Status
 from accounts.pages.words import fault_in_words, pattern_of
-from config import messages
+from config.local import messages
 from tests.support.assertions import headers_of
 from tests.support.examples import ROOT
 from tests.support.words import (

@@ -1,4 +1,4 @@
-"""Delays before a process that ended is started again, for the web server (`config.server`) and `make run` (`config.local`)."""
+"""Delays before a process that ended is started again, for the web server (`config.serving.server`) and `make run` (`config.local`)."""
 
 import time
 

@@ -14,11 +14,11 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import NoReturn
 
-from accounts.management.commands.serve import between, cores, resolve
-from config.postgres import Cluster, ClusterError
-from config.supervision import Backoff, outcome
+from config.local.postgres import Cluster, ClusterError
+from config.serving.arguments import available_cores, integer_between, listening_address
+from config.serving.supervision import Backoff, outcome
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = Path(__file__).resolve().parents[2]
 DEMO_ACCOUNT = "demo"
 # How long the web server may take to finish what it is at; with PostgreSQL's share it stays below five seconds.
 PATIENCE = 2
@@ -51,7 +51,7 @@ class Supervisor:
         # A web server that can't start takes a second or two to find out.
         self.web_backoff = Backoff(stable=10)
         try:
-            self.port = between(1, 65535)(os.environ.get("PORT") or "8000")
+            self.port = integer_between(1, 65535)(os.environ.get("PORT") or "8000")
         except ArgumentTypeError as error:
             raise RunError(f"PORT is not valid: {error}.") from error
         self.host = os.environ.get("HOST") or "127.0.0.1"
@@ -60,7 +60,7 @@ class Supervisor:
             "HOST": self.host,
             "PORT": str(self.port),
             # Five connections each at most, of the 100 that the PostgreSQL here takes.
-            "WORKERS": os.environ.get("WORKERS") or str(min(cores(), 19)),
+            "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 19)),
             "BASE_DOMAIN": os.environ.get("BASE_DOMAIN") or "localhost",
             "HTTPS": "off",
             "PUBLIC_PORT": os.environ.get("PUBLIC_PORT") or str(self.port),
@@ -85,7 +85,7 @@ class Supervisor:
     def start(self) -> None:
         lock = self.take_data()
         try:
-            self.address = resolve(self.host, self.port)
+            self.address = listening_address(self.host, self.port)
         except OSError as error:
             raise RunError(
                 f"Cannot listen on {self.host} port {self.port}: {error.strerror}. Choose another: make run PORT=8001"

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 
 from config.environment import database
-from config.postgres import Cluster, ClusterError
+from config.local.postgres import Cluster, ClusterError
 
 # What a supervisor that is about to be killed does.
 STARTS_AND_WAITS = """
 import sys, time
 from config.environment import database
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 cluster = Cluster(sys.argv[1])
 cluster.start()
 print(cluster.process.pid, cluster.url, flush=True)

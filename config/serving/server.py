@@ -1,4 +1,4 @@
-"""`python -m config.server`: granian, with the application loaded before its workers are made, so that they share the memory."""
+"""`python -m config.serving.server`: granian, with the application loaded before its workers are made, so that they share the memory."""
 
 import gc
 import importlib
@@ -14,9 +14,9 @@ from functools import partial
 import granian.cli
 from granian.server.mp import MPServer, WorkerProcess
 
-from config import deadline
-from config.in_flight import InFlight
-from config.supervision import Backoff, outcome
+from config.serving import deadline
+from config.serving.in_flight import InFlight
+from config.serving.supervision import Backoff, outcome
 
 logger = logging.getLogger("rostrum.server")
 
@@ -124,7 +124,7 @@ def load_views() -> None:
 
 
 def is_news(record: logging.LogRecord) -> bool:
-    """That there are many threads is meant to be (`config.admission`)."""
+    """That there are many threads is meant to be (`config.serving.admission`)."""
     return "Python threads" not in record.msg
 
 

@@ -9,8 +9,8 @@ import time
 import pytest
 from django.conf import settings
 
-from config import deadline
-from config.in_flight import InFlight
+from config.serving import deadline
+from config.serving.in_flight import InFlight
 from tests.support.service import READY
 
 

@@ -16,7 +16,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = Path(__file__).resolve().parents[2]
 ROOMS = ("accounts", "config", "crm", "forum")
 PO = BASE_DIR / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 MO = PO.with_suffix(".mo")

@@ -21,7 +21,7 @@ from pathlib import Path
 from django.conf import settings
 
 from accounts import addresses
-from config.in_flight import InFlight
+from config.serving.in_flight import InFlight
 
 DESCRIPTORS = Path("/proc/self/fd")
 
