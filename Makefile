@@ -1,7 +1,7 @@
 # Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run test fuzz lint format messages screenshots lock bench layers clean
+.PHONY: help run manage test fuzz lint format messages screenshots lock bench layers clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -18,6 +18,7 @@ broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/loca
 
 help:
 	@echo 'make run      start the service with a PostgreSQL of its own on http://localhost:8000 (PORT, DATA_DIR, ...)'
+	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
 	@echo 'make fuzz     send requests made from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, imports, migrations and production settings'
@@ -31,6 +32,9 @@ help:
 
 run: $(VENV)/local
 	@exec $(python) -m config.local
+
+manage: $(VENV)/local
+	@exec $(python) -m config.local.manage $(ARGS)
 
 test: $(VENV)/development
 	@exec $(python) -m pytest --numprocesses=logical $(ARGS)

@@ -83,6 +83,10 @@ class Cluster:
     def url(self) -> str:
         return f"postgresql://rostrum@{quote(str(self._sockets), safe='')}:5432/rostrum"
 
+    @property
+    def is_created(self) -> bool:
+        return (self._data / "PG_VERSION").exists()
+
     def start(self) -> None:
         """Bring the server up, creating its data the first time; also after a kill -9 of it or of whoever started it.
 
@@ -92,17 +96,17 @@ class Cluster:
             if self._lock is None:
                 self._open()
             self._clear()
-            if not (self._data / "PG_VERSION").exists():
+            if not self.is_created:
                 self._create()
             self._launch()
         except BaseException:
             self.stop()
             raise
 
-    def stop(self, *, patience: float = 2) -> None:
-        """Shut down within `patience` seconds, or else the hard way, which the next start recovers from."""
+    def stop(self, *, timeout: float = 2) -> None:
+        """Shut down within `timeout` seconds, or else the hard way, which the next start recovers from."""
         if self.process is not None:
-            for number, seconds in ((signal.SIGINT, patience), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
+            for number, seconds in ((signal.SIGINT, timeout), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
                 if self.process.poll() is None:
                     self.process.send_signal(number)
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,44 +1,38 @@
-"""`make run`: the whole service on one's own machine, PostgreSQL included, until it is told to stop."""
+"""`make run`: run the whole service on one machine, PostgreSQL included, until it is stopped."""
 
 import contextlib
-import fcntl
 import hashlib
 import http.client
 import os
-import secrets
 import signal
 import subprocess
 import sys
 import time
-from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import NoReturn
 
+from config.local.data import BASE_DIR, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
 from config.local.postgres import Cluster, ClusterError
-from config.serving.arguments import available_cores, integer_between, listening_address
+from config.serving.arguments import available_cores, listening_address
 from config.serving.supervision import Backoff, outcome
 
-BASE_DIR = Path(__file__).resolve().parents[2]
-DEMO_ACCOUNT = "demo"
-# How long the web server may take to finish what it is at; with PostgreSQL's share it stays below five seconds.
-PATIENCE = 2
-# Ends everything in its process group when its standard input ends, as it does however the supervisor ends.
+# How long the web server may take to finish its requests, in seconds. Together with PostgreSQL, stopping takes less than five.
+STOP_TIMEOUT = 2
+# How long another `make run` or `make manage` may keep the data locked, in seconds.
+RUN_WAIT, MANAGE_WAIT = 2, 60
+# Kills its process group when its standard input is closed, which happens however the supervisor ends.
 GUARD = 'trap "" TERM INT HUP; read _; kill -9 0'
 
 
-class RunError(Exception):
-    """The service cannot go on, with a sentence on why."""
-
-
 class Stopped(BaseException):
-    """Somebody wants it to end."""
+    """A request to stop: a signal, or the end of the `make` that started the supervisor."""
 
 
 class Supervisor:
-    """Starts what the service consists of, looks after it, and stops it.
+    """The process that starts the parts of the service, restarts them when they die, and stops them.
 
-    All its processes except PostgreSQL (which sees to itself) are in one process group, led by a guard that kills the
-    group should the supervisor be killed. The guard shares the lock on the data, so that the next start waits for that.
+    All its processes except PostgreSQL, which stops by itself, are in one process group. A guard leads the group and kills it if
+    the supervisor is killed. The guard shares the lock on the data, so the next start waits until the group is gone.
     """
 
     def __init__(self) -> None:
@@ -48,112 +42,104 @@ class Supervisor:
         self.cluster: Cluster | None = None
         self.guard: subprocess.Popen | None = None
         self.children: list[subprocess.Popen] = []
-        # A web server that can't start takes a second or two to find out.
+        # A web server that cannot start takes a second or two before it exits.
         self.web_backoff = Backoff(stable=10)
-        try:
-            self.port = integer_between(1, 65535)(os.environ.get("PORT") or "8000")
-        except ArgumentTypeError as error:
-            raise RunError(f"PORT is not valid: {error}.") from error
-        self.host = os.environ.get("HOST") or "127.0.0.1"
-        self.data = Path(os.environ.get("DATA_DIR") or BASE_DIR / ".data").absolute()
-        self.environment = os.environ | {
-            "HOST": self.host,
-            "PORT": str(self.port),
-            # Five connections each at most, of the 100 that the PostgreSQL here takes.
+        self.data = DataDirectory()
+        self.environment = local_environment(self.data) | {
+            # The embedded PostgreSQL has 100 connections, and each worker uses five.
             "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 19)),
-            "BASE_DOMAIN": os.environ.get("BASE_DOMAIN") or "localhost",
-            "HTTPS": "off",
-            "PUBLIC_PORT": os.environ.get("PUBLIC_PORT") or str(self.port),
-            "LOCAL_ACCOUNT": DEMO_ACCOUNT,
-            "STATIC_ROOT": str(self.data / "static"),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
             "PYTHONUNBUFFERED": "1",
         }
+        self.host, self.port = self.environment["HOST"], int(self.environment["PORT"])
 
     def run(self) -> NoReturn:
-        """Start everything, then look after it. Ends by Stopped, RunError or ClusterError."""
+        """Start the service and supervise it. End with Stopped, LocalError or ClusterError."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
                 signal.signal(number, self.on_signal)
         try:
             self.start()
-            self.look_after()
+            self.supervise()
         finally:
             self.stopping = True
             self.stop()
 
     def start(self) -> None:
-        lock = self.take_data()
+        lock = self.lock_data()
         try:
             self.address = listening_address(self.host, self.port)
         except OSError as error:
-            raise RunError(
+            raise LocalError(
                 f"Cannot listen on {self.host} port {self.port}: {error.strerror}. Choose another: make run PORT=8001"
             ) from error
         self.guard = subprocess.Popen(["/bin/sh", "-c", GUARD], stdin=subprocess.PIPE, pass_fds=[lock], process_group=0)
-        self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.secret_key()
-        collecting = self.collect_static()
+        self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
+        collecting = self.start_collecting_static()
+        published = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
         if not os.environ.get("DATABASE_URL"):
-            self.cluster = Cluster(self.data / "postgres")
-            first = not (self.data / "postgres" / "data").exists()
-            self.say("Creating the database" if first else "Starting PostgreSQL", f"in {self.data}")
+            self.cluster = Cluster(self.data.postgres)
+            action = "Starting PostgreSQL" if self.cluster.is_created else "Creating the database"
+            self.report(f"{action} in {self.data.path}")
             self.cluster.start()
-            self.environment["DATABASE_URL"] = self.cluster.url
-        self.say("Migrating the database")
-        self.manage("migrate", "--no-input")
-        self.say("Looking for the demo account, or making it")
+            published["DATABASE_URL"] = self.environment["DATABASE_URL"] = self.cluster.url
+        self.report("Migrating the database")
+        self.run_command("migrate", "--no-input")
+        self.report("Creating the demo account, unless it exists")
         bare = ["--bare"] if os.environ.get("DEMO") == "bare" else []
-        explanation = self.manage("demo", "--port", str(self.port), "--env", str(self.data / "demo.env"), *bare)
+        explanation = self.run_command("demo", "--env", str(self.data.path / "demo.env"), *bare)
         if collecting:
-            self.finish(collecting)
-            (self.data / "static.made").write_text(static_mark())
-        self.say("Starting the web server")
-        self.serve()
+            self.finish_command(collecting)
+            self.static_record.write_text(static_digest())
+        self.report("Starting the web server")
+        self.start_web_server()
         self.await_answer()
-        self.keep_house()
-        self.say("Ready; Ctrl-C stops it")
+        self.start_housekeeping()
+        self.data.publish(published)
+        self.report("Ready; Ctrl-C stops it")
         print(explanation, flush=True)
 
-    def look_after(self) -> NoReturn:
+    def supervise(self) -> NoReturn:
         while True:
             self.pause(0.2)
             if self.cluster and (status := self.cluster.process.poll()) is not None:
-                self.say(f"PostgreSQL ended unexpectedly ({outcome(status)}): starting it again")
+                self.report(f"PostgreSQL ended unexpectedly ({outcome(status)}): starting it again")
                 self.cluster.start()
-                self.say("PostgreSQL is back")
+                self.report("PostgreSQL is back")
             if (status := self.web.poll()) is not None:
-                self.say(f"The web server ended unexpectedly ({outcome(status)}): starting it again")
+                self.report(f"The web server ended unexpectedly ({outcome(status)}): starting it again")
                 self.children.remove(self.web)
                 self.pause(self.web_backoff.end())
-                self.serve()
+                self.start_web_server()
             if self.guard.poll() is not None:
-                raise RunError("The guard of the processes ended unexpectedly.")
+                raise LocalError("The guard of the processes ended unexpectedly.")
             if self.housekeeping.poll() is not None and time.monotonic() > self.housekeeping_since + 60:
-                self.say("Housekeeping ended unexpectedly: starting it again")
-                self.keep_house()
+                self.report("Housekeeping ended unexpectedly: starting it again")
+                self.start_housekeeping()
 
     def stop(self) -> None:
-        """Within five seconds, whatever they are at."""
+        """Stop everything within five seconds."""
+        self.data.withdraw()
         if self.children:
-            self.say("Stopping")
+            self.report("Stopping")
         for child in self.children:
             if child.poll() is None:
                 child.terminate()
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + STOP_TIMEOUT
         for child in self.children:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0, deadline - time.monotonic()))
         if self.guard is not None:
-            # The rest of the group, such as the workers of a web server that was killed.
+            # This also ends processes that are not children, such as the workers of a web server that was killed.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.guard.pid, signal.SIGKILL)
             for process in (*self.children, self.guard):
                 process.wait()
             self.guard.stdin.close()
         if self.cluster is not None:
-            self.cluster.stop(patience=1.5)
+            self.cluster.stop(timeout=1.5)
         if self.children:
-            self.say("Stopped")
+            self.report("Stopped")
 
     def on_signal(self, number: int, frame: object) -> None:
         if not self.stopping:
@@ -165,36 +151,33 @@ class Supervisor:
         if "MAKELEVEL" in os.environ and os.getppid() != self.parent:
             raise Stopped  # make was killed
 
-    def say(self, *words: str) -> None:
-        with contextlib.suppress(OSError):  # a terminal that was closed
-            print(f"[{time.monotonic() - self.began:5.1f} s]", *words, flush=True)
+    def report(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # the terminal was closed
+            print(f"[{time.monotonic() - self.began:5.1f} s]", text, flush=True)
 
-    def take_data(self) -> int:
-        """Lock the data directory; what a killed run left needs a moment to go."""
-        self.data.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.data / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        deadline = time.monotonic() + 2
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return lock
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise RunError(
-                        f"{self.data} is in use by another make run: stop that one, or choose another DATA_DIR."
-                    ) from None
-            time.sleep(0.05)
-
-    def secret_key(self) -> str:
-        """Made once: signatures and the demo account's password depend on it."""
-        path = self.data / "secret_key"
-        if not path.exists():
-            new = self.data / "secret_key.new"
-            new.unlink(missing_ok=True)
-            new.touch(mode=0o600)
-            new.write_text(secrets.token_urlsafe(48))
-            new.rename(path)
-        return path.read_text().strip()
+    def lock_data(self) -> int:
+        """Lock the data directory, and mark the service as running. Return the descriptor that holds the lock."""
+        self.data.path.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        reported = False
+        # The processes of a killed `make run` keep the lock for a moment, and `make manage` as long as its command takes.
+        while (lock := self.data.try_lock()) is None:
+            waited = time.monotonic() - began
+            is_running, _ = self.data.run_state()
+            if is_running and waited > RUN_WAIT:
+                raise LocalError(
+                    f"{self.data.path} is in use by another make run: stop that one, or choose another DATA_DIR."
+                )
+            if waited > MANAGE_WAIT:
+                raise LocalError(
+                    f"{self.data.path} is in use by make manage: wait until it ends, or choose another DATA_DIR."
+                )
+            if waited > RUN_WAIT and not reported:
+                reported = True
+                self.report("Waiting for make manage to end")
+            self.pause(0.05)
+        self.data.open_run()
+        return lock
 
     def spawn(self, *arguments: str, **options: object) -> subprocess.Popen:
         child = subprocess.Popen(
@@ -208,56 +191,61 @@ class Supervisor:
         self.children.append(child)
         return child
 
-    def begin(self, *arguments: str) -> subprocess.Popen:
+    def start_command(self, *arguments: str) -> subprocess.Popen:
         return self.spawn(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def finish(self, child: subprocess.Popen) -> str:
-        """Wait for a management command and return what it prints."""
+    def finish_command(self, child: subprocess.Popen) -> str:
+        """Wait for a management command and return what it prints. Raise LocalError if it fails."""
         output, _ = child.communicate()
         self.children.remove(child)
         if child.returncode:
-            raise RunError(f"{output.strip()}\nmanage.py {child.args[2]} failed ({outcome(child.returncode)}).")
+            raise LocalError(f"{output.strip()}\nmanage.py {child.args[2]} failed ({outcome(child.returncode)}).")
         return output
 
-    def manage(self, *arguments: str) -> str:
-        return self.finish(self.begin(*arguments))
+    def run_command(self, *arguments: str) -> str:
+        return self.finish_command(self.start_command(*arguments))
 
-    def collect_static(self) -> subprocess.Popen | None:
-        """Begin to collect the static files as an image has them, while the database starts; None if that was done."""
-        mark = self.data / "static.made"
-        if mark.exists() and mark.read_text() == static_mark():
+    @property
+    def static_record(self) -> Path:
+        """The file that holds the digest of the static files that were collected last."""
+        return self.data.path / "static.made"
+
+    def start_collecting_static(self) -> subprocess.Popen | None:
+        """Start `collectstatic`, which runs while the database starts; return None if the collected files are up to date."""
+        if self.static_record.exists() and self.static_record.read_text() == static_digest():
             return None
-        mark.unlink(missing_ok=True)
-        # What packages bring along and nothing here shows.
+        self.static_record.unlink(missing_ok=True)
+        # No page uses these files of the packages.
         ignored = [part for name in ("redoc", "rest_framework") for part in ("--ignore", name)]
-        return self.begin("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored)
+        return self.start_command("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored)
 
-    def serve(self) -> None:
+    def start_web_server(self) -> None:
         self.web = self.spawn("serve")
         self.web_backoff.start()
 
     def await_answer(self) -> None:
+        """Wait until the web server answers. Raise LocalError if it does not start, or after a minute."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)  # noqa: S104
         deadline = time.monotonic() + 60
         while True:
             if (status := self.web.poll()) is not None:
-                raise RunError(f"The web server does not start ({outcome(status)}).")
+                raise LocalError(f"The web server does not start ({outcome(status)}).")
             connection = http.client.HTTPConnection(host, self.port, timeout=5)
             with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
                 connection.request("GET", "/healthz", headers={"Host": "localhost"})
                 if connection.getresponse().status == 200:
                     return
             if time.monotonic() > deadline:
-                raise RunError("The web server does not answer.")
+                raise LocalError("The web server does not answer.")
             self.pause(0.05)
 
-    def keep_house(self) -> None:
+    def start_housekeeping(self) -> None:
         self.housekeeping_since = time.monotonic()
         self.housekeeping = self.spawn("housekeeping", "--every", "3600")
 
 
-def static_mark() -> str:
-    """What the static files are made from: those of the rooms, and the packages that bring theirs."""
+def static_digest() -> str:
+    """Return a digest of the static files in the rooms, and of the versions of the packages that bring static files."""
     files = [path for path in sorted(BASE_DIR.glob("*/static/*/**/*")) if path.is_file()]
     digest = hashlib.sha256()
     for path in (*files, BASE_DIR / "requirements" / "local.txt"):
@@ -271,7 +259,7 @@ def main() -> int:
         Supervisor().run()
     except Stopped:
         return 0
-    except (RunError, ClusterError, OSError) as error:
+    except (LocalError, ClusterError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
 

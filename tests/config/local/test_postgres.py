@@ -5,7 +5,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psycopg
@@ -13,6 +12,7 @@ import pytest
 
 from config.environment import database
 from config.local.postgres import Cluster, ClusterError
+from tests.support.service import wait_until
 
 # What a supervisor that is about to be killed does.
 STARTS_AND_WAITS = """
@@ -43,13 +43,6 @@ def query(cluster, statement):
         return connection.execute(statement).fetchone()[0]
 
 
-def wait_until(condition, *, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.02)
-
-
 def running(pid):
     try:
         os.kill(pid, 0)
@@ -71,10 +64,10 @@ def test_it_works(cluster):
 
 
 def test_it_stops_in_good_order_while_clients_are_connected(cluster):
-    """It waits for none of them; the patience is for a machine that is busy."""
+    """It waits for none of them; the long timeout is for a machine that is busy."""
     pid = cluster.process.pid
     with connect(cluster):
-        cluster.stop(patience=60)
+        cluster.stop(timeout=60)
     assert not running(pid)
     assert cluster._processes() == []
     log = (cluster.directory / "log").read_text()
@@ -86,7 +79,7 @@ def test_it_stops_in_good_order_while_clients_are_connected(cluster):
 def test_it_stops_a_server_that_does_not_answer(cluster):
     pid = cluster.process.pid
     os.kill(pid, signal.SIGSTOP)
-    cluster.stop(patience=0.2)
+    cluster.stop(timeout=0.2)
     assert not running(pid)
     assert cluster._processes() == []
 

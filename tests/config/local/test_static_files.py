@@ -43,9 +43,9 @@ def test_they_are_collected_again_when_they_have_changed(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True)
         path.write_text("before")
     monkeypatch.setattr(local_run, "BASE_DIR", tmp_path)
-    marks = {local_run.static_mark()}
+    marks = {local_run.static_digest()}
     for path in (style, lock, Path(style.with_name("new.js"))):
         path.write_text("after")
-        marks.add(local_run.static_mark())
+        marks.add(local_run.static_digest())
     assert len(marks) == 4
-    assert local_run.static_mark() in marks
+    assert local_run.static_digest() in marks
