@@ -2,6 +2,6 @@ from django.apps import AppConfig
 
 
 class ConfigConfig(AppConfig):
-    """The app that holds the management commands of the top room."""
+    """The app of the management commands that use all rooms."""
 
     name = label = "config"

@@ -1,8 +1,9 @@
-"""Who is let in: so many requests at once, each with a connection to the database, and some that wait for their turn.
+"""The limits of a worker process: which requests are admitted, queued or rejected.
 
-Connections belong to turns and not to threads. So there can be many threads, which cost little: to wait, to read what slow
-clients send, and to turn away whoever there is no room for. A body is read from a part of the places, and a sender's bodies
-from a part of that, as clients may be as slow as they like: places are left for whoever sends none, and for other senders.
+A database connection belongs to a slot, not to a thread. So a worker can have many threads, which cost little: they wait for a
+slot, read bodies from slow clients, and reject what exceeds the limits. Clients may send a body slowly. Bodies are therefore read
+for only a part of the admitted requests, and those of one sender for a part of these: slow clients leave room for requests without
+a body and for other senders.
 """
 
 from collections import deque
@@ -12,95 +13,106 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 
-class Waiting:
-    __slots__ = ("called", "turn")
+class QueuePosition:
+    """The place in the queue of a thread that waits for a slot."""
+
+    __slots__ = ("assigned", "slot")
 
     def __init__(self) -> None:
-        self.turn: BaseDatabaseWrapper | None = None
-        self.called = Lock()
-        self.called.acquire()
+        self.slot: BaseDatabaseWrapper | None = None
+        # Locked until `release_slot` has set `slot`.
+        self.assigned = Lock()
+        self.assigned.acquire()
 
 
 class Admission:
-    """`turns` at once, `places` in all; whoever has a place waits for a turn, `patience` seconds at most.
+    """A limit of requests in progress, each with a slot, and of requests that wait for a slot.
 
-    In `bodies` of the places a body may be read at a time, in `share` of them one of the same sender.
+    `slots` requests run at a time, `capacity` run or wait, and each waits `queue_timeout` seconds at most. The bodies of `max_bodies`
+    admitted requests may be read at a time, and of `max_bodies_per_sender` requests of one sender.
     """
 
-    def __init__(self, *, turns: int, places: int, patience: float, bodies: int = 0, share: int = 0):
-        self.patience = patience
-        self.share = share
-        self._places = places
-        self._bodies = bodies
-        self._senders: dict[str, int] = {}
-        self._line: deque[Waiting] = deque()
+    def __init__(
+        self, *, slots: int, capacity: int, queue_timeout: float, max_bodies: int = 0, max_bodies_per_sender: int = 0
+    ):
+        self.queue_timeout = queue_timeout
+        self.max_bodies_per_sender = max_bodies_per_sender
+        self._capacity_left = capacity
+        self._bodies_left = max_bodies
+        self._bodies_of: dict[str, int] = {}
+        self._queue: deque[QueuePosition] = deque()
         self._lock = Lock()
-        # The one used last is taken first, so that a quiet service needs few connections.
-        self._free = [connections.create_connection(DEFAULT_DB_ALIAS) for _ in range(turns)]
-        for turn in self._free:
-            turn.inc_thread_sharing()  # by one thread after another
+        # The slot that was used last is taken first, so a quiet service needs few connections.
+        self._free_slots = [connections.create_connection(DEFAULT_DB_ALIAS) for _ in range(slots)]
+        for slot in self._free_slots:
+            slot.inc_thread_sharing()  # Django allows a connection to one thread only
 
-    def take_place(self, sender: str = "") -> bool:
-        """For whoever sends a body, `sender` is their address; what is taken for that is given back by `end_body`."""
+    def enter(self, sender: str = "") -> bool:
+        """Admit a request and return True, or return False if a limit is reached.
+
+        For a request with a body, `sender` is the address of its client; `finish_body` has to follow.
+        """
         with self._lock:
-            if not self._places:
+            if not self._capacity_left:
                 return False
             if sender:
-                reading = self._senders.get(sender, 0)
-                if not self._bodies or reading >= self.share:
+                bodies = self._bodies_of.get(sender, 0)
+                if not self._bodies_left or bodies >= self.max_bodies_per_sender:
                     return False
-                self._bodies -= 1
-                self._senders[sender] = reading + 1
-            self._places -= 1
+                self._bodies_left -= 1
+                self._bodies_of[sender] = bodies + 1
+            self._capacity_left -= 1
             return True
 
-    def end_body(self, sender: str) -> None:
+    def finish_body(self, sender: str) -> None:
         with self._lock:
-            self._bodies += 1
-            reading = self._senders.pop(sender) - 1
-            if reading:
-                self._senders[sender] = reading
+            self._bodies_left += 1
+            bodies = self._bodies_of.pop(sender) - 1
+            if bodies:
+                self._bodies_of[sender] = bodies
 
-    def leave_place(self) -> None:
+    def leave(self) -> None:
         with self._lock:
-            self._places += 1
+            self._capacity_left += 1
 
-    def take_turn(self) -> BaseDatabaseWrapper | None:
-        """The turn's connection is the thread's until it leaves it. None if no turn came in time."""
+    def acquire_slot(self) -> BaseDatabaseWrapper | None:
+        """Return a slot, whose connection is this thread's until it releases the slot; return None after the timeout."""
         with self._lock:
-            if self._free:
-                waiting, turn = None, self._free.pop()
+            if self._free_slots:
+                position, slot = None, self._free_slots.pop()
             else:
-                waiting = Waiting()
-                self._line.append(waiting)
-        if waiting is not None:
-            turn = self._wait(waiting)
-        if turn is not None:
-            connections[DEFAULT_DB_ALIAS] = turn
-        return turn
+                position = QueuePosition()
+                self._queue.append(position)
+        if position is not None:
+            slot = self._wait(position)
+        if slot is not None:
+            connections[DEFAULT_DB_ALIAS] = slot
+        return slot
 
-    def _wait(self, waiting: Waiting) -> BaseDatabaseWrapper | None:
-        if not waiting.called.acquire(timeout=self.patience):
+    def _wait(self, position: QueuePosition) -> BaseDatabaseWrapper | None:
+        if not position.assigned.acquire(timeout=self.queue_timeout):
             with self._lock:
-                # It may have been called in this moment.
-                if waiting.turn is None:
-                    self._line.remove(waiting)
-        return waiting.turn
+                # A slot may have been assigned after the timeout.
+                if position.slot is None:
+                    self._queue.remove(position)
+        return position.slot
 
-    def leave_turn(self, turn: BaseDatabaseWrapper) -> None:
-        """To whoever has waited longest: a turn that anybody could snatch is snatched by the thread that was running anyway,
-        and some would wait for ever."""
+    def release_slot(self, slot: BaseDatabaseWrapper) -> None:
+        """Assign the slot to the thread that has waited longest, or make it free.
+
+        If any thread could take it, the running thread would do so each time, and others would wait until their timeout.
+        """
         try:
-            # What was made of the connection, or put in its place, is no reason to lose the turn.
-            if connections[DEFAULT_DB_ALIAS] is not turn:
+            # The slot must not be lost, whatever was done to its connection.
+            if connections[DEFAULT_DB_ALIAS] is not slot:
                 connections[DEFAULT_DB_ALIAS].close()
-            turn.close_if_unusable_or_obsolete()
+            slot.close_if_unusable_or_obsolete()
         finally:
             del connections[DEFAULT_DB_ALIAS]
             with self._lock:
-                if self._line:
-                    first = self._line.popleft()
-                    first.turn = turn
-                    first.called.release()
+                if self._queue:
+                    first = self._queue.popleft()
+                    first.slot = slot
+                    first.assigned.release()
                 else:
-                    self._free.append(turn)
+                    self._free_slots.append(slot)

@@ -1,11 +1,11 @@
-"""Ends connections whose clients take too long to send a body, and those of an address that holds too many open.
+"""Limits for slow clients: a deadline for bodies, and a limit of open connections for each address.
 
-The server has a deadline for headers alone, and a thread that reads a body from it can't be called back. So the receiving
-side of the connection is shut down, by the kernel's account of it: the server reads the end there, as it does where a client
-hangs up, and the request is refused like any whose body was cut off.
+The server has a deadline for headers only, and a thread that reads a body from the server cannot be interrupted. So this module shuts
+down the receiving side of an overdue connection. The server then reads the end of the stream, as if the client had closed the
+connection, and the application answers 400, as for any incomplete body.
 
-The server also accepts no more than `CLIENT_CONNECTIONS`, so a client that opens that many and sends nothing, or half a header,
-would keep everybody else out until the deadline for headers. One address may have half of them.
+The server accepts `MAX_CLIENT_CONNECTIONS` connections. A client that opens that many, and sends nothing or unfinished headers, would
+exclude all others until the deadline for headers. So one address may have half of them.
 """
 
 import contextlib
@@ -25,58 +25,58 @@ from config.serving.in_flight import InFlight
 
 DESCRIPTORS = Path("/proc/self/fd")
 
-# How often overdue connections are looked for, in seconds.
-EVERY = 10
-# How often connections are counted, in seconds; and how often while some have just been ended: others take their place.
+# How often to look for overdue connections, in seconds.
+OVERDUE_INTERVAL = 10
+# How often to count connections, in seconds; the second value applies after some were ended, as others may replace them.
 COUNT_INTERVAL, RECOUNT_INTERVAL = 0.5, 0.1
 # A client has this long to send its request before the connection is counted, in milliseconds.
-UNCOUNTED = 500
+COUNTED_AFTER = 500
 
 # The beginning of Linux's struct tcp_info: tcpi_state, and tcpi_last_data_sent in milliseconds.
-INFO = struct.Struct("=B43xI")
-ESTABLISHED = 1
+TCP_INFO = struct.Struct("=B43xI")
+TCP_ESTABLISHED = 1
 
 
 def watch(port: int, in_flight: InFlight) -> None:
-    """In a thread, the connections that this process has accepted on that port. Nothing where there is no such account."""
+    """Start a thread that watches the connections that this process accepts on a port. Do nothing on systems other than Linux."""
     if hasattr(socket, "TCP_INFO") and DESCRIPTORS.exists():
         threading.Thread(target=_watch, args=(port, in_flight), name="deadline", daemon=True).start()
 
 
 def _watch(port: int, in_flight: InFlight) -> None:
     interval = COUNT_INTERVAL
-    due = time.monotonic() + EVERY
+    due = time.monotonic() + OVERDUE_INTERVAL
     while True:
         time.sleep(interval)
-        # Where this process can open no more, which is when it is needed most: the next time.
+        # At the limit of open files this fails, although it is needed most then: connections that end make room for the next try.
         with contextlib.suppress(OSError):
             interval = RECOUNT_INTERVAL if end_excess(port, in_flight) else COUNT_INTERVAL
             if time.monotonic() >= due:
-                end_overdue(port, settings.BODY_SECONDS)
-                due = time.monotonic() + EVERY
+                end_overdue(port, settings.BODY_TIMEOUT)
+                due = time.monotonic() + OVERDUE_INTERVAL
 
 
 def end_excess(port: int, in_flight: InFlight) -> int:
-    """End the connections that wait for their client beyond the share of its address, the oldest first; return how many.
+    """End connections that wait for their client and exceed the limit of an address, the oldest first; return how many.
 
-    Connections without a complete request and idle ones look the same from here, and both count. Those whose request waits for
-    a thread of the server would look the same too, so nothing is done while there may be any.
+    The kernel does not distinguish connections with an incomplete request from idle ones, so both count. A connection whose request
+    waits for a thread of the server looks the same too, so nothing is ended while there may be such requests.
     """
-    share = settings.CLIENT_CONNECTIONS // 2
-    # Behind a proxy, all connections are the proxy's.
-    if settings.TRUST_PROXY or len(descriptors()) <= share or in_flight.count >= settings.PLACES:
+    limit = settings.MAX_CLIENT_CONNECTIONS // 2
+    # Behind a proxy, all connections come from the address of the proxy.
+    if settings.TRUST_PROXY or len(descriptors()) <= limit or in_flight.count >= settings.QUEUE_CAPACITY:
         return 0
     waiting = defaultdict(list)
     for descriptor, connection in accepted(port):
         with connection, contextlib.suppress(OSError):
-            if (unanswered := unanswered_for(connection)) >= UNCOUNTED:
+            if (unanswered := unanswered_for(connection)) >= COUNTED_AFTER:
                 peer = connection.getpeername()
                 waiting[addresses.counted(peer[0])].append((unanswered, descriptor, peer))
     ended = 0
     for found in waiting.values():
-        for _, descriptor, peer in sorted(found, reverse=True)[: max(0, len(found) - share)]:
+        for _, descriptor, peer in sorted(found, reverse=True)[: max(0, len(found) - limit)]:
             with contextlib.suppress(OSError), copy_of(descriptor) as connection:
-                # The descriptor may stand for another connection by now.
+                # The server may have closed the connection, and the number may belong to another one.
                 if connection.getpeername() == peer:
                     connection.shutdown(socket.SHUT_RD)
                     ended += 1
@@ -84,23 +84,26 @@ def end_excess(port: int, in_flight: InFlight) -> int:
 
 
 def end_overdue(port: int, seconds: float) -> None:
-    """Those that nothing was sent to for so long. The server ends idle ones sooner (HEADER_SECONDS), and an answer takes less: so
-    their clients are still sending."""
+    """End connections on which nothing was sent to the client for this many seconds.
+
+    The server closes idle connections sooner (HEADER_TIMEOUT), and every answer takes less time. So the clients of these connections
+    are still sending a body.
+    """
     for _, connection in accepted(port):
-        # It may have ended meanwhile.
+        # The client may have closed the connection meanwhile.
         with connection, contextlib.suppress(OSError):
             if unanswered_for(connection) >= seconds * 1000:
                 connection.shutdown(socket.SHUT_RD)
 
 
 def unanswered_for(connection: socket.socket) -> int:
-    """Return for how many milliseconds nothing has been sent on an open connection: since it was made, if nothing ever was."""
-    state, unanswered = INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO.size))
-    return unanswered if state == ESTABLISHED else 0
+    """Return for how many milliseconds nothing has been sent to the client: since the connection was opened, if nothing ever was."""
+    state, unanswered = TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+    return unanswered if state == TCP_ESTABLISHED else 0
 
 
 def accepted(port: int) -> Iterator[tuple[int, socket.socket]]:
-    """The descriptors and copies of them: what the server closes meanwhile is not another file by then."""
+    """Yield each connection on a port: its descriptor, and a copy, which stays valid when the server closes the descriptor."""
     for descriptor in descriptors():
         with contextlib.suppress(OSError):
             connection = copy_of(descriptor)
@@ -115,7 +118,7 @@ def descriptors() -> list[int]:
 
 
 def copy_of(descriptor: int) -> socket.socket:
-    """Return a copy of a socket's descriptor; raise OSError if it is closed or no socket."""
+    """Return a copy of a socket's descriptor. Raise OSError if it is closed or is not a socket."""
     copy = os.dup(descriptor)
     try:
         return socket.socket(fileno=copy)

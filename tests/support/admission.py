@@ -1,12 +1,18 @@
-"""An application around a stand-in for Django, with an admission of its own."""
+"""The WSGI application around a stub of Django, with limits of its own."""
 
 import io
 
 from config.serving.admission import Admission
 
 
-def admit(turns=1, places=2, patience=20, bodies=1, share=1):
-    return Admission(turns=turns, places=places, patience=patience, bodies=bodies, share=share)
+def admit(slots=1, capacity=2, queue_timeout=20, max_bodies=1, max_bodies_per_sender=1):
+    return Admission(
+        slots=slots,
+        capacity=capacity,
+        queue_timeout=queue_timeout,
+        max_bodies=max_bodies,
+        max_bodies_per_sender=max_bodies_per_sender,
+    )
 
 
 class Answer:
@@ -18,7 +24,7 @@ class Answer:
 
 
 class Call:
-    """One request to an application, whose `django` is the test's."""
+    """A request to an application, and its answer."""
 
     def __init__(self, application, path="/", **environ):
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ}
@@ -29,7 +35,7 @@ class Call:
 
 
 def answering(act=lambda environ: None):
-    """Django, as far as the application knows."""
+    """Return a stub of Django that calls `act` and answers 200."""
 
     def django(environ, start):
         act(environ)

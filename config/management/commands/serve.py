@@ -59,9 +59,9 @@ class Command(BaseCommand):
             "--blocking-threads-idle-timeout": 600,
             # The limit of open connections for each worker, idle ones included; further ones wait in the kernel. It has to stay
             # below the usual limit of 1,024 open files.
-            "--backpressure": settings.CLIENT_CONNECTIONS,
+            "--backpressure": settings.MAX_CLIENT_CONNECTIONS,
             "--backlog": 1024,
-            "--http1-header-read-timeout": settings.HEADER_SECONDS * 1000,
+            "--http1-header-read-timeout": settings.HEADER_TIMEOUT * 1000,
             # Containers are killed after ten seconds.
             "--workers-kill-timeout": 8,
         }

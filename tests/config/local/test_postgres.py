@@ -231,20 +231,20 @@ def test_it_rejects_a_directory_in_use(cluster):
 
 def test_it_rejects_a_directory_with_other_things(tmp_path):
     (tmp_path / "thesis.odt").touch()
-    with pytest.raises(ClusterError, match=r"holds other things than a cluster, such as thesis\.odt"):
+    with pytest.raises(ClusterError, match=r"holds other files than those of a cluster, such as thesis\.odt"):
         Cluster(tmp_path).start()
 
 
 def test_it_rejects_data_of_another_version(cluster):
     cluster.stop()
     (cluster.directory / "data" / "PG_VERSION").write_text("14\n")
-    with pytest.raises(ClusterError, match=r"are of PostgreSQL 14, the programs of PostgreSQL \d+: set PGBIN"):
+    with pytest.raises(ClusterError, match=r"are of PostgreSQL 14, but the programs of PostgreSQL \d+: set PGBIN"):
         cluster.start()
 
 
 def test_it_rejects_a_folder_without_programs(tmp_path, monkeypatch):
     monkeypatch.setenv("PGBIN", str(tmp_path / "bin"))
-    with pytest.raises(ClusterError, match="does not exist; PGBIN must name the folder that holds initdb"):
+    with pytest.raises(ClusterError, match="does not exist; PGBIN must be the directory of initdb"):
         Cluster(tmp_path / "postgres").start()
 
 

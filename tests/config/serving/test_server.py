@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from config.serving.in_flight import SLOT_BYTES, InFlight
+from config.serving.in_flight import RECORD_BYTES, InFlight
 from tests.support.admission import Call, admit, answering
 from tests.support.service import READY, is_running
 
@@ -38,7 +38,7 @@ def test_long_and_odd_text_stays_in_its_slot():
     in_flight = InFlight(2)
     for text in ("x" * 10_000, "ó"):
         in_flight.add(text)
-    assert list(in_flight) == ["?", "x" * (SLOT_BYTES - 1)]
+    assert list(in_flight) == ["?", "x" * (RECORD_BYTES - 1)]
 
 
 def test_the_application_notes_each_request():
