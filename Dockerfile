@@ -7,7 +7,7 @@ COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \
     --requirement requirements/production.txt
 
-# A user that owns nothing in the image: the service writes to the database and to its standard output alone.
+# This user owns no files in the image: the service writes only to the database and to its standard output and error.
 RUN useradd --uid 10001 --no-create-home rostrum
 COPY . .
 RUN python -m compileall -q accounts config core crm forum && python manage.py collectstatic --no-input
@@ -15,7 +15,7 @@ USER rostrum
 
 ENV HOST=0.0.0.0 PORT=8000
 EXPOSE 8000
-# It answers on any host, and does not look at the database: a database that is away is no reason to restart this.
+# /healthz answers for any host and does not use the database: restarting this container would not repair the database.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=70s CMD ["python", "-c", "import http.client, os, sys; \
 connection = http.client.HTTPConnection('127.0.0.1', int(os.environ['PORT']), timeout=4); \
 connection.request('GET', '/healthz'); sys.exit(connection.getresponse().status != 200)"]

@@ -1,39 +1,47 @@
-# Only Python 3.11 or later, make and a shell are needed: every target brings the rest into .venv by itself.
+# Every target needs Python 3.11 or later, make and a shell, and installs everything else into .venv.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run test fuzz lint format messages screenshots lock bench layers clean
+.PHONY: help run manage docs test fuzz lint format messages screenshots lock bench layers clean
 
 VENV = .venv
 python = $(VENV)/bin/python
-# For pytest or uv, for example: make test ARGS="tests/config -k restart", make lock ARGS=--upgrade
+# Arguments of the command, for example: make test ARGS="tests/config -k restart", make lock ARGS=--upgrade
 ARGS =
-# Settings that production would have, for the checks that look at them. The address is never connected to.
+# Settings like those of production, for `manage.py check --deploy`. Nothing connects to these addresses.
 production = SECRET_KEY=lint-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ BASE_DOMAIN=example.com \
 	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint EMAIL_URL=smtp://127.0.0.1:1 TRUST_PROXY=on
 compile = $(python) -m uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	--python-version 3.11 $(ARGS)
 
-# A .venv whose Python has gone, or that was left half made, is made again.
+# Create .venv again if its Python is missing or its creation was interrupted.
 broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/local $(VENV)/development)
 
 help:
-	@echo 'make run      start the service with a PostgreSQL of its own on http://localhost:8000 (PORT, DATA_DIR, ...)'
+	@echo 'make run      start the service and an embedded PostgreSQL on http://localhost:8000 (PORT, DATA_DIR, ...)'
+	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
-	@echo 'make fuzz     send requests made from the OpenAPI document to a running service (ARGS="--requests 20000")'
+	@echo 'make docs     write the answers of the service into README.md and docs/, where make test compares them'
+	@echo 'make fuzz     send requests generated from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, imports, migrations and production settings'
-	@echo 'make format   put the code in the style that lint asks for'
-	@echo 'make messages bring the Polish catalogue up to date with code and templates, and compile it'
-	@echo 'make screenshots  take the pictures of docs/images again (needs Chromium)'
-	@echo 'make bench    measure beside a bare view of the same SQL (CASE=... for one; needs wrk)'
-	@echo 'make layers   show where the time of a request goes, layer by layer (CASE=... for one)'
-	@echo 'make lock     compile pyproject.toml into requirements/ (ARGS=--upgrade for newer versions)'
-	@echo 'make clean    remove .venv and caches; the data in .data stays'
+	@echo 'make format   format the code as make lint expects it'
+	@echo 'make messages update the Polish catalogue from code and templates, and compile it'
+	@echo 'make screenshots  create the images in docs/images (needs Chromium)'
+	@echo 'make bench    compare the speed with bare views of the same SQL (CASE=... for one; needs wrk)'
+	@echo 'make layers   measure the time that each layer of a request takes (CASE=... for one)'
+	@echo 'make lock     compile pyproject.toml to requirements/ (ARGS=--upgrade for newer versions)'
+	@echo 'make clean    remove .venv and caches, but not the data in .data'
 
 run: $(VENV)/local
 	@exec $(python) -m config.local
 
+manage: $(VENV)/local
+	@exec $(python) -m config.local.manage $(ARGS)
+
 test: $(VENV)/development
 	@exec $(python) -m pytest --numprocesses=logical $(ARGS)
+
+docs: $(VENV)/development
+	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py $(ARGS)
 
 fuzz: $(VENV)/development
 	@exec $(python) -m tests.openapi.fuzz $(ARGS)
@@ -53,7 +61,7 @@ format: $(VENV)/development
 	$(python) -m ruff format
 
 messages: $(VENV)/development
-	@exec $(python) -m config.messages
+	@exec $(python) -m config.local.messages
 
 screenshots: $(VENV)/development
 	@exec $(python) -m tests.browser.screenshots $(ARGS)
@@ -68,7 +76,7 @@ clean:
 	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +
 
-# The first Python that is new enough and can make an environment; PYTHON=... names another.
+# Use the first Python that is new enough and can create virtual environments; PYTHON=... selects another.
 $(VENV)/made:
 	@for candidate in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python}; do \
 	  "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
@@ -92,7 +100,7 @@ $(VENV)/local: $(VENV)/made requirements/local.txt
 	@$(install) -r requirements/local.txt
 	@touch $@
 
-# These hold the local ones, so that `make run` after `make test` has nothing to install.
+# These include the local requirements, so `make run` after `make test` installs nothing.
 $(VENV)/development: $(VENV)/made requirements/development.txt
 	@echo 'Installing the locked requirements (requirements/development.txt)'
 	@$(install) -r requirements/development.txt

@@ -19,7 +19,7 @@ def main() -> None:
         if SERVED not in arguments:
             raise SystemExit(f"bench/bare_serve.py: `manage.py serve` does not serve {SERVED} any more")
         arguments = [TWIN if argument == SERVED else argument for argument in arguments]
-        arguments[arguments.index("--blocking-threads") + 1] = str(settings.TURNS)
+        arguments[arguments.index("--blocking-threads") + 1] = str(settings.SLOTS)
         execute(program, arguments, environment)
 
     os.execve = execute_twin

@@ -17,7 +17,7 @@ from bench import cases, data, inside
 from bench.report import say
 from bench.serving import ROOT, environment
 from bench.timers import TimerError, Timers, wrap
-from config.postgres import Cluster, ClusterError
+from config.local.postgres import Cluster, ClusterError
 
 # Every layer, from the outside to the inside, and the functions that it is timed by. Whoever moves or renames one says so
 # here: one that is gone is an error. What no other layer has is the time of the one that calls it.

@@ -21,7 +21,7 @@ from bench import cases, data, machine, measure, report, strain, wrk
 from bench.data import Size
 from bench.measure import Options
 from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
-from config.postgres import Cluster, ClusterError
+from config.local.postgres import Cluster, ClusterError
 
 PARTS = ("cases", "scaling", "memory", "overload")
 MANY_ACCOUNTS = 20

@@ -1,7 +1,7 @@
-"""Reading the process environment: every variable is declared once, with its default and what it is for.
+"""The variables of the process environment: each is declared once, with its default and purpose.
 
-A wrong value does not stop the import of the settings: it is kept in `problems`, which the system checks report as errors
-with a sentence of advice, all of them at once.
+An invalid value does not stop the import of the settings. It is recorded in `problems`, and the system checks report all problems
+together.
 """
 
 import os
@@ -15,6 +15,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 @dataclass(frozen=True, slots=True)
 class Variable:
+    """A declared variable, for the tests of the documents."""
+
     name: str
     default: str
     purpose: str
@@ -22,19 +24,21 @@ class Variable:
 
 @dataclass
 class Environment:
+    """The values of the environment, with the variables that were declared and the problems that were found."""
+
     values: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     variables: list[Variable] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def read(self, name: str, default: str, purpose: str, parse: Callable[[str], Any] = str) -> Any:
-        """The variable `name`, parsed; its default where it is not set, is empty or does not parse."""
+        """Declare a variable and return its parsed value, or the default if it is not set, empty or invalid."""
         self.variables.append(Variable(name, default, purpose))
         given = self.values.get(name, "").strip()
         if given:
             try:
                 return parse(given)
             except ValueError as error:
-                # The value itself is not repeated: it may be a secret, put under the wrong name.
+                # The value is not repeated: it may be a secret under the wrong name.
                 self.problems.append(f"{name} is not valid: {error}. {purpose}")
         return parse(default) if default else None
 
@@ -48,7 +52,7 @@ def boolean(text: str) -> bool:
 
 
 def https_mode(text: str) -> str:
-    """`on`, `off` or `pages`."""
+    """Return `on`, `off` or `pages`."""
     if text.lower() == "pages":
         return "pages"
     try:
@@ -58,6 +62,8 @@ def https_mode(text: str) -> str:
 
 
 def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
+    """Return a parser for whole numbers in this range."""
+
     def parse(text: str) -> int:
         is_number = text.isascii() and text.isdigit() and len(text) < 20
         if not is_number or int(text) < minimum or (maximum is not None and int(text) > maximum):
@@ -69,7 +75,7 @@ def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
 
 
 def domain(text: str) -> str:
-    """A domain name without a port, in lower case and in ASCII (RFC 1035: at most 253 characters)."""
+    """Return a domain name in lower case. Raise ValueError if it has a port or is not a name in ASCII (RFC 1035)."""
     name = text.lower().rstrip(".")
     labels = name.split(".")
     if len(name) > 253 or not all(
@@ -81,13 +87,13 @@ def domain(text: str) -> str:
 
 
 def database(text: str) -> dict[str, Any]:
-    """An address of a PostgreSQL database as Django's settings have it.
+    """Return the address of a PostgreSQL database as Django's DATABASES setting has it.
 
-    libpq parses it, so it may name several hosts, and any of libpq's parameters in its query.
+    libpq parses the address, so it may have several hosts, and any parameter of libpq in its query.
     """
     if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError("PostgreSQL is the only storage; the address starts with postgresql://")
-    # libpq's messages would repeat the address, and with it the password.
+    # The messages of libpq repeat parts of the address, which may contain the password.
     mistake = ValueError("write an address such as postgresql://user:password@host:5432/name")
     try:
         given = conninfo_to_dict(text)

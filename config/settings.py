@@ -1,4 +1,4 @@
-"""One settings file, driven by the environment. `README.md` lists the variables; a test compares the two."""
+"""The settings, read from the environment. `README.md` lists the variables, and a test compares the two."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ def _email(url: str) -> dict:
     except ValueError:
         found = {}
     if "EMAIL_BACKEND" not in found:
-        # What was given is not repeated: it may hold a password.
+        # The value is not repeated, as it may contain a password.
         raise ValueError("write an address such as smtp://user:password@host:587/?tls=True")
     return found
 
@@ -26,48 +26,50 @@ _read = ENVIRONMENT.read
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# The three that production cannot do without; `accounts.checks` reports the ones that are missing.
-SECRET_KEY = _read("SECRET_KEY", "", "The key that signs and authenticates; 50 random characters or more.")
-BASE_DOMAIN = _read("BASE_DOMAIN", "localhost", "The domain under which every account has its address.", domain)
+# Production needs these three; `accounts.checks` reports missing ones.
+SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50 random characters.")
+BASE_DOMAIN = _read(
+    "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain
+)
 _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
 DATABASE_POOLER = _read(
     "DATABASE_POOLER",
     "off",
-    "Whether DATABASE_URL leads to PgBouncer, which takes no settings of a session: the role has to have them.",
+    "Use on if DATABASE_URL is the address of PgBouncer, which passes on no session settings: set them for the role.",
     boolean,
 )
 
 _https = _read(
     "HTTPS",
     "on",
-    "Whether people and clients reach the service by https; with `pages`, clients may use plain http as well.",
+    "Use on if people and clients reach the service by https; with `pages`, API clients may use plain http too.",
     https_mode,
 )
 HTTPS = _https != "off"
-# Clients of an older server send their requests to http://, and a POST that is redirected is lost.
+# Clients of an older server send requests to http://, and a redirect would lose the body of a POST.
 HTTPS_FOR_PAGES_ALONE = _https == "pages"
 TRUST_PROXY = _read(
     "TRUST_PROXY",
     "off",
-    "Whether a proxy in front sets X-Forwarded-For and X-Forwarded-Proto; without one, clients could forge them.",
+    "Use on if a proxy sets X-Forwarded-For and X-Forwarded-Proto; without a proxy, clients could forge them.",
     boolean,
 )
 _mail = _read(
     "EMAIL_URL",
     "console:",
-    "The mail server: smtp://user:password@host:587/?tls=True. By default e-mails are written to the log.",
+    "The mail server, such as smtp://user:password@host:587/?tls=True. By default, e-mails are written to the log.",
     _email,
 )
-DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "Whom e-mails are from.")
+DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "The sender of e-mails.")
 EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_BACKEND"], _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"] or "", _mail["EMAIL_HOST_PASSWORD"] or ""
 EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
-# So that a mail server that does not answer keeps nobody waiting for long.
+# In seconds, for a mail server that does not answer.
 EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
 LOG_LEVEL = _read(
     "LOG_LEVEL",
     "INFO",
-    "The lowest level logged: DEBUG, INFO, WARNING or ERROR.",
+    "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.",
     lambda text: (
         {level: level for level in ("DEBUG", "INFO", "WARNING", "ERROR")}.get(text.upper())
         or (_ for _ in ()).throw(ValueError("write DEBUG, INFO, WARNING or ERROR"))
@@ -76,48 +78,48 @@ LOG_LEVEL = _read(
 LOG_QUERIES = _read(
     "LOG_QUERIES",
     "off",
-    "Whether the log may hold personal data in queries: the values of q, email and external ids.",
+    "Use on to log personal data in query strings: the values of q, email and external ids.",
     boolean,
 )
 STATEMENT_TIMEOUT = _read(
-    "STATEMENT_TIMEOUT", "15", "After how many seconds the database gives up a statement.", number(minimum=1)
+    "STATEMENT_TIMEOUT", "15", "The number of seconds after which the database cancels a statement.", number(minimum=1)
 )
 RATE_LIMIT = _read(
-    "RATE_LIMIT", "600", "How many requests a minute each token or user may make; 0 for no limit.", number(minimum=0)
+    "RATE_LIMIT", "600", "The requests that each token or user may make per minute; 0 for no limit.", number(minimum=0)
 )
 FAILED_LOGIN_LIMIT = _read(
     "FAILED_LOGIN_LIMIT",
     "60",
-    "How many failed logins an hour each login and each address may have; 0 for no limit.",
+    "The failed logins per hour for each user and each client address; 0 for no limit.",
     number(minimum=0),
 )
 ACCOUNT_LIMIT = _read(
-    "ACCOUNT_LIMIT", "10", "How many accounts a minute each partner may make; 0 for no limit.", number(minimum=0)
+    "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", number(minimum=0)
 )
 
-# What `serve` goes by where its arguments say nothing else.
-PORT = _read("PORT", "8000", "Where to listen.", number(minimum=1, maximum=65535))
-HOST = _read("HOST", "127.0.0.1", "The address to listen at.")
+# Defaults for the arguments of `serve`.
+PORT = _read("PORT", "8000", "The port to listen on.", number(minimum=1, maximum=65535))
+HOST = _read("HOST", "127.0.0.1", "The address to listen on.")
 PUBLIC_PORT = _read(
     "PUBLIC_PORT",
     "",
-    "The port in links of e-mails, if people reach the service at another port than their scheme's own (443 or 80).",
+    "The port in printed addresses and in links of e-mails, if people reach the service at a port other than 443 or 80.",
     number(minimum=1, maximum=65535),
 )
-WORKERS = _read("WORKERS", "", "How many worker processes serve.", number(minimum=1, maximum=256))
+WORKERS = _read("WORKERS", "", "The number of worker processes.", number(minimum=1, maximum=256))
 DATABASE_WAIT = _read(
     "DATABASE_WAIT",
     "60",
-    "For how many seconds a starting service waits for its database.",
+    "The number of seconds that a starting service waits for its database.",
     number(minimum=0, maximum=3600),
 )
 
 DEBUG = False
 
-# Hosts are checked against the database, and before anything else, by AccountMiddleware; a system check holds it first.
+# AccountMiddleware, the first middleware, checks hosts against the database. A system check requires that it is the first.
 ALLOWED_HOSTS = ["*"]
 
-# Set by `make run` alone: the prefix of the account that localhost and 127.0.0.1 stand for.
+# The prefix of the account that answers on localhost and 127.0.0.1. Only `make run` sets it.
 LOCAL_ACCOUNT = ENVIRONMENT.values.get("LOCAL_ACCOUNT")
 
 INSTALLED_APPS = [
@@ -126,6 +128,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "drf_spectacular_sidecar",
     "rest_framework",
+    "config",
     "core",
     "accounts",
     "forum",
@@ -140,7 +143,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
-# Within PagesMiddleware, for pages alone.
+# PagesMiddleware calls these, for pages only.
 PAGE_MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -169,37 +172,37 @@ TEMPLATES = [
     }
 ]
 
-# What each session has to be set to: through a pooler by ALTER ROLE, of which `core.db.checks` makes sure.
+# Settings of every database session. With a pooler, ALTER ROLE has to set them; `core.db.checks` compares them.
 DATABASE_SESSION = {
     "statement_timeout": f"{STATEMENT_TIMEOUT}s",
     "idle_in_transaction_session_timeout": "60s",
-    # How alike words must be to be taken for each other (`core.search.spelling`): those of five with one other letter.
+    # The similarity of words that the correction of typing errors accepts (`core.search.spelling`): one wrong letter in five.
     "pg_trgm.similarity_threshold": "0.3",
-    # Statements are short, but those on a large table are thought dear enough to be compiled, which takes longer.
+    # PostgreSQL would compile statements on large tables, which takes longer than these short statements themselves.
     "jit": "off",
-    # A page of an index is as near as any other: in memory, or on a disk without a head to be moved. What is prepared is
-    # planned once, as its plan is then thought to cost little beside planning.
+    # Random reads cost hardly more than sequential ones, in memory or on an SSD. With this value PostgreSQL also prefers generic
+    # plans, so prepared statements are planned once.
     "random_page_cost": "1.1",
 }
 
-# The address may change what comes before its own parameters.
+# Parameters of DATABASE_URL override the options above them.
 DATABASES = {
     "default": {
         **_database,
         "ENGINE": "config.database",
-        # Not tried out before each request: what is asked first makes a lost one again (`core.db.prepared`).
+        # Django's health check is off: the first query of a request reconnects if the connection is lost (`core.db.prepared`).
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            # For each address of each host.
+            # In seconds, for each address of each host.
             "connect_timeout": 5,
-            # A server that is gone without a word is noticed by the kernel within 15 to 25 seconds. Statements of requests have a
-            # limit of their own (`config.database`), but a migration waits for as long as it takes.
+            # The kernel detects a server that disappeared within 15 to 25 seconds. Requests have a shorter limit (`config.database`),
+            # but migrations have none.
             "keepalives": 1,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
             "tcp_user_timeout": 15_000,
-            # Of several hosts, the one that takes writes.
+            # Of several hosts, use the one that accepts writes.
             **({"target_session_attrs": "read-write"} if "," in _database.get("HOST", "") else {}),
             "application_name": "rostrum",
             **_database.get("OPTIONS", {}),
@@ -208,10 +211,10 @@ DATABASES = {
                 if DATABASE_POOLER
                 else {"options": " ".join(f"-c {name}={value}" for name, value in DATABASE_SESSION.items())}
             ),
-            # Values travel apart from the statement, so that the database's log of a failing one holds none of them.
+            # Parameters are sent separately, so that PostgreSQL does not log them with a failing statement.
             "server_side_binding": True,
         },
-        # They outlive their transactions, and the next one may be on another connection of the pooler's.
+        # Such cursors outlive their transaction, and a pooler may use another connection for the next one.
         "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
@@ -238,8 +241,8 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
-# An image holds the static files collected, compressed and under names with their hash; `make run` collects them beside its
-# data. Where that was not done, as in the tests, they are served from where they are.
+# The container image and `make run` collect the static files, compressed and with a hash in their names. Otherwise, as in the tests,
+# they are served from the source directories.
 STATIC_URL = "/static/"
 _static = Path(ENVIRONMENT.values.get("STATIC_ROOT") or BASE_DIR / "static")
 STATIC_COLLECTED = (_static / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
@@ -252,35 +255,35 @@ _storage = (
 )
 STORAGES = {"staticfiles": {"BACKEND": _storage}}
 
-# What one worker process does at a time (`config/admission.py`): answer so many requests, each with a connection to the
-# database; have so many, those that wait for that included, and for so long; and turn away the rest.
-TURNS, PLACES, PATIENCE_SECONDS = 4, 48, 5
-# Of the places, those in which a body may be read at a time; and those in which one of the same address may.
-BODIES, BODIES_OF_ONE = 36, 24
-# How long a client may take to send a body: 1 MiB at the pace of a slow phone, 28 kbit/s.
-BODY_SECONDS = 300
-# And for the headers, or with none of them on a connection that is kept open. The server has this deadline of its own.
-HEADER_SECONDS = 30
-# Threads beyond the places turn away: fast enough that all connections which a worker may have are through in less than a
-# second, as /healthz may be behind them; no faster, as that is strength for nothing.
-CLIENT_CONNECTIONS = 512
-TURNING_AWAY, REFUSAL_SECONDS = 8, 0.03
-THREADS = PLACES + TURNING_AWAY
+# Limits of one worker process (`config/serving/admission.py`): it answers SLOTS requests at a time, each with a database connection.
+# QUEUE_CAPACITY requests are answered or wait for a slot, for QUEUE_TIMEOUT seconds at most. Further requests are rejected.
+SLOTS, QUEUE_CAPACITY, QUEUE_TIMEOUT = 4, 48, 5
+# Of the requests within QUEUE_CAPACITY, the bodies of this many may be read at a time, in all and for one client address.
+MAX_BODIES, MAX_BODIES_PER_SENDER = 36, 24
+# How long a client may take to send a body, in seconds: 1 MiB from a slow phone, at 28 kbit/s.
+BODY_TIMEOUT = 300
+# How long a client may take to send the headers, or keep an idle connection open, in seconds. The server enforces this one.
+HEADER_TIMEOUT = 30
+MAX_CLIENT_CONNECTIONS = 512
+# Rejections have threads of their own and a delay in seconds. All connections of a worker can be rejected within two seconds, so
+# /healthz does not wait for longer behind them. Faster rejections would only take CPU time from other requests.
+REJECTION_THREADS, REJECTION_DELAY = 8, 0.03
+THREADS = QUEUE_CAPACITY + REJECTION_THREADS
 
-# A body of more is refused before it is read (decisions, section 5).
+# A longer body is refused before it is read.
 MAX_BODY_BYTES = 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-# Of one host alone, never of a domain that tenants share; browsers take the prefix by https alone.
+# Cookies belong to one host, never to a domain that tenants share. Browsers accept this prefix over https only.
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
 CSRF_FAILURE_VIEW = "core.pages.base.csrf_failure"
 MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
-# For how many seconds a link to set another password is good.
+# How long a link to reset a password is valid, in seconds.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
-# Pages hold no script, style or form of others, and are framed by none.
+# Pages load scripts and styles from their own host only, submit forms to it only, and cannot be framed.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -296,7 +299,7 @@ CONTENT_SECURITY_POLICY = {
 SECURE_SSL_REDIRECT = _https == "on"
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
-# HSTS for subdomains and browsers' preload lists are promises about whole domains, and a forum may live on a customer's.
+# HSTS for subdomains and preload lists apply to whole domains, and a forum may have a host in a customer's domain.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
@@ -342,12 +345,12 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
-        # The handlers that Django gives these would write past the redaction, or send mail.
+        # Django's own handlers would bypass the redaction, or send e-mails.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
-        # Every refusal is in the access log already.
+        # The access log has every refused request already.
         "django.request": {"level": "ERROR"},
-        # These are answered 400 or 413 and would have a traceback here.
+        # Requests with these errors are answered 400 or 413; Django would log a traceback.
         "django.security.RequestDataTooBig": {"level": "CRITICAL"},
         "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
         "django.security.TooManyFilesSent": {"level": "CRITICAL"},

@@ -8,8 +8,8 @@ from forum.pages.urls import urlpatterns as forum_pages
 from forum.xml.urls import categories, first_page
 from forum.xml.urls import urlpatterns as forum_xml
 
-# They are tried in this order: the forum's first page before all others, and its categories, whose names take what nothing
-# else does, after them.
+# Django tries these in order. The first page of a forum comes first. The categories come last, as their names match any
+# path that no other pattern matches.
 urlpatterns = [
     first_page,
     *crm_json,

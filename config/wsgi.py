@@ -1,4 +1,4 @@
-"""The WSGI application: Django, behind what must happen before Django sees a request and after it has answered."""
+"""The WSGI application: Django, with admission control, request ids and the access log around it."""
 
 import io
 import logging
@@ -15,40 +15,40 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, reset_queries
 
-from config.admission import Admission
-from config.in_flight import InFlight
-from core import client_address as addresses
+from config.serving.admission import Admission
+from config.serving.in_flight import InFlight
+from core import client_address
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 access = logging.getLogger(ACCESS_LOG)
 
-# No line tells its thread, process or place in the code, and finding them out is half of what a line takes.
+# The log format uses none of these, and they take half of the time of a log call.
 logging._srcfile = None
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
-# Marks a request that has its turn. No client can say so: what they send stands under names of HTTP's.
-HAS_TURN = "rostrum.turn"
+# The key of a WSGI environment that marks a request with a slot. Clients cannot set it: their headers have keys that begin with HTTP_.
+HAS_SLOT = "rostrum.slot"
 
-# What a path mostly consists of, and is logged as it is.
+# Most paths match this, and are logged unchanged.
 _PLAIN = re.compile("[A-Za-z0-9/._~-]+")
 
 
 class Application:
-    """Makes a request safe to parse, gives it an id, lets it in or turns it away, and writes its line in the access log."""
+    """The application that the server calls: it gives each request an id, admits or rejects it, and writes the access log."""
 
     def __init__(self, django, *, admission: Admission, probes: Admission):
         self.django = django
         self.admission = admission
         self.probes = probes
-        # A worker process has one that its parent can read (`config.server`).
-        self.in_flight = InFlight(settings.THREADS + settings.TURNS)
+        # `config.serving.server` replaces this with one that the parent process can read.
+        self.in_flight = InFlight(settings.THREADS + settings.SLOTS)
 
     def __call__(self, environ, start_response):
         began = perf_counter()
         if environ["PATH_INFO"].endswith((".json/", ".xml/")):
-            # Some clients put a slash behind every path.
+            # Some clients append a slash to every path.
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
         request_id = secrets.token_hex(8)
         address = redact(self.host(environ) + self.target(environ))
@@ -61,7 +61,7 @@ class Application:
             length = next((value for name, value in headers if name == "Content-Length"), "-")
             return start_response(line, [*headers, ("X-Request-Id", request_id)], exc_info)
 
-        slot = self.in_flight.add(summary)
+        record = self.in_flight.add(summary)
         try:
             return self.admit(environ, start)
         finally:
@@ -73,56 +73,57 @@ class Application:
                 (perf_counter() - began) * 1000,
                 environ.get("rostrum.user", "-"),
             )
-            self.in_flight.remove(slot)
+            self.in_flight.remove(record)
 
     def admit(self, environ, start):
+        """Answer a request within the limits of admission, or reject it."""
         path = environ["PATH_INFO"]
-        # What is asked within a turn (`accounts.pages.running`) is a part of it: another turn may never come while this one waits.
-        if path == "/healthz" or HAS_TURN in environ:
+        # A request within a request (`accounts.pages.running`) uses the same slot: waiting for another one could block both forever.
+        if path == "/healthz" or HAS_SLOT in environ:
             return self.answer(environ, start)
-        # Whether it reaches its database is told under any load, or whoever asks would take away a service that is only busy.
+        # Readiness has limits of its own. A load balancer would otherwise remove a service that is only busy.
         if path == "/readyz":
             admission, size = self.probes, 0
         else:
             admission, size = self.admission, self.body_size(environ)
-        sender = addresses.sender(environ) if size else ""
-        if not admission.take_place(sender):
-            # A refusal at once only makes room for the next one, and giving them would take all the strength there is.
-            sleep(settings.REFUSAL_SECONDS)
-            # Bodies that came in one burst have been read by now, if they were all there.
-            if not (sender and admission.take_place(sender)):
-                return self.turn_away(environ, start)
+        sender = client_address.sender(environ) if size else ""
+        if not admission.enter(sender):
+            # Clients send the next request as soon as they are rejected. Without a delay, rejections would use most of the CPU.
+            sleep(settings.REJECTION_DELAY)
+            # If several bodies of one sender arrived together and complete, the others have been read meanwhile.
+            if not (sender and admission.enter(sender)):
+                return self.reject(environ, start)
         try:
-            # Before its turn: a client may be slow to send it.
+            # The body is read before a slot is acquired, as the client may send it slowly.
             if size and not self.read_body(environ, size, admission, sender):
-                return self.turn_away(environ, start, 400)
-            turn = admission.take_turn()
-            if turn is None:
-                return self.turn_away(environ, start)
-            environ[HAS_TURN] = True
+                return self.reject(environ, start, 400)
+            slot = admission.acquire_slot()
+            if slot is None:
+                return self.reject(environ, start)
+            environ[HAS_SLOT] = True
             try:
                 return self.answer(environ, start)
             finally:
-                admission.leave_turn(turn)
+                admission.release_slot(slot)
         finally:
-            admission.leave_place()
+            admission.leave()
 
     def answer(self, environ, start):
-        self.tame_content_type(environ)
+        self.remove_charset(environ)
         response = self.django(environ, start)
-        # A file that the server's own wrapper sends says nothing about it.
+        # For a static file, this may be the server's file wrapper, which has no such attribute.
         if getattr(response, "streaming", True):
             return response
-        # In one piece, for which the server need not come back.
+        # One chunk, so the server does not call back for more.
         content = [response.content]
         response.close()
         return content
 
-    def turn_away(self, environ, start, status=503):
-        """By 503, or by 400 whose body was cut off, before Django's middleware. None of it asks the database."""
-        from core.api import errors  # once Django is set up
+    def reject(self, environ, start, status=503):
+        """Answer 503, or 400 for an incomplete body, without Django's middleware and without the database."""
+        from core.api import errors  # after Django's setup
 
-        self.tame_content_type(environ)
+        self.remove_charset(environ)
         request = WSGIRequest(environ)
         response = errors.unavailable(request) if status == 503 else errors.cut_off(request)
         headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
@@ -130,8 +131,11 @@ class Application:
         return [response.content]
 
     @staticmethod
-    def tame_content_type(environ) -> None:
-        """Keep the charset from Django, which would decode the query with it, whatever it names; the parsers read it."""
+    def remove_charset(environ) -> None:
+        """Move the charset from CONTENT_TYPE to a key of its own, for the parsers.
+
+        Django would decode the query with it, and raise an error for some values.
+        """
         media_type, _, parameters = environ.get("CONTENT_TYPE", "").partition(";")
         if parameters:
             kept = [media_type.strip()]
@@ -145,8 +149,10 @@ class Application:
 
     @staticmethod
     def body_size(environ) -> int:
-        """How much of a body to read: none of one that will be refused for its length, nor where there is none. A body that
-        comes in chunks has no length: no further than one byte beyond what would be accepted."""
+        """Return how many bytes of the body to read: 0 without a body, or with one that is too long and will be refused.
+
+        A chunked body has no known length. One byte more than the limit is read, which is enough to refuse it.
+        """
         if "HTTP_TRANSFER_ENCODING" in environ and "chunked" in environ["HTTP_TRANSFER_ENCODING"].lower():
             return settings.MAX_BODY_BYTES + 1
         try:
@@ -157,12 +163,14 @@ class Application:
 
     @staticmethod
     def read_body(environ, size: int, admission: Admission, sender: str) -> bool:
-        """Whether all of it came. What was cut off must not be taken for the whole (RFC 9112, section 8); of a body in chunks
-        the server does not tell."""
+        """Read the body and return whether it is complete. An incomplete one must be refused (RFC 9112, section 8).
+
+        For a chunked body the server does not tell whether it is complete.
+        """
         try:
             body = environ["wsgi.input"].read(size)
         finally:
-            admission.end_body(sender)
+            admission.finish_body(sender)
         environ["wsgi.input"] = io.BytesIO(body)
         if len(body) < size <= settings.MAX_BODY_BYTES:
             return False
@@ -171,7 +179,7 @@ class Application:
 
     @staticmethod
     def host(environ) -> str:
-        # What stands before an @ would be credentials.
+        # The part before an @ would be credentials.
         return quote(environ.get("HTTP_HOST", "").rpartition("@")[2][:260], safe=".:[]-")
 
     @staticmethod
@@ -187,18 +195,18 @@ class Application:
 application = Application(
     get_wsgi_application(),
     admission=Admission(
-        turns=settings.TURNS,
-        places=settings.PLACES,
-        patience=settings.PATIENCE_SECONDS,
-        bodies=settings.BODIES,
-        share=settings.BODIES_OF_ONE,
+        slots=settings.SLOTS,
+        capacity=settings.QUEUE_CAPACITY,
+        queue_timeout=settings.QUEUE_TIMEOUT,
+        max_bodies=settings.MAX_BODIES,
+        max_bodies_per_sender=settings.MAX_BODIES_PER_SENDER,
     ),
-    # Probes ask the database together (`core.db.readiness`), so none has to wait for another.
-    probes=Admission(turns=2, places=2, patience=0),
+    # Simultaneous probes share one query (`core.db.readiness`), so none waits for another.
+    probes=Admission(slots=2, capacity=2, queue_timeout=0),
 )
 
-# What Django does around each request for what is not used here, a log of statements and caches, or what is done when a turn
-# ends: closing a connection that has grown old.
+# Django's work around each request that is not needed here: there is no log of queries and no cache, and `release_slot` closes old
+# connections.
 request_started.disconnect(reset_queries)
 request_started.disconnect(close_old_connections)
 request_finished.disconnect(close_old_connections)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import django
 
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 
 os.environ |= {
     "DJANGO_SETTINGS_MODULE": "config.settings",

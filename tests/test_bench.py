@@ -15,7 +15,7 @@ from django.conf import settings
 from bench import cases, data, layers, machine, report, timers, wrk
 from bench.chart import chart
 from bench.serving import environment
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 
 SVG = "{http://www.w3.org/2000/svg}"
 MADE = {

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import get_resolver
 
-from accounts.management.commands.demo import derive
 from accounts.models import Account
+from config.local.demo import demo_password, demo_token
 from tests.support.client import Client
 from tests.support.examples import ROOT, Example, compare_pasted, paste, run_document
 from tests.support.service import READY
@@ -28,7 +28,7 @@ def make_demo(settings, *, bare: bool) -> dict[str, str]:
     settings.BASE_DOMAIN = "localhost"
     settings.LOCAL_ACCOUNT = "demo"
     call_command("demo", stdout=StringIO(), bare=bare)
-    return {"PASSWORD": derive("demo password", 16), "API_TOKEN": f"{derive('demo token', 32)}/demo"}
+    return {"PASSWORD": demo_password(), "API_TOKEN": demo_token()}
 
 
 def routes() -> set[tuple[str, str]]:

@@ -68,7 +68,7 @@ def test_it_loses_no_acknowledged_write(run):
         re.search(rf"^  {name} +(\S+)", service.output(), re.MULTILINE)[1] for name in ("logins", "password")
     )
 
-    granian, postgres = service.member("config.server"), service.member("cluster_name=")
+    granian, postgres = service.member("config.serving.server"), service.member("cluster_name=")
 
     with Writers(service.port, f"{login}:{password}") as writers:
         writers.await_more()

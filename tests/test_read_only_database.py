@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import APIToken, Session
 from config.environment import database
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 from core.db.readiness import readiness
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
@@ -38,7 +38,7 @@ def read_only(transactional_db):
     readiness.close()
 
 
-def leave_turn() -> bool:
+def end_request() -> bool:
     """Clean up as at the end of a request, and return whether that closed the connection."""
     connection.close_if_unusable_or_obsolete()
     return connection.connection is None
@@ -88,14 +88,14 @@ def standing(acme, read_only):
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_it_works(standing, read):
     assert read(standing).status_code == 200
-    assert not leave_turn()
+    assert not end_request()
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_it_rejects_writes(standing, write):
     response = write(standing)
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
-    assert leave_turn()
+    assert end_request()
 
 
 def test_it_rejects_readiness(standing):
@@ -111,7 +111,7 @@ def test_reads_go_on_where_they_cannot_be_counted(standing, settings):
     settings.RATE_LIMIT = 600
     assert standing.json().get("/app/tasks.json").status_code == 200
     # There may be a server that can count.
-    assert leave_turn()
+    assert end_request()
 
 
 class Standby(Cluster):
@@ -119,7 +119,16 @@ class Standby(Cluster):
 
     def follow(self, primary: Cluster) -> None:
         self._open()
-        arguments = ["-D", str(self._data), "-h", str(primary._sockets), "-U", "postgres", "-R", "--checkpoint=fast"]
+        arguments = [
+            "-D",
+            str(self._data),
+            "-h",
+            str(primary._socket_directory),
+            "-U",
+            "postgres",
+            "-R",
+            "--checkpoint=fast",
+        ]
         self._run("pg_basebackup", *arguments)
         self.start()
 
@@ -149,7 +158,7 @@ def wrapper(url: str):
 
 def test_failing_over(pair):
     primary, standby = pair
-    hosts = ",".join(str(cluster._sockets) for cluster in (standby, primary))
+    hosts = ",".join(str(cluster._socket_directory) for cluster in (standby, primary))
     service = wrapper(f"postgresql://rostrum@/rostrum?host={hosts}&target_session_attrs=read-write&connect_timeout=5")
 
     def write(statement="INSERT INTO logged VALUES (1)"):
@@ -157,14 +166,14 @@ def test_failing_over(pair):
             cursor.execute(statement)
             return service.connection.info.host
 
-    assert write() == str(primary._sockets)
+    assert write() == str(primary._socket_directory)
     primary.stop()
     for _ in range(2):
         with pytest.raises(OperationalError):
             write()
         service.close_if_unusable_or_obsolete()
     standby.promote()
-    assert write() == str(standby._sockets)
+    assert write() == str(standby._socket_directory)
     service.close()
 
 

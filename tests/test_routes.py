@@ -100,7 +100,7 @@ def test_who_may_and_the_statements_are_as_documented(measured):
         for method in line.methods
     }
     expected = {f"{method} {line.path}": measured[method, line.route] for line in lines() for method in line.methods}
-    assert documented == expected
+    assert documented == expected, "the table at the end of docs/interface.md is out of date; run `make docs`"
 
 
 @pytest.mark.parametrize("line", lines(), ids=lambda line: f"{line.methods[0]} {line.path}")

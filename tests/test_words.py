@@ -5,7 +5,7 @@ from django.utils import translation
 from django.utils.translation import trans_real
 
 from accounts.models import Status
-from config import messages
+from config.local import messages
 from core.api.errors import Fault
 from core.pages.words import fault_in_words, pattern_of
 from tests.support.assertions import headers_of

@@ -33,8 +33,8 @@ PASSED_ON = (
     "HTTP_X_FORWARDED_FOR",
     "HTTP_X_FORWARDED_PROTO",
     "wsgi.url_scheme",
-    # Its turn (`config.wsgi`).
-    "rostrum.turn",
+    # The mark of a request that has a slot (`config.wsgi.HAS_SLOT`).
+    "rostrum.slot",
 )
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 

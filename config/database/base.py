@@ -1,6 +1,6 @@
-"""Django's PostgreSQL backend, with prepared statements, limits for failing servers, and a faster reader of times.
+"""Django's PostgreSQL backend, with prepared statements, timeouts for failing servers, and a faster loader of timestamps.
 
-Django reads times in Python: each takes 5 µs, and a list has fifty.
+Django's own loader of timestamps is written in Python and takes 5 µs for each; a list has fifty.
 """
 
 from collections.abc import Iterator
@@ -34,18 +34,18 @@ class Connection(psycopg.Connection):
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return whether the state of the server, and not the statement, is the cause of an error.
+    """Return whether an error is caused by the state of the server, and not by the statement.
 
-    Django maps these errors to other classes than OperationalError.
+    Django maps these errors to classes other than OperationalError.
     """
     if isinstance(error, errors.ReadOnlySqlTransaction | errors.IdleInTransactionSessionTimeout):
         return True
-    # A standby has no unlogged tables. Its error is that of any unsupported feature; the text may be in any language.
+    # A standby has no unlogged tables and reports an unsupported feature. The message may be in any language.
     return isinstance(error, errors.FeatureNotSupported) and error.diag.source_function == "get_relation_info"
 
 
 class ErrorWrapper(DatabaseErrorWrapper):
-    """Raises OperationalError where the server takes no writes, and has the connection closed after the request.
+    """A wrapper that raises OperationalError if the server accepts no writes, and has the connection closed after the request.
 
     The next connection may reach another server.
     """
@@ -60,24 +60,28 @@ class ErrorWrapper(DatabaseErrorWrapper):
 
 
 class SchemaEditor(schema.DatabaseSchemaEditor):
+    """Django's schema editor, without a statement timeout for atomic migrations."""
+
     def __enter__(self):
         super().__enter__()
         if self.atomic_migration:
-            # For this transaction, so that nothing is left on a connection of a pooler's.
+            # For this transaction only: a connection of a pooler must keep no settings.
             self.execute("SET LOCAL statement_timeout = 0")
         return self
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    """The wrapper of a connection, as `django.db.connection`."""
+
     SchemaEditorClass = SchemaEditor
-    # How many transactions this connection has tried to commit. One whose outcome was lost with the connection counts too.
+    # The number of commits that were attempted, including those whose outcome was lost with the connection.
     commits = 0
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        # One second more than the server allows a statement: a server that works answers within that time.
+        # One second more than the timeout on the server: a server that works answers before.
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
-        # Whether the connection is to be closed after the request.
+        # If true, the connection is closed after the request.
         self.is_obsolete = False
 
     @cached_property
@@ -89,14 +93,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super()._commit()
 
     def get_new_connection(self, conn_params):
-        # Replaces Django's method, which makes psycopg's own connections. Pools and isolation levels are not supported.
+        # Django's method would create plain psycopg connections. Connection pools and isolation levels are not supported here.
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = Connection.connect(**conn_params)
         connection.client_timeout = self.client_timeout
         self.is_obsolete = False
-        # Times are in the session's zone, which Django sets to UTC, as TIME_ZONE is.
+        # psycopg returns times in the time zone of the session, which Django sets to TIME_ZONE, that is to UTC.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
-        # What is to be prepared says so (`core.db.prepared`); nothing is for being asked often.
+        # `core.db.prepared` prepares statements explicitly; psycopg must not prepare others after five executions.
         connection.prepare_threshold, connection.prepared_max = 2**31, 500
         return connection
 
@@ -111,23 +115,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().close_if_unusable_or_obsolete()
 
     def set_autocommit(self, autocommit, *args, **kwargs):
-        # Where a transaction ends with its connection, Django would connect again only for this. A new connection has it anyway.
+        # If the connection was lost in a transaction, Django would reconnect only to set this. New connections have it anyway.
         if autocommit and self.connection is None:
             return
         super().set_autocommit(autocommit, *args, **kwargs)
 
     def set_client_timeout(self, seconds: float | None) -> None:
-        """Set how long to wait for the server's answer, for this connection and those that replace it."""
+        """Set how long to wait for an answer of the server, on this connection and on those that replace it."""
         self.client_timeout = seconds
         if self.connection is not None:
             self.connection.client_timeout = seconds
 
     @contextmanager
     def without_statement_timeout(self) -> Iterator[None]:
-        """Lift the time limit of statements, here and on the server: in a transaction until it ends, otherwise for the block.
+        """Remove the timeout of statements, of the client and of the server: in a transaction until it ends, otherwise for the block.
 
-        Outside of a transaction a pooler would give the server's connection, and what is set on it, to somebody else: the server's
-        limit remains then.
+        With a pooler, the timeout of the server remains outside of a transaction: the pooler would give the connection and its
+        settings to other clients.
         """
         before = self.client_timeout
         scope = "LOCAL" if self.in_atomic_block else None if settings.DATABASE_POOLER else "SESSION"

@@ -25,7 +25,7 @@ from django.http import HttpRequest
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from core import client_address as addresses
+from core import client_address
 
 logger = logging.getLogger("rostrum.throttling")
 
@@ -184,7 +184,7 @@ def hidden(kind: str, *parts: object) -> str:
 
 
 def address_of(request: Request) -> str:
-    return addresses.sender(request.META)
+    return client_address.sender(request.META)
 
 
 def plain_request(request: Request | HttpRequest) -> HttpRequest:

@@ -465,7 +465,7 @@ def test_everywhere_that_the_token_decides(acme):
 
 
 def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
-    monkeypatch.setattr(housekeeping, "AT_ONCE", 5)
+    monkeypatch.setattr(housekeeping, "BATCH_SIZE", 5)
     for cast in (acme, other):
         make_client(cast.account.users.first())
         make_client(cast.account.users.first())

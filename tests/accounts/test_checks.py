@@ -137,7 +137,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 "rostrum.E001",
                 (
                     "BASE_DOMAIN is not valid: write a domain name such as example.com, without a port."
-                    " The domain under which every account has its address."
+                    " The domain of all accounts: the account acme has the address acme.BASE_DOMAIN."
                 ),
                 None,
             )
@@ -149,8 +149,8 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 value,
                 "rostrum.E001",
                 (
-                    "HTTPS is not valid: write on, off or pages. Whether people and clients reach the service by https; "
-                    "with `pages`, clients may use plain http as well."
+                    "HTTPS is not valid: write on, off or pages. Use on if people and clients reach the service by "
+                    "https; with `pages`, API clients may use plain http too."
                 ),
                 None,
             )
@@ -161,8 +161,8 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
             "maybe",
             "rostrum.E001",
             (
-                "TRUST_PROXY is not valid: write on or off. Whether a proxy in front sets X-Forwarded-For and"
-                " X-Forwarded-Proto; without one, clients could forge them."
+                "TRUST_PROXY is not valid: write on or off. Use on if a proxy sets X-Forwarded-For and"
+                " X-Forwarded-Proto; without a proxy, clients could forge them."
             ),
             None,
         ),
@@ -171,7 +171,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
             "LOUD",
             "rostrum.E001",
             (
-                "LOG_LEVEL is not valid: write DEBUG, INFO, WARNING or ERROR. The lowest level logged: DEBUG, INFO,"
+                "LOG_LEVEL is not valid: write DEBUG, INFO, WARNING or ERROR. The lowest level that is logged: DEBUG, INFO,"
                 " WARNING or ERROR."
             ),
             None,
@@ -182,8 +182,8 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 value,
                 "rostrum.E001",
                 (
-                    "PUBLIC_PORT is not valid: write a whole number from 1 to 65535. The port in links of e-mails, if people"
-                    " reach the service at another port than their scheme's own (443 or 80)."
+                    "PUBLIC_PORT is not valid: write a whole number from 1 to 65535. The port in printed addresses and in"
+                    " links of e-mails, if people reach the service at a port other than 443 or 80."
                 ),
                 None,
             )

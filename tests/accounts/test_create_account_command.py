@@ -72,7 +72,7 @@ def test_it_rejects(db, prefix, options, problems):
 def test_for_people(db):
     *lines, last = create().splitlines()
     assert dict(line.split(maxsplit=1) for line in lines).keys() == {"prefix", "login", "url", "api_token"}
-    assert last == "The api_token is not stored; it is shown this once."
+    assert last == "Keep the api_token: only its hash is stored, so it cannot be shown again."
     assert "a long pass phrase" not in "".join(lines)
 
 
@@ -106,6 +106,43 @@ def test_the_password_from_standard_input(db, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("a long pass phrase\nmore"))
     create(password=None)
     assert XMLClient("new-one.example.test", auth=("ann", "a long pass phrase")).get("/").status_code == 200
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """What is typed at the prompts of a terminal, in this order."""
+    answers = []
+
+    def read(prompt):
+        answer = answers.pop(0)
+        if isinstance(answer, type):
+            raise answer
+        return answer
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("getpass.getpass", read)
+    return answers
+
+
+def test_the_password_is_asked_for_twice_at_a_terminal(db, typed, capsys):
+    typed += ["a long pass phrase", "a lomg pass phrase", "a long pass phrase", "a long pass phrase"]
+    create(password=None)
+    assert typed == []
+    assert capsys.readouterr().err == "The two passwords differ. Type them again.\n"
+    assert XMLClient("new-one.example.test", auth=("ann", "a long pass phrase")).get("/").status_code == 200
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, EOFError])
+def test_it_creates_nothing_when_the_prompt_is_left(db, typed, end):
+    typed += ["a long pass phrase", end]
+    with pytest.raises(CommandError, match=r"^No password was given, so no account was created\.$"):
+        create(password=None)
+    assert not Account.objects.exists()
 
 
 def test_one_that_was_taken_meanwhile(db, monkeypatch):

@@ -38,7 +38,7 @@ def test_it_rejects_a_time_that_is_no_number():
 
 
 def test_it_erases_all_of_a_large_trash(acme, monkeypatch):
-    monkeypatch.setattr(housekeeping, "AT_ONCE", 2)
+    monkeypatch.setattr(housekeeping, "BATCH_SIZE", 2)
     trash(acme, 5)
     call_command("housekeeping")
     assert not Client.objects.exists()
@@ -78,6 +78,6 @@ def test_it_goes_on_until_it_is_stopped(acme, monkeypatch, caplog, signals, numb
     assert len(rounds) == 3
     assert not Client.objects.exists()
     assert [record.getMessage() for record in caplog.records] == [
-        "the database is away: OperationalError",
+        "the database is not available: OperationalError",
         "erased 1 of clients from the trash",
     ]

@@ -6,26 +6,26 @@ from django.db import connection
 from config.wsgi import application
 
 
-class Everybody:
-    """Admits all, each with the connection of its thread: the test's own transaction is open on it."""
+class Unlimited:
+    """An admission without limits. Its slot is the connection of the thread, on which the test's transaction is open."""
 
-    def take_place(self, sender=""):
+    def enter(self, sender=""):
         return True
 
-    def end_body(self, sender):
+    def finish_body(self, sender):
         pass
 
-    def leave_place(self):
+    def leave(self):
         pass
 
-    def take_turn(self):
+    def acquire_slot(self):
         return connection
 
-    def leave_turn(self, turn):
+    def release_slot(self, slot):
         pass
 
 
-application.admission = application.probes = Everybody()
+application.admission = application.probes = Unlimited()
 
 
 def as_a_server_would(environ, start_response):

@@ -11,8 +11,8 @@ ends an object that has more fields than are shown.
 An answer that ends in a line with nothing but … is shown as far as that.
 
 What changes from run to run (times, the id of an account, a new token, a cursor) is shown as a fixed sample; $CURSOR is the
-last cursor that was given. With UPDATE_DOCS=1 in the environment the answers are written into the document instead of being
-compared; run the tests in one process then.
+last cursor that was given. `make docs` sets UPDATE_DOCS=1: the answers are then written into the documents instead of being
+compared, by tests that run in one process.
 """
 
 import json
@@ -46,6 +46,7 @@ SHOWN_HEADERS = (
     "Idempotent-Replayed",
 )
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
+OUTDATED = "the answer is not as shown; if the change is meant, run `make docs`"
 
 # What stands for the fields that are not shown.
 MORE = "…"
@@ -192,7 +193,7 @@ def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
             if example.cursor:
                 variables["CURSOR"] = example.cursor
             if not UPDATING:
-                assert answer == example.shown, f"{path.name}: $ {command}"
+                assert answer == example.shown, f"{path.name}: {OUTDATED}: $ {command}"
             ran.append(example)
             texts.append(f"$ {command}\n{answer}")
         return "\n".join(texts) if texts else match[0]
@@ -233,7 +234,7 @@ def compare_pasted(path: Path, answers: list[str], address: str) -> None:
             outline = re.sub(rf"{MORE}(?=\s*}})", f'"{MORE}": null', expected)
             answer = shown(status.strip(), headers, body.strip(), json.loads(outline))
             if not UPDATING:
-                assert answer == text.rstrip("\n") + "\n", path.name
+                assert answer == text.rstrip("\n") + "\n", f"{path.name}: {OUTDATED}"
             texts.append(answer)
         return "\n".join(texts)
 

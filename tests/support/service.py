@@ -17,6 +17,16 @@ from django.conf import settings
 READY = "Ready; Ctrl-C stops it"
 
 
+# The tests have settings of their own for these.
+UNSET = ("DATABASE_URL", "SECRET_KEY", "BASE_DOMAIN", "HTTPS", "WORKERS", "HOST", "PORT", "MAKELEVEL", "DEMO")
+
+
+def environment_of(data, **variables):
+    """Return the environment of a command that works on this data directory."""
+    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
+    return kept | {"DATA_DIR": str(data), **variables}
+
+
 class Service:
     """`python -m config.local` on data and a port of its own, and what it prints."""
 
@@ -24,8 +34,6 @@ class Service:
         self.data = data
         self.port = port or free_port()
         self.log = data.parent / f"{time.monotonic_ns()}.log"
-        unset = ("DATABASE_URL", "SECRET_KEY", "BASE_DOMAIN", "HTTPS", "WORKERS", "HOST", "MAKELEVEL", "DEMO")
-        kept = {name: value for name, value in os.environ.items() if name not in unset}
         # As from a terminal, also where the tests themselves run under nohup.
         inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         with self.log.open("w") as log:
@@ -33,7 +41,7 @@ class Service:
                 command,
                 cwd=settings.BASE_DIR,
                 # Most tests need nothing of what the demo account shows, and it takes a second to make.
-                env={"DEMO": "bare"} | kept | {"DATA_DIR": str(data), "PORT": str(self.port), **environment},
+                env=environment_of(data, **{"DEMO": "bare", "PORT": str(self.port), **environment}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -86,6 +94,13 @@ class Service:
             time.sleep(0.02)
 
 
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def is_running(process):
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
@@ -105,8 +120,8 @@ def free_port():
 def run(tmp_path):
     started = []
 
-    def start(*arguments, **options):
-        started.append(Service(tmp_path / "data", *arguments, **options))
+    def start(*arguments, data=tmp_path / "data", **options):
+        started.append(Service(data, *arguments, **options))
         return started[-1]
 
     yield start

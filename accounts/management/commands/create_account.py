@@ -15,19 +15,24 @@ from core.api.errors import faults
 
 
 class Command(BaseCommand):
-    help = "Make an account: its forum with a category, its statuses, and its owner with an api_token."
+    help = "Create an account with a forum, a category, statuses, and an owner who has an api_token."
 
     def add_arguments(self, parser):
-        parser.add_argument("prefix", help="the name part of the account's address")
-        parser.add_argument("--login", required=True)
-        parser.add_argument("--email", required=True)
-        parser.add_argument("--password", help="asked for, or read from standard input, when left out")
-        parser.add_argument("--partner", metavar="KEY", help="mark the account as a partner with this identifier")
-        parser.add_argument("--host", help="the host of its forum, when that is not the account's own address")
+        parser.add_argument("prefix", help="the first part of the account's address: acme for acme.BASE_DOMAIN")
+        parser.add_argument("--login", required=True, help="the login of the owner")
+        parser.add_argument("--email", required=True, help="the e-mail address of the owner")
+        parser.add_argument(
+            "--password",
+            help="the password of the owner; without it, the command asks for one, or reads a line from standard input",
+        )
+        parser.add_argument(
+            "--partner", metavar="KEY", help="let this account create others, as the partner with this key"
+        )
+        parser.add_argument("--host", help="the host of the forum, if it is not the account's own address")
         parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
 
     def handle(self, *, prefix, login, email, password, partner, host, json: bool, **options):
-        password = password if password is not None else self.ask_password()
+        password = password if password is not None else self.read_password()
         account = AccountSerializer(data={"prefix": prefix}, context={})
         user = NewUserSerializer(data={"login": login, "email": email, "password": password}, context={"account": None})
         found = [*faults(account.faults()), *faults(user.faults())]
@@ -59,16 +64,22 @@ class Command(BaseCommand):
         else:
             for name, value in values.items():
                 self.stdout.write(f"{name:10} {value}")
-            self.stdout.write("The api_token is not stored; it is shown this once.")
+            self.stdout.write("Keep the api_token: only its hash is stored, so it cannot be shown again.")
 
-    @staticmethod
-    def ask_password() -> str:
-        if sys.stdin.isatty():
-            return getpass.getpass("Password: ")
-        return sys.stdin.readline().rstrip("\n")
+    def read_password(self) -> str:
+        """Return the password that is typed twice at the terminal or, without a terminal, the first line of standard input."""
+        if not sys.stdin.isatty():
+            return sys.stdin.readline().rstrip("\n")
+        try:
+            while (password := getpass.getpass("Password: ")) != getpass.getpass("Password (again): "):
+                self.stderr.write("The two passwords differ. Type them again.")
+        except (EOFError, KeyboardInterrupt):
+            raise CommandError("No password was given, so no account was created.") from None
+        return password
 
     @staticmethod
     def problems_of_host(host: str, prefix: str) -> list[str]:
+        """Return the reasons why an account with this prefix cannot have this host."""
         name = normalize(host)
         if name is None or ":" in host:
             return ["Host is not the name of a host (letters of other alphabets are written in Punycode: xn--…)"]

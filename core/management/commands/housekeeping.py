@@ -14,19 +14,18 @@ from core.models import IdempotentAnswer
 
 logger = logging.getLogger("rostrum.housekeeping")
 
-AT_ONCE = 500
+BATCH_SIZE = 500
 
 
 class Command(BaseCommand):
     help = (
-        "Erase what has been in the trash for more than 30 days, changes that are older than 90 days, and the answers"
-        " kept for an Idempotency-Key for 24 hours."
-        " Safe to run at any time, and by several at once."
+        "Erase resources that have been in the trash for more than 30 days, changes older than 90 days, and answers that were"
+        " stored for an Idempotency-Key more than 24 hours ago. Any number of processes may run this at any time."
     )
 
     def add_arguments(self, parser):
         parser.add_argument(
-            "--every", type=int, metavar="SECONDS", help="go on, once in so many seconds, until stopped"
+            "--every", type=int, metavar="SECONDS", help="repeat after this many seconds, until stopped"
         )
 
     def handle(self, *, every: int | None, **options):
@@ -40,7 +39,7 @@ class Command(BaseCommand):
             try:
                 self.erase(stop)
             except DatabaseError as error:
-                logger.error("the database is away: %s", type(error).__name__)
+                logger.error("the database is not available: %s", type(error).__name__)
             connection.close()
             stop.wait(every)
 
@@ -50,28 +49,28 @@ class Command(BaseCommand):
             if not issubclass(model, Trashable):
                 continue
             erased = 0
-            while not stop.is_set() and (now := model.objects.erase(before=before, most=AT_ONCE)):
+            while not stop.is_set() and (now := model.objects.erase(before=before, most=BATCH_SIZE)):
                 erased += now
             if erased:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
         self.erase_changes(stop)
         for model in apps.get_models():
-            # What else there is to be done about a table.
+            # Managers may define further maintenance of their tables.
             if keep_house := getattr(model._default_manager, "keep_house", None):
                 keep_house()
         erased = 0
-        while not stop.is_set() and (now := IdempotentAnswer.objects.erase(most=AT_ONCE)):
+        while not stop.is_set() and (now := IdempotentAnswer.objects.erase(most=BATCH_SIZE)):
             erased += now
         if erased:
-            logger.info("erased %d answers kept for an Idempotency-Key", erased)
+            logger.info("erased %d answers stored for an Idempotency-Key", erased)
 
     def erase_changes(self, stop: threading.Event) -> None:
         before = timezone.now() - changes.KEPT_FOR
         erased = 0
         for account in apps.get_model(settings.ACCOUNT_MODEL).objects.only("id"):
-            # So that a first reader finds little to do, and what nobody reads can be erased.
+            # Only numbered changes can be erased, and the next reader has fewer changes to number.
             account.changes.number_all(account.id)
-            while not stop.is_set() and (now := account.changes.erase(before=before, most=AT_ONCE)):
+            while not stop.is_set() and (now := account.changes.erase(before=before, most=BATCH_SIZE)):
                 erased += now
         if erased:
             logger.info("erased %d old changes", erased)

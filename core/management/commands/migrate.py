@@ -2,17 +2,17 @@ from django.conf import settings
 from django.core.management.commands import migrate
 from django.db import connection
 
-THROUGH_POOLER = (
-    "DATABASE_POOLER is on: migrations outside of a transaction, such as those that build indexes, keep the role's"
-    " statement_timeout. If one is cancelled, run migrate with the DATABASE_URL of PostgreSQL itself and DATABASE_POOLER=off."
+POOLER_WARNING = (
+    "DATABASE_POOLER is on: the statement_timeout of the role applies to migrations outside of a transaction, such as those that"
+    " build indexes. If one is cancelled, run migrate with the DATABASE_URL of PostgreSQL itself and DATABASE_POOLER=off."
 )
 
 
 class Command(migrate.Command):
-    """Django's, without the limit on how long a statement may take: an index on a large table takes as long as it takes."""
+    """Django's `migrate`, without a statement timeout: building an index on a large table may take long."""
 
     def handle(self, *args, **options):
         if settings.DATABASE_POOLER and options["verbosity"]:
-            self.stderr.write(THROUGH_POOLER)
+            self.stderr.write(POOLER_WARNING)
         with connection.without_statement_timeout():
             super().handle(*args, **options)

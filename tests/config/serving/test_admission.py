@@ -1,4 +1,4 @@
-"""Who is let in, who waits, and who is turned away: `config.admission`, and the application that asks it."""
+"""Which requests are admitted, queued and rejected: `config.serving.admission`, and the application that uses it."""
 
 import contextlib
 import io
@@ -9,8 +9,8 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from accounts.pages.running import PASSED_ON
-from config.admission import Admission
 from config.wsgi import Application
+from tests.support.admission import Call, admit, answering
 
 XML = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n'
@@ -19,47 +19,13 @@ XML = (
 JSON = b'{"code":"unavailable","message":"The service is not available at the moment; try again"}'
 
 
-def admit(turns=1, places=2, patience=20, bodies=1, share=1):
-    return Admission(turns=turns, places=places, patience=patience, bodies=bodies, share=share)
-
-
-class Answer:
-    streaming = False
-    content = b"answered"
-
-    def close(self):
-        pass
-
-
 @pytest.fixture(autouse=True)
 def at_once(settings):
-    settings.REFUSAL_SECONDS = 0
-
-
-class Call:
-    """One request to an application, whose `django` is the test's."""
-
-    def __init__(self, application, path="/", **environ):
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ}
-        self.content = b"".join(application(environ, self.start))
-
-    def start(self, line, headers, exc_info=None):
-        self.status, self.headers = line[:3], dict(headers)
-
-
-def answering(act=lambda environ: None):
-    """Django, as far as the application knows."""
-
-    def django(environ, start):
-        act(environ)
-        start("200 OK", [("Content-Length", "8")])
-        return Answer()
-
-    return django
+    settings.REJECTION_DELAY = 0
 
 
 def in_thread(act):
-    """Run it in a thread of its own; what it returns."""
+    """Call `act` in a thread of its own and return its result."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(act).result(timeout=20)
 
@@ -76,17 +42,17 @@ def test_it_works():
     assert seen[0] is seen[1]
 
 
-def test_the_connection_is_the_thread_s_for_its_turn():
+def test_a_slot_gives_its_connection_to_the_thread():
     admission = admit()
 
-    def take_and_leave():
-        turn = admission.take_turn()
+    def acquire_and_release():
+        slot = admission.acquire_slot()
         during = connections[DEFAULT_DB_ALIAS]
-        admission.leave_turn(turn)
-        return turn, during, list(connections.all(initialized_only=True))
+        admission.release_slot(slot)
+        return slot, during, list(connections.all(initialized_only=True))
 
-    turn, during, after = in_thread(take_and_leave)
-    assert during is turn
+    slot, during, after = in_thread(acquire_and_release)
+    assert during is slot
     assert after == []
 
 
@@ -94,10 +60,10 @@ def test_the_connection_is_the_thread_s_for_its_turn():
     ("path", "content_type", "content"),
     [("/app/posts.xml", "application/xml; charset=utf-8", XML), ("/app/clients.json", "application/json", JSON)],
 )
-def test_whoever_has_no_place_is_turned_away(caplog, path, content_type, content):
+def test_it_rejects_requests_beyond_the_capacity(caplog, path, content_type, content):
     caplog.set_level("INFO", "rostrum.access")
     called = []
-    application = Application(answering(called.append), admission=admit(places=0), probes=admit())
+    application = Application(answering(called.append), admission=admit(capacity=0), probes=admit())
     answer = Call(application, path)
     assert (answer.status, answer.content) == ("503", content)
     request_id = answer.headers.pop("X-Request-Id")
@@ -112,41 +78,41 @@ def test_whoever_has_no_place_is_turned_away(caplog, path, content_type, content
     assert line.startswith(f"{request_id} GET {path} 503 {len(content)} ")
 
 
-def test_health_needs_no_place_and_readiness_has_its_own():
-    application = Application(answering(), admission=admit(places=0), probes=admit())
+def test_health_has_no_limit_and_readiness_has_its_own():
+    application = Application(answering(), admission=admit(capacity=0), probes=admit())
     assert in_thread(lambda: Call(application, "/healthz").status) == "200"
     assert in_thread(lambda: Call(application, "/readyz").status) == "200"
 
 
-def test_whoever_gets_no_turn_in_time_is_turned_away():
-    admission = admit(turns=0, places=1, patience=0.01)
+def test_it_rejects_a_request_that_gets_no_slot_in_time():
+    admission = admit(slots=0, capacity=1, queue_timeout=0.01)
     application = Application(answering(), admission=admission, probes=admit())
     assert [Call(application).status for _ in range(2)] == ["503", "503"]
-    # Each left its place and the line.
-    assert admission.take_place()
-    assert not admission._line
+    # Each made room for the next and left the queue.
+    assert admission.enter()
+    assert not admission._queue
 
 
-def test_turns_go_to_who_waited_longest():
-    admission = admit(places=4)
-    first = in_thread(admission.take_turn)
+def test_a_slot_goes_to_the_thread_that_has_waited_longest():
+    admission = admit(capacity=4)
+    first = in_thread(admission.acquire_slot)
     served = []
 
     def wait(number):
-        turn = admission.take_turn()
+        slot = admission.acquire_slot()
         served.append(number)
-        admission.leave_turn(turn)
+        admission.release_slot(slot)
 
     with ThreadPoolExecutor(3) as pool:
         waiting = []
         for number in range(3):
             waiting.append(pool.submit(wait, number))
-            while len(admission._line) <= number:
+            while len(admission._queue) <= number:
                 pass
 
         def leave():
             connections[DEFAULT_DB_ALIAS] = first
-            admission.leave_turn(first)
+            admission.release_slot(first)
 
         in_thread(leave)
         for future in waiting:
@@ -155,7 +121,7 @@ def test_turns_go_to_who_waited_longest():
 
 
 class Slow:
-    """A body that is read from as soon as `reading` is set, and comes when `sent` is."""
+    """A body that arrives when `sent` is set; `reading` is set when the application begins to read it."""
 
     def __init__(self):
         self.reading, self.sent = threading.Event(), threading.Event()
@@ -167,7 +133,7 @@ class Slow:
 
     @contextlib.contextmanager
     def being_read(self, application, **environ):
-        """Meanwhile; the answer is in `answer` afterwards."""
+        """Send this body within the block; the answer is in `answer` afterwards."""
         with ThreadPoolExecutor(1) as pool:
             call = pool.submit(Call, application, **sending(3), **{"wsgi.input": self}, **environ)
             try:
@@ -182,7 +148,7 @@ def sending(length, **environ):
     return {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": str(length), "REMOTE_ADDR": "192.0.2.1", **environ}
 
 
-def test_a_slow_body_keeps_no_turn():
+def test_a_slow_body_takes_no_slot():
     bodies = []
     application = Application(
         answering(lambda environ: bodies.append(environ["wsgi.input"].read())), admission=admit(), probes=admit()
@@ -194,8 +160,8 @@ def test_a_slow_body_keeps_no_turn():
     assert bodies == [b"", b"xxx"]
 
 
-def test_slow_bodies_leave_places_to_whoever_sends_none():
-    application = Application(answering(), admission=admit(bodies=1, share=2), probes=admit())
+def test_slow_bodies_leave_room_for_requests_without_a_body():
+    application = Application(answering(), admission=admit(max_bodies=1, max_bodies_per_sender=2), probes=admit())
 
     def send():
         return Call(application, **sending(1, REMOTE_ADDR="192.0.2.2"), **{"wsgi.input": io.BytesIO(b"x")}).status
@@ -210,9 +176,9 @@ def test_slow_bodies_leave_places_to_whoever_sends_none():
     ("trusted", "other"),
     [(False, {"REMOTE_ADDR": "192.0.2.2"}), (True, {"HTTP_X_FORWARDED_FOR": "192.0.2.1, 192.0.2.2"})],
 )
-def test_a_sender_s_slow_bodies_leave_places_to_others(settings, trusted, other):
+def test_slow_bodies_of_one_sender_leave_room_for_others(settings, trusted, other):
     settings.TRUST_PROXY = trusted
-    admission = admit(places=3, bodies=2, share=1)
+    admission = admit(capacity=3, max_bodies=2, max_bodies_per_sender=1)
     application = Application(answering(), admission=admission, probes=admit())
 
     def send(**environ):
@@ -222,12 +188,12 @@ def test_a_sender_s_slow_bodies_leave_places_to_others(settings, trusted, other)
         assert in_thread(send) == "503"
         assert in_thread(lambda: send(**other)) == "200"
     assert in_thread(send) == "200"
-    assert not admission._senders
+    assert not admission._bodies_of
 
 
-def test_bodies_of_one_burst_are_read_one_after_another(settings):
-    settings.REFUSAL_SECONDS = 0.5
-    application = Application(answering(), admission=admit(places=4), probes=admit())
+def test_bodies_that_arrive_together_are_read_one_after_another(settings):
+    settings.REJECTION_DELAY = 0.5
+    application = Application(answering(), admission=admit(capacity=4), probes=admit())
     slow = Slow()
     with ThreadPoolExecutor(1) as pool, slow.being_read(application):
         second = pool.submit(Call, application, **sending(1), **{"wsgi.input": io.BytesIO(b"x")})
@@ -243,9 +209,9 @@ def test_bodies_of_one_burst_are_read_one_after_another(settings):
         ("/app/sign-in", "text/html; charset=utf-8", b"<p>%s</p>"),
     ],
 )
-def test_a_body_that_was_cut_off_is_refused(path, content_type, said):
+def test_it_rejects_an_incomplete_body(path, content_type, said):
     called = []
-    admission = admit(turns=0, places=1)
+    admission = admit(slots=0, capacity=1)
     application = Application(answering(called.append), admission=admission, probes=admit())
     for body in (b"", b"xx"):
         answer = Call(application, path, **sending(3, HTTP_ACCEPT="text/html"), **{"wsgi.input": io.BytesIO(body)})
@@ -259,11 +225,11 @@ def test_readiness_reads_no_body():
     assert in_thread(lambda: Call(application, "/readyz", **sending(3), **{"wsgi.input": None}).status) == "200"
 
 
-def test_an_error_leaves_turn_and_place():
+def test_an_error_releases_the_slot_and_leaves_the_queue():
     def fail(environ):
         raise RuntimeError("a defect")
 
-    admission = admit(turns=1, places=1, patience=0.01)
+    admission = admit(slots=1, capacity=1, queue_timeout=0.01)
     failing = Application(answering(fail), admission=admission, probes=admit())
     with pytest.raises(RuntimeError):
         in_thread(lambda: Call(failing))
@@ -271,9 +237,9 @@ def test_an_error_leaves_turn_and_place():
     assert in_thread(lambda: Call(working).status) == "200"
 
 
-def test_what_is_asked_within_a_turn_needs_none():
-    """As the examples of the settings do (`accounts.pages.running`)."""
-    admission = admit(turns=1, places=1, patience=0.01)
+def test_a_request_within_a_request_uses_its_slot():
+    """The API examples in the settings make such requests (`accounts.pages.running`)."""
+    admission = admit(slots=1, capacity=1, queue_timeout=0.01)
     seen = []
 
     def ask_again(environ):
@@ -290,11 +256,11 @@ def test_what_is_asked_within_a_turn_needs_none():
     assert len(set(map(id, seen))) == 1
 
 
-def test_a_turn_is_not_lost_with_its_connection():
+def test_a_slot_is_not_lost_with_its_connection():
     def lose(environ):
         del connections[DEFAULT_DB_ALIAS]
 
-    admission = admit(turns=1, places=1, patience=0.01)
+    admission = admit(slots=1, capacity=1, queue_timeout=0.01)
     application = Application(answering(lose), admission=admission, probes=admit())
     for _ in range(2):
         assert in_thread(lambda: Call(application)).status == "200"

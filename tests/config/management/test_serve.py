@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 from django.conf import settings
 
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 from tests.support.service import free_port
 
 NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"

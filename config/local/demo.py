@@ -1,5 +1,7 @@
-"""The demo account's content: what demo.toml tells, as if it had happened over two years."""
+"""The demo account of `make run`, with the content of demo.toml spread over the last two years."""
 
+import hashlib
+import hmac
 import tomllib
 import unicodedata
 from datetime import datetime, timedelta
@@ -8,44 +10,80 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.utils import timezone
 
-from accounts.models import Account, Status, User
+from accounts.models import Account, APIToken, Status, User
 
 FILE = Path(__file__).with_name("demo.toml")
-# With so many of the suggestions an account begins, also one that is to have no more.
-FIRST = 3
-# After which an answer to a comment is late.
-SOON = timedelta(days=30)
+PREFIX = LOGIN = "demo"
+# The number of suggestions in a bare demo account.
+BARE_POSTS = 3
+# A comment without a date is written within this time after the one before it.
+MAX_COMMENT_DELAY = timedelta(days=30)
 
 
-class Story:
-    """Tells it in a new account.
+def demo_password() -> str:
+    return _derived("demo password", 16)
 
-    What happens is done by the models' own acts, so that it is counted and noted as ever; but votes, of which there are a
-    thousand, are inserted at once, and times are set in the end.
+
+def demo_token() -> str:
+    return f"{_derived('demo token', APIToken.SECRET_LENGTH)}/{PREFIX}"
+
+
+def _derived(purpose: str, length: int) -> str:
+    """Return a secret that is derived from SECRET_KEY: it is stored nowhere, and is the same after a restart."""
+    digest = hmac.digest(settings.SECRET_KEY.encode(), purpose.encode(), hashlib.sha512)
+    return "".join(APIToken.ALPHABET[byte % len(APIToken.ALPHABET)] for byte in digest[:length])
+
+
+@transaction.atomic
+def create_demo_account(*, bare: bool) -> Account:
+    """Create the demo account; a bare one has the suggestions alone that docs/interface.md shows."""
+    account, owner, _ = Account.objects.create_with_owner(
+        prefix=PREFIX,
+        name="Demo",
+        login=LOGIN,
+        email="demo@example.com",
+        password=demo_password(),
+        partner_key="demo-partner",
+    )
+    account.tokens.all().delete()
+    APIToken.objects.adopt(owner, demo_token(), label="Demo")
+    builder = DemoBuilder(account, owner)
+    builder.add_first_posts()
+    if not bare:
+        builder.add_everything_else()
+    return account
+
+
+class DemoBuilder:
+    """The builder of the demo account's content, in an account that has just been created.
+
+    It calls the methods of the models that the interfaces call, so counters and the change feed are right. There are two
+    exceptions: the votes, about a thousand, are inserted in bulk, and the times are set at the end.
     """
 
     def __init__(self, account: Account, owner: User):
         self.account, self.owner = account, owner
-        self.told: dict[str, Any] = tomllib.loads(FILE.read_text())
+        self.content: dict[str, Any] = tomllib.loads(FILE.read_text())
         self.now = timezone.now()
-        # The same for everyone; nobody is to be kept from guessing it.
+        # A fixed seed: every demo account has the same content.
         self.random = Random(2009)  # noqa: S311
         self.users = {owner.login: owner}
         self.clients: dict[str, Any] = {}
         self.posts: dict[str, Any] = {}
         self.comments: list[Any] = []
-        # By the id of a post, when it got its statuses.
-        self.decided: dict[int, list[datetime]] = {}
+        # For each post id, the times of its status changes.
+        self.status_times: dict[int, list[datetime]] = {}
 
     @transaction.atomic
-    def begin(self) -> None:
-        """A few suggestions to look at: all that the examples of the documents know of."""
+    def add_first_posts(self) -> None:
+        """Add the suggestions that the examples of docs/interface.md show."""
         forum, category = self.account.forums.get(), self.account.categories.get()
-        for entry in self.told["posts"][:FIRST]:
+        for entry in self.content["posts"][:BARE_POSTS]:
             post = self.account.posts.model(
                 account=self.account, forum_id=forum.id, category_id=category.id, agent="demo"
             )
@@ -55,32 +93,32 @@ class Story:
         post.vote(by=self.owner)
 
     @transaction.atomic
-    def go_on(self) -> None:
-        """All of it, after `begin`."""
-        self.account.change(name=self.told["name"], currency=self.told["currency"])
+    def add_everything_else(self) -> None:
+        """Add the rest of the content, after `add_first_posts`."""
+        self.account.change(name=self.content["name"], currency=self.content["currency"])
         self.add_users()
         self.add_forums()
         self.add_clients()
         self.add_deals()
         self.add_posts()
         self.add_votes()
-        self.merge()
+        self.merge_duplicates()
         tasks = self.add_tasks()
-        self.put_in_trash()
+        self.move_to_trash()
         self.set_times(tasks)
 
-    # Who there is
+    # People and forums
 
     def add_users(self) -> None:
-        told = self.told["users"]
-        voters = [{"login": login_of(name), "name": name} for name in self.told["voters"]["names"]]
-        # Nobody signs in as most of them, and a hash for each would take its time.
-        nobody = make_password(None)
+        named = self.content["users"]
+        voters = [{"login": login_of(name), "name": name} for name in self.content["voters"]["names"]]
+        # Hashing a password for each user would be slow, and nobody signs in as most of them.
+        unusable = make_password(None)
         new = []
-        for entry in (*told, *voters):
+        for entry in (*named, *voters):
             values = {name: entry[name] for name in ("name", "description", "www") if name in entry}
-            # Who writes anything was there from the beginning on.
-            values["created_at"] = self.ago(735 if entry in told else 720 * self.random.random() ** 0.5)
+            # Named users write posts and comments, so they joined before the first of these.
+            values["created_at"] = self.ago(735 if entry in named else 720 * self.random.random() ** 0.5)
             if entry["login"] == self.owner.login:
                 save(self.owner, **values)
                 save(self.account, created_at=values["created_at"])
@@ -90,7 +128,7 @@ class Story:
                 login=entry["login"],
                 email=f"{entry['login']}@example.com",
                 role=entry.get("role", User.Role.MEMBER),
-                password=self.owner.password if entry.get("sign_in") else nobody,
+                password=self.owner.password if entry.get("sign_in") else unusable,
                 **values,
             )
             self.users[user.login] = user
@@ -98,23 +136,24 @@ class Story:
         User.objects.bulk_create(new)
 
     def add_forums(self) -> None:
-        first, second = self.account.forums.get(), dict(self.told["second_forum"])
-        save(first, **self.told["forum"])
+        first, second = self.account.forums.get(), dict(self.content["second_forum"])
+        save(first, **self.content["forum"])
         names = second.pop("categories")
-        # Members' posts wait there from now on; those of the story say so themselves.
+        # The posts of the demo content set `held_back` themselves; `approval` applies to those that are written later.
         forum = self.account.forums.open(self.account, approval=True, **second)
-        opened_with = self.account.categories.get(forum_id=forum.id)
-        opened_with.write(name=names[0])
-        self.categories = {None: self.account.categories.get(forum_id=first.id), names[0]: opened_with}
-        for of, name in (*((first, name) for name in self.told["categories"]), *((forum, name) for name in names[1:])):
-            self.categories[name] = self.account.categories.model(account=self.account, forum_id=of.id)
+        first_category = self.account.categories.get(forum_id=forum.id)
+        first_category.write(name=names[0])
+        self.categories = {None: self.account.categories.get(forum_id=first.id), names[0]: first_category}
+        rest = (*((first.id, name) for name in self.content["categories"]), *((forum.id, name) for name in names[1:]))
+        for forum_id, name in rest:
+            self.categories[name] = self.account.categories.model(account=self.account, forum_id=forum_id)
             self.categories[name].write(name=name)
 
-    # The forums
+    # Posts, comments and votes
 
     def add_posts(self) -> None:
         statuses = self.statuses(Status.Kind.POST)
-        for entry in self.told["posts"]:
+        for entry in self.content["posts"]:
             values = {name: entry[name] for name in ("kind", "private", "tags") if name in entry}
             post = self.posts.get(entry["title"])
             if post is None:
@@ -127,7 +166,7 @@ class Story:
                 self.posts[entry["title"]] = post
             post.write(values, by=self.users[entry["by"]])
             post.created_at = self.ago(entry["days"])
-            moments = self.decided[post.id] = []
+            moments = self.status_times[post.id] = []
             for code, days, login, *response in entry.get("history", ()):
                 values = {"status": statuses[code]} | ({"response": response[0].strip()} if response else {})
                 post.write(values, by=self.users[login])
@@ -142,7 +181,7 @@ class Story:
         for number, (login, text, *days) in enumerate(texts):
             following = next((given[2] for given in texts[number + 1 :] if len(given) > 2), None)
             limit = end if following is None else self.ago(following)
-            soon = self.between(moment, min(moment + SOON, limit), early=2)
+            soon = self.between(moment, min(moment + MAX_COMMENT_DELAY, limit), early=2)
             moment = max(self.ago(days[0]) if days else soon, moment + timedelta(minutes=2))
             if post.id == self.comments[0].post_id and number == 0:
                 comment = self.comments[0]
@@ -152,10 +191,11 @@ class Story:
             comment.created_at = comment.updated_at = moment
 
     def add_votes(self) -> None:
-        third = next(post for post in self.posts.values() if post.id == self.comments[0].post_id)
-        third.withdraw_vote(by=self.owner)
+        # `add_first_posts` gave this post a vote of the owner.
+        voted = next(post for post in self.posts.values() if post.id == self.comments[0].post_id)
+        voted.withdraw_vote(by=self.owner)
         votes, for_clients = [], []
-        for entry in self.told["posts"]:
+        for entry in self.content["posts"]:
             post, author = self.posts[entry["title"]], self.users[entry["by"]]
             end = self.ago(entry.get("merged", 0))
             others = [user for user in self.users.values() if user is not author and user.created_at < end]
@@ -171,119 +211,120 @@ class Story:
                 for_clients.append(self.account.proxy_votes.model(account=self.account, user_id=theo, **vote))
         self.account.votes.bulk_create(votes)
         rewrite(self.posts.values(), "votes_cache")
-        # The database counts these.
+        # A trigger counts these.
         self.account.proxy_votes.bulk_create(for_clients)
 
-    def merge(self) -> None:
-        for entry in self.told["posts"]:
+    def merge_duplicates(self) -> None:
+        for entry in self.content["posts"]:
             if "duplicate_of" in entry:
                 post, original = self.posts[entry["title"]], self.posts[entry["duplicate_of"]]
                 post.merge_into(original, by=self.users["theo"])
-                self.decided[post.id].append(self.ago(entry["merged"]))
+                self.status_times[post.id].append(self.ago(entry["merged"]))
                 for comment in self.comments:
                     if comment.post_id == post.id:
                         comment.post_id = original.id
 
-    # The customers
+    # Clients, contacts, deals and tasks
 
     def add_clients(self) -> None:
-        for values in self.told["client_statuses"]:
+        for values in self.content["client_statuses"]:
             status = self.account.statuses.model(account=self.account, kind=Status.Kind.CLIENT)
             status.write(dict(values))
         statuses = self.statuses(Status.Kind.CLIENT)
         lists = {}
-        for name in (*self.told["contact_lists"]["names"], *self.told["contact_lists"]["trashed"]):
+        for name in (*self.content["contact_lists"]["names"], *self.content["contact_lists"]["trashed"]):
             lists[name] = self.new(self.account.contact_lists, {"name": name}, days=700, by="nina")
         lists_model = self.account.contact_lists.model
         lists_model.flush(list(lists.values()))
         self.lists = lists
 
-        people: list[tuple[Any, list[Any]]] = []
-        for told in self.told["clients"]:
-            entry = {name: value for name, value in told.items() if name not in ("contacts", "person", "trashed")}
-            entry["company"] = not told.get("person", False)
-            if "status" in entry:
-                entry["status_id"] = statuses[entry.pop("status")].id
-            entry["responsible_id"] = self.users[self.random.choice(["demo", "nina", "theo", "theo"])].id
-            client = self.new(self.account.clients, entry, days=entry.pop("days"), by="theo")
+        contacts_of: list[tuple[Any, list[Any]]] = []
+        for entry in self.content["clients"]:
+            values = {name: value for name, value in entry.items() if name not in ("contacts", "person", "trashed")}
+            values["company"] = not entry.get("person", False)
+            if "status" in values:
+                values["status_id"] = statuses[values.pop("status")].id
+            values["responsible_id"] = self.users[self.random.choice(["demo", "nina", "theo", "theo"])].id
+            client = self.new(self.account.clients, values, days=values.pop("days"), by="theo")
             self.clients[client.name] = client
-            people.append((client, told.get("contacts", [])))
+            contacts_of.append((client, entry.get("contacts", [])))
         client_model = self.account.clients.model
         client_model.flush(list(self.clients.values()))
 
-        contacts, mains = [], []
-        for client, entries in people:
-            for number, told in enumerate(entries):
-                names = {"contact_list_ids": [lists[name].id for name in told.get("lists", ())]}
-                values = {name: value for name, value in told.items() if name != "lists"} | names
+        contacts, main_contacts = [], []
+        for client, entries in contacts_of:
+            for number, entry in enumerate(entries):
+                values = {name: value for name, value in entry.items() if name != "lists"}
+                values["contact_list_ids"] = [lists[name].id for name in entry.get("lists", ())]
                 values["client_id"] = client.id
                 contact = self.new(self.account.contacts, values, created_at=client.created_at, by="theo")
                 contacts.append(contact)
                 if number == 0:
-                    mains.append((client, contact))
+                    main_contacts.append((client, contact))
         self.account.contacts.model.flush(contacts)
-        for client, contact in mains:
+        for client, contact in main_contacts:
             client.contact_id = contact.id
-        rewrite([client for client, _ in mains], "contact_id")
+        rewrite([client for client, _ in main_contacts], "contact_id")
 
     def add_deals(self) -> None:
         statuses = self.statuses(Status.Kind.DEAL)
         self.deals = {}
-        for told in self.told["deals"]:
-            values = {name: told[name] for name in ("name", "description", "currency", "tags") if name in told}
-            values["client_id"] = self.clients[told["client"]].id
-            values["status_id"] = statuses[told["status"]].id
-            values["responsible_id"] = self.users["demo" if told["status"] == "won" else "theo"].id
-            if "price" in told:
-                values["price"] = Decimal(told["price"])
-            if "closing" in told:
-                values["expected_close_date"] = (self.now + timedelta(days=told["closing"])).date()
-            self.deals[told["name"]] = self.new(self.account.deals, values, days=told["days"], by="theo")
+        for entry in self.content["deals"]:
+            values = {name: entry[name] for name in ("name", "description", "currency", "tags") if name in entry}
+            values["client_id"] = self.clients[entry["client"]].id
+            values["status_id"] = statuses[entry["status"]].id
+            values["responsible_id"] = self.users["demo" if entry["status"] == "won" else "theo"].id
+            if "price" in entry:
+                values["price"] = Decimal(entry["price"])
+            if "closing" in entry:
+                values["expected_close_date"] = (self.now + timedelta(days=entry["closing"])).date()
+            self.deals[entry["name"]] = self.new(self.account.deals, values, days=entry["days"], by="theo")
         self.account.deals.model.flush(list(self.deals.values()))
 
     def add_tasks(self) -> list[Any]:
         new = self.account.default_status(Status.Kind.POST)
         tasks = []
-        for told in self.told["tasks"]:
-            values = {name: told[name] for name in ("title", "content", "priority", "closed") if name in told}
-            values |= {"task_kind": told["kind"], "responsible_id": self.users[told["for"]].id, "status": new}
-            if "client" in told:
-                values["client_id"] = self.clients[told["client"]].id
-            if "due" in told:
-                values["scheduled_at"] = self.now + timedelta(days=told["due"])
+        for entry in self.content["tasks"]:
+            values = {name: entry[name] for name in ("title", "content", "priority", "closed") if name in entry}
+            values |= {"task_kind": entry["kind"], "responsible_id": self.users[entry["for"]].id, "status": new}
+            if "client" in entry:
+                values["client_id"] = self.clients[entry["client"]].id
+            if "due" in entry:
+                values["scheduled_at"] = self.now + timedelta(days=entry["due"])
             task = self.account.posts.model(account=self.account)
-            task.write(values, by=self.users[told["by"]])
-            task.created_at = task.updated_at = self.ago(told["days"])
+            task.write(values, by=self.users[entry["by"]])
+            task.created_at = task.updated_at = self.ago(entry["days"])
             tasks.append(task)
         return tasks
 
     def new(self, things: models.Manager, values: dict[str, Any], *, by: str, days: int = 0, created_at=None) -> Any:
-        """Something of a customer's, to be flushed with others."""
+        """Return a client, contact, contact list or deal with these values; the caller flushes it together with others."""
         row = things.model(account=self.account)
         row.assign(values, by=self.users[by])
         row.created_at = row.updated_at = created_at or self.ago(days)
         return row
 
-    # What is left
+    # Trash and times
 
-    def put_in_trash(self) -> None:
+    def move_to_trash(self) -> None:
         kinds = (
-            (self.posts, self.told["posts"], "title"),
-            (self.clients, self.told["clients"], "name"),
-            (self.deals, self.told["deals"], "name"),
-            (self.lists, [{"name": name, "trashed": 25} for name in self.told["contact_lists"]["trashed"]], "name"),
+            (self.posts, self.content["posts"], "title"),
+            (self.clients, self.content["clients"], "name"),
+            (self.deals, self.content["deals"], "name"),
+            (self.lists, [{"name": name, "trashed": 25} for name in self.content["contact_lists"]["trashed"]], "name"),
         )
-        for rows, entries, called in kinds:
+        for rows, entries, key in kinds:
             for entry in entries:
                 if "trashed" in entry:
-                    row = rows[entry[called]]
+                    row = rows[entry[key]]
                     row.trash(by=self.users["theo"])
                     save(row, trashed_at=max(self.ago(entry["trashed"]), row.created_at + timedelta(hours=1)))
 
     def set_times(self, tasks: list[Any]) -> None:
+        """Replace the times of status changes, comments, posts and tasks, which the models set to now."""
         changes = []
         for change in self.account.status_changes.order_by("id"):
-            change.created_at = self.decided[change.post_id].pop(0)
+            change.created_at = self.status_times[change.post_id].pop(0)
             changes.append(change)
         posts = {post.id: post for post in self.posts.values()}
         for post in posts.values():
@@ -299,16 +340,16 @@ class Story:
         return {status.code: status for status in self.account.first_statuses(kind)}
 
     def ago(self, days: float) -> datetime:
-        """About that many days ago; never a moment to come."""
+        """Return a random time about that many days ago; it is never in the future."""
         return self.now - timedelta(days=days, minutes=self.random.randrange(5, 300))
 
     def between(self, start: datetime, end: datetime, *, early: float = 1) -> datetime:
-        """The higher `early` is, the nearer to the start."""
+        """Return a random time between two times. A higher `early` makes it closer to the start."""
         return start + max(end - start, timedelta()) * self.random.random() ** early
 
 
 def login_of(name: str) -> str:
-    """The first name, without accents."""
+    """Return the first name, without accents."""
     first = unicodedata.normalize("NFKD", name.split()[0].lower())
     return first.encode("ascii", "ignore").decode()
 
@@ -320,7 +361,7 @@ def save(row: Any, **values: Any) -> None:
 
 
 def rewrite(rows: Any, *fields: str) -> None:
-    """Write these fields of rows that are there, all in one statement."""
+    """Update these fields of existing rows in one statement."""
     rows = list(rows)
     type(rows[0]).objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["account", "id"], update_fields=list(fields)

@@ -72,7 +72,7 @@ def test_it_starts_again_after_a_kill(run):
     service.await_end()
 
     # Killed together with the web server, whose workers then have nobody.
-    for process in (again.process, again.member("config.server")):
+    for process in (again.process, again.member("config.serving.server")):
         process.kill()
     last = run(service.port)
     last.await_text(READY)
@@ -101,7 +101,7 @@ def test_it_starts_postgresql_again(run):
 def test_it_starts_the_web_server_again(run):
     service = run(WORKERS="2")
     service.await_text(READY)
-    web, postgres = service.member("config.server"), service.member("cluster_name=")
+    web, postgres = service.member("config.serving.server"), service.member("cluster_name=")
     workers = web.children()
     web.kill()
     service.await_text("The web server ended unexpectedly (killed by signal 9): starting it again\n")

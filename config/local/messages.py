@@ -1,7 +1,7 @@
-"""`make messages`: brings the Polish catalogue up to date with the words in code and templates, and compiles it.
+"""`make messages`: update the Polish catalogue from the messages in code and templates, and compile it.
 
-It does what `makemessages` and `compilemessages` do, without GNU gettext. What it writes depends on the code alone: no dates,
-no line numbers, in the order of the words.
+This replaces `makemessages` and `compilemessages`, without GNU gettext. The catalogue depends only on the code: it has no dates and no
+line numbers, and its messages are sorted.
 """
 
 import gettext
@@ -16,12 +16,12 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = Path(__file__).resolve().parents[2]
 ROOMS = ("accounts", "config", "crm", "forum")
 PO = BASE_DIR / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 MO = PO.with_suffix(".mo")
 
-# Which arguments of a function are words; "c" marks the context.
+# The arguments of each function that are messages; "c" marks the context.
 FUNCTIONS = {
     name + suffix: arguments
     for name, arguments in {
@@ -35,18 +35,18 @@ FUNCTIONS = {
 
 
 def plural_forms() -> str:
-    """As Django's own Polish catalogue has them: Django merges only catalogues that count alike."""
+    """Return the plural forms of Django's own Polish catalogue: Django merges only catalogues with the same plural forms."""
     path = Path(django.__file__).parent / "conf" / "locale" / "pl" / "LC_MESSAGES" / "django.mo"
     with path.open("rb") as file:
         return gettext.GNUTranslations(file).info()["plural-forms"]
 
 
 class Polish(Catalog):
-    """A catalogue whose header is the same whenever, and by whichever Babel, it is written."""
+    """A Polish catalogue with a fixed header, without the date and the version of Babel."""
 
     def __init__(self, comment: str):
         super().__init__(locale="pl", header_comment=comment, fuzzy=False)
-        # Sets the number of forms too.
+        # This sets the number of plural forms too.
         self._set_mime_headers([("Plural-Forms", plural_forms())])
 
     @property
@@ -61,12 +61,12 @@ class Polish(Catalog):
 
 
 def as_python(template: str, origin: str) -> str:
-    """A template as calls of gettext. What remains of its indentation means nothing, and Python would trip over it."""
+    """Return a template as Python code that calls gettext, without indentation, which would be a syntax error."""
     return "\n".join(line.lstrip() for line in templatize(template, origin).splitlines())
 
 
 def sources(base: Path = BASE_DIR) -> list[Path]:
-    """The code and templates whose words people see."""
+    """Return the code and templates that may contain messages."""
     code = (path for room in ROOMS for path in (base / room).rglob("*.py"))
     return sorted([*code, *templates(base)])
 
@@ -77,19 +77,19 @@ def templates(base: Path = BASE_DIR) -> list[Path]:
 
 
 def collect(base: Path = BASE_DIR) -> Catalog:
-    """All words that code and templates have."""
+    """Return a catalogue of all messages in code and templates, without translations."""
     catalog = Catalog()
     for path in sources(base):
         name, source = path.relative_to(base).as_posix(), path.read_text("utf-8")
         code = BytesIO((source if path.suffix == ".py" else as_python(source, name)).encode())
         found = extract("python", code, FUNCTIONS, ["Translators:"], {"encoding": "utf-8"})
-        for _line, words, comments, context in found:
-            catalog.add(words, locations=[(name, 0)], auto_comments=comments, context=context)
+        for _line, message, comments, context in found:
+            catalog.add(message, locations=[(name, 0)], auto_comments=comments, context=context)
     return catalog
 
 
 def merge(wanted: Catalog, known: Catalog) -> Polish:
-    """The wanted words with the translations that are known. Nothing is guessed from words that are alike."""
+    """Return the wanted messages with the known translations. Nothing is guessed from similar messages."""
     merged = Polish(known.header_comment)
     for message in wanted:
         if not message.id:
@@ -110,7 +110,7 @@ def merge(wanted: Catalog, known: Catalog) -> Polish:
 
 
 def unfinished(catalog: Catalog) -> list[str]:
-    """What keeps each message from being shown in Polish."""
+    """Return a line for each message that is fuzzy or not translated."""
     found = []
     for message in catalog:
         forms = message.string if message.pluralizable else [message.string]
@@ -123,7 +123,7 @@ def unfinished(catalog: Catalog) -> list[str]:
 
 
 def parse(po: bytes) -> Catalog:
-    """Raises PoFileError."""
+    """Return the catalogue in a PO file. Raise PoFileError if it is invalid."""
     return read_po(BytesIO(po), locale="pl", abort_invalid=True)
 
 
@@ -146,7 +146,7 @@ def main() -> int:
     missing = unfinished(catalog)
     for line in missing:
         print(line, file=sys.stderr)
-    print(f"{PO.relative_to(BASE_DIR)}: {len(catalog)} messages, {len(missing)} of them to be translated")
+    print(f"{PO.relative_to(BASE_DIR)}: {len(catalog)} messages, {len(missing)} of them not translated")
     return 1 if missing else 0
 
 

@@ -1,4 +1,4 @@
-"""Workers that die, and the requests that they were serving (`config.server`, `config.in_flight`)."""
+"""Workers that die, and the requests that they were serving (`config.serving.server`, `config.serving.in_flight`)."""
 
 import os
 import re
@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from config.in_flight import SLOT_BYTES, InFlight
-from tests.config.test_admission import Call, admit, answering
+from config.serving.in_flight import RECORD_BYTES, InFlight
+from tests.support.admission import Call, admit, answering
 from tests.support.service import READY, is_running
 
 
@@ -38,7 +38,7 @@ def test_long_and_odd_text_stays_in_its_slot():
     in_flight = InFlight(2)
     for text in ("x" * 10_000, "ó"):
         in_flight.add(text)
-    assert list(in_flight) == ["?", "x" * (SLOT_BYTES - 1)]
+    assert list(in_flight) == ["?", "x" * (RECORD_BYTES - 1)]
 
 
 def test_the_application_notes_each_request():
@@ -81,7 +81,7 @@ def begin(service):
 def test_workers_are_replaced_however_often_they_die(run):
     service = run(WORKERS="2")
     service.await_text(READY)
-    web = service.member("config.server")
+    web = service.member("config.serving.server")
     for _ in range(4):
         service.await_true(lambda: len(workers(web)) == 2)
         service.await_true(service.answers)

@@ -1,7 +1,7 @@
 import pytest
 
-from config import supervision
-from config.supervision import Backoff, outcome
+from config.serving import supervision
+from config.serving.supervision import Backoff, outcome
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`python -m config.server`: granian, with the application loaded before its workers are made, so that they share the memory."""
+"""`python -m config.serving.server`: granian, which loads the application before it forks its workers, so that they share the memory."""
 
 import gc
 import importlib
@@ -14,15 +14,15 @@ from functools import partial
 import granian.cli
 from granian.server.mp import MPServer, WorkerProcess
 
-from config import deadline
-from config.in_flight import InFlight
-from config.supervision import Backoff, outcome
+from config.serving import deadline
+from config.serving.in_flight import InFlight
+from config.serving.supervision import Backoff, outcome
 
 logger = logging.getLogger("rostrum.server")
 
-# How long a worker has to live until its next death counts as the first one, in seconds.
-STABLE = 1
-# How often a worker checks whether its parent is still there, in seconds.
+# A worker that lived this long, in seconds, is started again without a longer delay.
+STABLE_AFTER = 1
+# How often a worker checks whether its parent is alive, in seconds.
 PARENT_INTERVAL = 0.5
 
 
@@ -37,14 +37,14 @@ class Server(MPServer):
     def _spawn_worker(self, idx: int, target, callback_loader) -> WorkerProcess:
         from django.conf import settings
 
-        # An example that a page runs in its own process is a request within a request; each turn can have one.
-        in_flight = InFlight(settings.THREADS + settings.TURNS)
+        # A request that runs an API example serves a second request within its slot (`accounts.pages.running`).
+        in_flight = InFlight(settings.THREADS + settings.SLOTS)
         worker = super()._spawn_worker(idx, partial(run_worker, target, in_flight, self.bind_port), callback_loader)
         worker.in_flight = in_flight
         return worker
 
     def _serve_loop(self, spawn_target, target_loader) -> None:
-        backoffs = [Backoff(stable=STABLE) for _ in self.wrks]
+        backoffs = [Backoff(stable=STABLE_AFTER) for _ in self.wrks]
         due: dict[int, float] = {}
         while not self.interrupt_signal:
             self.main_loop_interrupt.wait(max(0, min(due.values()) - time.monotonic()) if due else None)
@@ -65,7 +65,7 @@ class Server(MPServer):
                 worker = self._spawn_worker(idx, spawn_target, target_loader)
                 try:
                     worker.start()
-                except OSError as error:  # no memory, or no process is left
+                except OSError as error:  # out of memory, or of processes
                     due[idx] = time.monotonic() + backoffs[idx].end()
                     logger.error("worker %d can't be started: %s", idx + 1, error.strerror)
                 else:
@@ -86,7 +86,7 @@ def log_interrupted(worker: WorkerProcess) -> None:
 
 
 def run_worker(target, in_flight: InFlight, port: int, *arguments) -> None:
-    """Run in each worker process: serve until told to stop."""
+    """Serve requests until the parent stops this worker process."""
     from config.wsgi import application
 
     application.in_flight = in_flight
@@ -96,35 +96,35 @@ def run_worker(target, in_flight: InFlight, port: int, *arguments) -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """Stop this worker when its parent has been killed: nobody else would, and it would keep the port."""
+    """Stop this worker process when its parent has been killed; otherwise it would keep the port."""
     while os.getppid() == parent:
         time.sleep(PARENT_INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(8)  # as long as the parent would give it
+    time.sleep(8)  # as --workers-kill-timeout in `manage.py serve`
     os._exit(1)
 
 
 def main() -> None:
     importlib.import_module(sys.argv[-1].partition(":")[0])
     load_views()
-    # What is there stays: looking through it for garbage would give each worker a copy of it.
+    # The garbage collector writes to the objects that it examines, which would give each worker a copy of their memory.
     gc.collect()
     gc.freeze()
     multiprocessing.set_start_method("fork")
-    logging.getLogger("_granian").addFilter(is_news)
+    logging.getLogger("_granian").addFilter(is_relevant)
     granian.cli.Server = Server
     granian.cli.entrypoint()
 
 
 def load_views() -> None:
-    """Django would, at the first request of each worker."""
+    """Import all views, which Django would do at the first request of each worker."""
     from django.urls import get_resolver
 
     get_resolver().url_patterns  # noqa: B018
 
 
-def is_news(record: logging.LogRecord) -> bool:
-    """That there are many threads is meant to be (`config.admission`)."""
+def is_relevant(record: logging.LogRecord) -> bool:
+    """Return False for granian's warning about many threads, which are intended (`config.serving.admission`)."""
     return "Python threads" not in record.msg
 
 

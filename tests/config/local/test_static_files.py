@@ -6,7 +6,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-from config import local
+from config.local import run as local_run
 from tests.support.service import READY
 
 
@@ -42,10 +42,10 @@ def test_they_are_collected_again_when_they_have_changed(tmp_path, monkeypatch):
     for path in (style, lock):
         path.parent.mkdir(parents=True)
         path.write_text("before")
-    monkeypatch.setattr(local, "BASE_DIR", tmp_path)
-    marks = {local.static_mark()}
+    monkeypatch.setattr(local_run, "BASE_DIR", tmp_path)
+    marks = {local_run.static_digest()}
     for path in (style, lock, Path(style.with_name("new.js"))):
         path.write_text("after")
-        marks.add(local.static_mark())
+        marks.add(local_run.static_digest())
     assert len(marks) == 4
-    assert local.static_mark() in marks
+    assert local_run.static_digest() in marks

@@ -14,7 +14,7 @@ from tests.support.client import Client
 
 
 def demo(port=8000, *, bare=True, **options) -> str:
-    """What it prints; an account without the story unless one is asked for, as that takes its time."""
+    """What it prints; a bare account unless one is asked for, as that takes its time."""
     out = io.StringIO()
     call_command("demo", port=port, stdout=out, bare=bare, **options)
     return out.getvalue()
@@ -74,7 +74,7 @@ def test_the_logins_that_are_printed(db, local):
     assert said(demo(bare=False), "logins") == "demo (owner)"
 
 
-def test_the_story_agrees_with_itself(db):
+def test_the_content_is_consistent(db):
     demo(bare=False)
     account, now = Account.objects.get(), timezone.now()
     posts = {post.id: post for post in account.posts.all()}
@@ -152,7 +152,9 @@ def test_what_a_shell_can_read(db, tmp_path):
     text = demo(port=9000, env=env)
     password, token = said(text, "password"), said(text, "api_token")
     assert env.read_text() == f"BASE_URL=http://localhost:9000\nPASSWORD={password}\nAPI_TOKEN={token}\n"
-    assert text.endswith(f"this sets BASE_URL, PASSWORD, API_TOKEN:\n\n  . '{env}'\n")
+    assert text.endswith(
+        f"To set BASE_URL, PASSWORD, API_TOKEN in a shell, for the examples of the documents:\n\n  . '{env}'\n"
+    )
     APIToken.objects.update(revoked_at=timezone.now())
     Account.objects.get().users.update(password=make_password("another pass phrase"))
     demo(port=9000, env=env)

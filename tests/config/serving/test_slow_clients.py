@@ -9,8 +9,8 @@ import time
 import pytest
 from django.conf import settings
 
-from config import deadline
-from config.in_flight import InFlight
+from config.serving import deadline
+from config.serving.in_flight import InFlight
 from tests.support.service import READY
 
 
@@ -38,10 +38,10 @@ def status(service, method="GET", path="/", address="127.0.0.1"):
 
 def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
     with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(begin(service)) for _ in range(settings.PLACES + 12)]
+        opened = [stack.enter_context(begin(service)) for _ in range(settings.QUEUE_CAPACITY + 12)]
         # The surplus is turned away; what is left is being waited for.
         latest = time.monotonic() + 20
-        while service.output().count("/app/sign-in 503 ") < len(opened) - settings.BODIES_OF_ONE:
+        while service.output().count("/app/sign-in 503 ") < len(opened) - settings.MAX_BODIES_PER_SENDER:
             assert time.monotonic() < latest
             time.sleep(0.02)
         assert [status(service) for _ in range(10)] == [200] * 10
@@ -82,7 +82,7 @@ only_linux = pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Li
 def test_unfinished_headers_take_the_service_away_from_nobody(service):
     """The deadline for headers would end them after 30 s; the requests here have 20 s."""
     with contextlib.ExitStack() as stack:
-        for _ in range(settings.CLIENT_CONNECTIONS + 20):
+        for _ in range(settings.MAX_CLIENT_CONNECTIONS + 20):
             address = ("127.0.0.1", service.port)
             connection = stack.enter_context(socket.create_connection(address, 20, source_address=("127.0.0.2", 0)))
             connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
@@ -116,7 +116,7 @@ def is_ended(connection):
 
 @only_linux
 def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypatch):
-    settings.CLIENT_CONNECTIONS = 4
+    settings.MAX_CLIENT_CONNECTIONS = 4
     monkeypatch.setattr(deadline, "UNCOUNTED", 1)
     with connected("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (port, ends):
         assert deadline.end_excess(port, InFlight(1)) == 2
@@ -126,11 +126,11 @@ def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypa
 @only_linux
 @pytest.mark.parametrize(
     ("changed", "uncounted"),
-    [({"TRUST_PROXY": True}, 1), ({"PLACES": 0}, 1), ({"CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
+    [({"TRUST_PROXY": True}, 1), ({"QUEUE_CAPACITY": 0}, 1), ({"MAX_CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
     ids=["all are the proxy's", "requests may wait for a thread", "within the share", "just opened"],
 )
 def test_no_others_are_ended(settings, monkeypatch, changed, uncounted):
-    settings.CLIENT_CONNECTIONS = 4
+    settings.MAX_CLIENT_CONNECTIONS = 4
     monkeypatch.setattr(deadline, "UNCOUNTED", uncounted)
     for name, value in changed.items():
         setattr(settings, name, value)

@@ -1,4 +1,4 @@
-"""Delays before a process that ended is started again, for the web server (`config.server`) and `make run` (`config.local`)."""
+"""Delays before an ended process is started again, for the web server (`config.serving.server`) and `make run` (`config.local.run`)."""
 
 import time
 
@@ -17,11 +17,11 @@ class Backoff:
         self._started = time.monotonic()
 
     def start(self) -> None:
-        """Note that the process has been started."""
+        """Record that the process has been started."""
         self._started = time.monotonic()
 
     def end(self) -> float:
-        """Note that the process has ended; return the seconds to wait before it is started again."""
+        """Record that the process has ended. Return the seconds to wait before it is started again."""
         if time.monotonic() - self._started >= self.stable:
             self._delay = MIN_DELAY
         delay, self._delay = self._delay, min(2 * self._delay, MAX_DELAY)
@@ -29,5 +29,5 @@ class Backoff:
 
 
 def outcome(status: int) -> str:
-    """Describe an exit status as `subprocess` and `multiprocessing` report it."""
+    """Describe an exit status of `subprocess` or `multiprocessing`."""
     return f"killed by signal {-status}" if status < 0 else f"status {status}"

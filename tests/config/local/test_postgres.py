@@ -5,20 +5,20 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from config.environment import database
-from config.postgres import Cluster, ClusterError
+from config.local.postgres import Cluster, ClusterError
+from tests.support.service import wait_until
 
 # What a supervisor that is about to be killed does.
 STARTS_AND_WAITS = """
 import sys, time
 from config.environment import database
-from config.postgres import Cluster
+from config.local.postgres import Cluster
 cluster = Cluster(sys.argv[1])
 cluster.start()
 print(cluster.process.pid, cluster.url, flush=True)
@@ -43,13 +43,6 @@ def query(cluster, statement):
         return connection.execute(statement).fetchone()[0]
 
 
-def wait_until(condition, *, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about in time"
-        time.sleep(0.02)
-
-
 def running(pid):
     try:
         os.kill(pid, 0)
@@ -71,10 +64,10 @@ def test_it_works(cluster):
 
 
 def test_it_stops_in_good_order_while_clients_are_connected(cluster):
-    """It waits for none of them; the patience is for a machine that is busy."""
+    """It waits for none of them; the long timeout is for a machine that is busy."""
     pid = cluster.process.pid
     with connect(cluster):
-        cluster.stop(patience=60)
+        cluster.stop(timeout=60)
     assert not running(pid)
     assert cluster._processes() == []
     log = (cluster.directory / "log").read_text()
@@ -86,7 +79,7 @@ def test_it_stops_in_good_order_while_clients_are_connected(cluster):
 def test_it_stops_a_server_that_does_not_answer(cluster):
     pid = cluster.process.pid
     os.kill(pid, signal.SIGSTOP)
-    cluster.stop(patience=0.2)
+    cluster.stop(timeout=0.2)
     assert not running(pid)
     assert cluster._processes() == []
 
@@ -238,20 +231,20 @@ def test_it_rejects_a_directory_in_use(cluster):
 
 def test_it_rejects_a_directory_with_other_things(tmp_path):
     (tmp_path / "thesis.odt").touch()
-    with pytest.raises(ClusterError, match=r"holds other things than a cluster, such as thesis\.odt"):
+    with pytest.raises(ClusterError, match=r"holds other files than those of a cluster, such as thesis\.odt"):
         Cluster(tmp_path).start()
 
 
 def test_it_rejects_data_of_another_version(cluster):
     cluster.stop()
     (cluster.directory / "data" / "PG_VERSION").write_text("14\n")
-    with pytest.raises(ClusterError, match=r"are of PostgreSQL 14, the programs of PostgreSQL \d+: set PGBIN"):
+    with pytest.raises(ClusterError, match=r"are of PostgreSQL 14, but the programs of PostgreSQL \d+: set PGBIN"):
         cluster.start()
 
 
 def test_it_rejects_a_folder_without_programs(tmp_path, monkeypatch):
     monkeypatch.setenv("PGBIN", str(tmp_path / "bin"))
-    with pytest.raises(ClusterError, match="does not exist; PGBIN must name the folder that holds initdb"):
+    with pytest.raises(ClusterError, match="does not exist; PGBIN must be the directory of initdb"):
         Cluster(tmp_path / "postgres").start()
 
 

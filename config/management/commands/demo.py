@@ -1,41 +1,37 @@
-import hashlib
-import hmac
 import shlex
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
-from django.core.management.base import BaseCommand
-from django.db import transaction
+from django.core.management.base import BaseCommand, CommandError
 
 from accounts.hosts import full_name
-from accounts.management.story import Story
 from accounts.models import Account, APIToken, User
 
-
-def derive(purpose: str, length: int) -> str:
-    """A secret of the demo account, worked out from the server's key: it is in no database, and the same after a restart."""
-    digest = hmac.digest(settings.SECRET_KEY.encode(), purpose.encode(), hashlib.sha512)
-    return "".join(APIToken.ALPHABET[byte % len(APIToken.ALPHABET)] for byte in digest[:length])
+try:
+    from config.local import demo
+except ModuleNotFoundError:  # a container image has no `config.local`
+    demo = None
 
 
 class Command(BaseCommand):
-    help = "Make the demo account on the first run, and print how to use it. For `make run`, on one's own machine."
-
-    PREFIX = LOGIN = "demo"
+    help = "Create the demo account on the first run, and print how to use it. `make run` calls this."
 
     def add_arguments(self, parser):
-        parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--env", type=Path, help="a file for the address, the password and the token")
+        parser.add_argument("--port", type=int, default=settings.PORT, help="the port in the addresses (PORT)")
+        parser.add_argument("--env", type=Path, help="write the address, the password and the token to this file")
         parser.add_argument(
-            "--bare", action="store_true", help="with a few suggestions alone, as in the examples of docs/interface.md"
+            "--bare",
+            action="store_true",
+            help="add only the few suggestions that the examples of docs/interface.md use",
         )
 
     def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options):
-        password = derive("demo password", 16)
-        token = f"{derive('demo token', APIToken.SECRET_LENGTH)}/{self.PREFIX}"
-        account = Account.objects.filter(prefix=self.PREFIX).first() or self.make(password, token, bare=bare)
-        owner = account.users.get(login_key=self.LOGIN)
+        if demo is None:
+            raise CommandError("The demo account is for a checkout of the code: config/local is missing here.")
+        account = Account.objects.filter(prefix=demo.PREFIX).first() or demo.create_demo_account(bare=bare)
+        owner = account.users.get(login_key=demo.LOGIN)
+        password, token = demo.demo_password(), demo.demo_token()
         variables = {"BASE_URL": f"http://localhost:{port}", "PASSWORD": password, "API_TOKEN": token}
         if not check_password(password, owner.password):
             password = "(changed since)"  # noqa: S105
@@ -45,27 +41,10 @@ class Command(BaseCommand):
             del variables["API_TOKEN"]
         self.explain(account, owner, port, password, token)
         if env:
-            self.keep(env, variables)
-
-    @transaction.atomic
-    def make(self, password: str, token: str, *, bare: bool) -> Account:
-        account, owner, _ = Account.objects.create_with_owner(
-            prefix=self.PREFIX,
-            name="Demo",
-            login=self.LOGIN,
-            email="demo@example.com",
-            password=password,
-            partner_key="demo-partner",
-        )
-        account.tokens.all().delete()
-        APIToken.objects.adopt(owner, token, label="Demo")
-        story = Story(account, owner)
-        story.begin()
-        if not bare:
-            story.go_on()
-        return account
+            self.write_variables(env, variables)
 
     def explain(self, account: Account, owner: User, port: int, password: str, token: str) -> None:
+        """Print the addresses, the logins and a few `curl` commands."""
         at = f"http://localhost:{port}"
         own = f"http://{full_name(account.prefix)}:{port}/"
         hosts = {host.id: full_name(host.name) for host in account.hosts.all()}
@@ -73,7 +52,7 @@ class Command(BaseCommand):
             (forum.name, f"{at}/  and  {own}" if forum.is_default else f"http://{hosts[forum.host_id]}:{port}/")
             for forum in account.forums.order_by("-is_default", "name", "id")
         ]
-        # Those that were made with it have the same password.
+        # Demo users that can sign in were created with the owner's password hash.
         others = account.users.filter(password=owner.password, is_active=True).exclude(id=owner.id).order_by("id")
         logins = [f"{user.login} ({user.get_role_display().lower()})" for user in (owner, *others)]
         lines = [
@@ -87,13 +66,13 @@ class Command(BaseCommand):
         table = "\n".join(f"  {name:<16} {value}" for name, value in lines)
         self.stdout.write(
             f"""
-Rostrum is up.
+Rostrum is running.
 
 {table}
 
 Try it:
 
-  curl -u {self.LOGIN}:{password} {at}/
+  curl -u {owner.login}:{password} {at}/
 
   curl '{at}/app/tasks.json?api_token={token.replace("/", "%2F")}'
 
@@ -101,14 +80,14 @@ Try it:
 """
         )
 
-    def keep(self, env: Path, variables: dict[str, str]) -> None:
-        """Write what the examples of the documents need, for a shell to read."""
+    def write_variables(self, env: Path, variables: dict[str, str]) -> None:
+        """Write the variables that the examples of the documents use to a file that only this user can read."""
         env.unlink(missing_ok=True)
         env.touch(mode=0o600)
         env.write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
         self.stdout.write(
             f"""
-For the examples of the documents, this sets {", ".join(variables)}:
+To set {", ".join(variables)} in a shell, for the examples of the documents:
 
   . {shlex.quote(str(env))}
 """

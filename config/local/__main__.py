@@ -1,0 +1,5 @@
+import sys
+
+from config.local.run import main
+
+sys.exit(main())

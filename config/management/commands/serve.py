@@ -1,0 +1,100 @@
+"""`manage.py serve`: the web server, used by `make run` and by the containers."""
+
+import os
+import sys
+import time
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from config.serving.arguments import available_cores, integer_between, listening_address
+
+# Settings of glibc's allocator; other allocators ignore them. All threads share two arenas: with one arena for each thread, the
+# memory that is freed but kept would be far more than the memory in use. Blocks of 1 MiB, such as those of a password hash, are
+# returned to the system when they are freed.
+MALLOC = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": str(4 * 1024 * 1024),
+}
+
+
+class Command(BaseCommand):
+    help = "Start the web server, once the database answers and has every migration."
+
+    def add_arguments(self, parser):
+        parser.add_argument("--host", default=settings.HOST, help="the address to listen on (HOST)")
+        parser.add_argument("--port", default=settings.PORT, type=integer_between(1, 65535), help="the port (PORT)")
+        parser.add_argument(
+            "--workers",
+            default=settings.WORKERS or available_cores(),
+            type=integer_between(1, 256),
+            help="the number of worker processes, by default one for each core (WORKERS)",
+        )
+        parser.add_argument(
+            "--database-wait",
+            default=settings.DATABASE_WAIT,
+            type=integer_between(0, 3600),
+            help="how many seconds to wait for the database and its migrations (DATABASE_WAIT)",
+        )
+
+    def handle(self, *, host, port, workers, database_wait, **options):
+        try:
+            address = listening_address(host, port)
+        except OSError as error:
+            raise CommandError(f"Cannot listen on {host} port {port}: {error.strerror}.") from error
+        self.wait_for_database(database_wait)
+        connection.close()
+        self.stdout.write(f"Serving on {host} port {port} with {workers} workers.")
+        self.stdout.flush()
+        arguments = {
+            "--interface": "wsgi",
+            "--http": "1",
+            "--host": address,
+            "--port": port,
+            "--workers": workers,
+            "--blocking-threads": settings.THREADS,
+            "--blocking-threads-idle-timeout": 600,
+            # The limit of open connections for each worker, idle ones included; further ones wait in the kernel. It has to stay
+            # below the usual limit of 1,024 open files.
+            "--backpressure": settings.MAX_CLIENT_CONNECTIONS,
+            "--backlog": 1024,
+            "--http1-header-read-timeout": settings.HEADER_TIMEOUT * 1000,
+            # Containers are killed after ten seconds.
+            "--workers-kill-timeout": 8,
+        }
+        given = [text for name, value in arguments.items() for text in (name, str(value))]
+        flags = ["--no-ws", "--respawn-failed-workers", "--no-access-log"]  # `config.wsgi` writes the access log
+        os.chdir(settings.BASE_DIR)
+        command = [sys.executable, "-m", "config.serving.server", *given, *flags, "config.wsgi:application"]
+        os.execve(sys.executable, command, {**MALLOC, **os.environ})  # noqa: S606
+
+    def wait_for_database(self, seconds: int) -> None:
+        """Wait until the database answers and has every migration; report what is missing every five seconds.
+
+        Raise CommandError after `seconds`.
+        """
+        began = time.monotonic()
+        reported = reported_at = None
+        while missing := self.missing():
+            waited = time.monotonic() - began
+            if waited >= seconds:
+                raise CommandError(f"Gave up after {seconds} s. {missing}")
+            if missing != reported or waited - reported_at >= 5:
+                reported, reported_at = missing, waited
+                self.stderr.write(f"Waiting, {waited:.0f} of {seconds} s. {missing}")
+            time.sleep(0.5)
+
+    def missing(self) -> str:
+        """Return a sentence on why the service cannot start yet, or an empty string."""
+        try:
+            executor = MigrationExecutor(connection)
+        except OperationalError as error:
+            connection.close()
+            return f"The database does not answer: {str(error).strip().splitlines()[-1]}"
+        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if not plan:
+            return ""
+        return f"{len(plan)} migrations are missing (the first is {plan[0][0]}): run python manage.py migrate"

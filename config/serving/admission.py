@@ -1,0 +1,118 @@
+"""The limits of a worker process: which requests are admitted, queued or rejected.
+
+A database connection belongs to a slot, not to a thread. So a worker can have many threads, which cost little: they wait for a
+slot, read bodies from slow clients, and reject what exceeds the limits. Clients may send a body slowly. Bodies are therefore read
+for only a part of the admitted requests, and those of one sender for a part of these: slow clients leave room for requests without
+a body and for other senders.
+"""
+
+from collections import deque
+from threading import Lock
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+class QueuePosition:
+    """The place in the queue of a thread that waits for a slot."""
+
+    __slots__ = ("assigned", "slot")
+
+    def __init__(self) -> None:
+        self.slot: BaseDatabaseWrapper | None = None
+        # Locked until `release_slot` has set `slot`.
+        self.assigned = Lock()
+        self.assigned.acquire()
+
+
+class Admission:
+    """A limit of requests in progress, each with a slot, and of requests that wait for a slot.
+
+    `slots` requests run at a time, `capacity` run or wait, and each waits `queue_timeout` seconds at most. The bodies of `max_bodies`
+    admitted requests may be read at a time, and of `max_bodies_per_sender` requests of one sender.
+    """
+
+    def __init__(
+        self, *, slots: int, capacity: int, queue_timeout: float, max_bodies: int = 0, max_bodies_per_sender: int = 0
+    ):
+        self.queue_timeout = queue_timeout
+        self.max_bodies_per_sender = max_bodies_per_sender
+        self._capacity_left = capacity
+        self._bodies_left = max_bodies
+        self._bodies_of: dict[str, int] = {}
+        self._queue: deque[QueuePosition] = deque()
+        self._lock = Lock()
+        # The slot that was used last is taken first, so a quiet service needs few connections.
+        self._free_slots = [connections.create_connection(DEFAULT_DB_ALIAS) for _ in range(slots)]
+        for slot in self._free_slots:
+            slot.inc_thread_sharing()  # Django allows a connection to one thread only
+
+    def enter(self, sender: str = "") -> bool:
+        """Admit a request and return True, or return False if a limit is reached.
+
+        For a request with a body, `sender` is the address of its client; `finish_body` has to follow.
+        """
+        with self._lock:
+            if not self._capacity_left:
+                return False
+            if sender:
+                bodies = self._bodies_of.get(sender, 0)
+                if not self._bodies_left or bodies >= self.max_bodies_per_sender:
+                    return False
+                self._bodies_left -= 1
+                self._bodies_of[sender] = bodies + 1
+            self._capacity_left -= 1
+            return True
+
+    def finish_body(self, sender: str) -> None:
+        with self._lock:
+            self._bodies_left += 1
+            bodies = self._bodies_of.pop(sender) - 1
+            if bodies:
+                self._bodies_of[sender] = bodies
+
+    def leave(self) -> None:
+        with self._lock:
+            self._capacity_left += 1
+
+    def acquire_slot(self) -> BaseDatabaseWrapper | None:
+        """Return a slot, whose connection is this thread's until it releases the slot; return None after the timeout."""
+        with self._lock:
+            if self._free_slots:
+                position, slot = None, self._free_slots.pop()
+            else:
+                position = QueuePosition()
+                self._queue.append(position)
+        if position is not None:
+            slot = self._wait(position)
+        if slot is not None:
+            connections[DEFAULT_DB_ALIAS] = slot
+        return slot
+
+    def _wait(self, position: QueuePosition) -> BaseDatabaseWrapper | None:
+        if not position.assigned.acquire(timeout=self.queue_timeout):
+            with self._lock:
+                # A slot may have been assigned after the timeout.
+                if position.slot is None:
+                    self._queue.remove(position)
+        return position.slot
+
+    def release_slot(self, slot: BaseDatabaseWrapper) -> None:
+        """Assign the slot to the thread that has waited longest, or make it free.
+
+        If any thread could take it, the running thread would do so each time, and others would wait until their timeout.
+        """
+        try:
+            # The slot must not be lost, whatever was done to its connection.
+            if connections[DEFAULT_DB_ALIAS] is not slot:
+                connections[DEFAULT_DB_ALIAS].close()
+            slot.close_if_unusable_or_obsolete()
+        finally:
+            del connections[DEFAULT_DB_ALIAS]
+            with self._lock:
+                if self._queue:
+                    first = self._queue.popleft()
+                    first.slot = slot
+                    first.assigned.release()
+                else:
+                    self._free_slots.append(slot)

@@ -1,0 +1,39 @@
+"""Arguments of the web server, for `manage.py serve` and `make run`."""
+
+import contextlib
+import os
+import socket
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+
+
+def integer_between(lowest: int, highest: int) -> Callable[[str], int]:
+    """Return a type for argparse that accepts a whole number in this range."""
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
+            raise ArgumentTypeError(f"write a whole number from {lowest} to {highest}, not {text!r}")
+        return int(text)
+
+    return parse
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use: a container may have fewer than the machine."""
+    with contextlib.suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def listening_address(host: str, port: int) -> str:
+    """Return the IP address of `host`, after checking that the port is free. Raise OSError if it is not.
+
+    granian accepts no host names. It would also share the port with another granian, and each would get some of the requests.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+        probe.listen()
+    return address[0]

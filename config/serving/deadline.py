@@ -1,0 +1,127 @@
+"""Limits for slow clients: a deadline for bodies, and a limit of open connections for each address.
+
+The server has a deadline for headers only, and a thread that reads a body from the server cannot be interrupted. So this module shuts
+down the receiving side of an overdue connection. The server then reads the end of the stream, as if the client had closed the
+connection, and the application answers 400, as for any incomplete body.
+
+The server accepts `MAX_CLIENT_CONNECTIONS` connections. A client that opens that many, and sends nothing or unfinished headers, would
+exclude all others until the deadline for headers. So one address may have half of them.
+"""
+
+import contextlib
+import os
+import socket
+import struct
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+from config.serving.in_flight import InFlight
+from core import client_address
+
+DESCRIPTORS = Path("/proc/self/fd")
+
+# How often to look for overdue connections, in seconds.
+OVERDUE_INTERVAL = 10
+# How often to count connections, in seconds; the second value applies after some were ended, as others may replace them.
+COUNT_INTERVAL, RECOUNT_INTERVAL = 0.5, 0.1
+# A client has this long to send its request before the connection is counted, in milliseconds.
+COUNTED_AFTER = 500
+
+# The beginning of Linux's struct tcp_info: tcpi_state, and tcpi_last_data_sent in milliseconds.
+TCP_INFO = struct.Struct("=B43xI")
+TCP_ESTABLISHED = 1
+
+
+def watch(port: int, in_flight: InFlight) -> None:
+    """Start a thread that watches the connections that this process accepts on a port. Do nothing on systems other than Linux."""
+    if hasattr(socket, "TCP_INFO") and DESCRIPTORS.exists():
+        threading.Thread(target=_watch, args=(port, in_flight), name="deadline", daemon=True).start()
+
+
+def _watch(port: int, in_flight: InFlight) -> None:
+    interval = COUNT_INTERVAL
+    due = time.monotonic() + OVERDUE_INTERVAL
+    while True:
+        time.sleep(interval)
+        # At the limit of open files this fails, although it is needed most then: connections that end make room for the next try.
+        with contextlib.suppress(OSError):
+            interval = RECOUNT_INTERVAL if end_excess(port, in_flight) else COUNT_INTERVAL
+            if time.monotonic() >= due:
+                end_overdue(port, settings.BODY_TIMEOUT)
+                due = time.monotonic() + OVERDUE_INTERVAL
+
+
+def end_excess(port: int, in_flight: InFlight) -> int:
+    """End connections that wait for their client and exceed the limit of an address, the oldest first; return how many.
+
+    The kernel does not distinguish connections with an incomplete request from idle ones, so both count. A connection whose request
+    waits for a thread of the server looks the same too, so nothing is ended while there may be such requests.
+    """
+    limit = settings.MAX_CLIENT_CONNECTIONS // 2
+    # Behind a proxy, all connections come from the address of the proxy.
+    if settings.TRUST_PROXY or len(descriptors()) <= limit or in_flight.count >= settings.QUEUE_CAPACITY:
+        return 0
+    waiting = defaultdict(list)
+    for descriptor, connection in accepted(port):
+        with connection, contextlib.suppress(OSError):
+            if (unanswered := unanswered_for(connection)) >= COUNTED_AFTER:
+                peer = connection.getpeername()
+                waiting[client_address.counted(peer[0])].append((unanswered, descriptor, peer))
+    ended = 0
+    for found in waiting.values():
+        for _, descriptor, peer in sorted(found, reverse=True)[: max(0, len(found) - limit)]:
+            with contextlib.suppress(OSError), copy_of(descriptor) as connection:
+                # The server may have closed the connection, and the number may belong to another one.
+                if connection.getpeername() == peer:
+                    connection.shutdown(socket.SHUT_RD)
+                    ended += 1
+    return ended
+
+
+def end_overdue(port: int, seconds: float) -> None:
+    """End connections on which nothing was sent to the client for this many seconds.
+
+    The server closes idle connections sooner (HEADER_TIMEOUT), and every answer takes less time. So the clients of these connections
+    are still sending a body.
+    """
+    for _, connection in accepted(port):
+        # The client may have closed the connection meanwhile.
+        with connection, contextlib.suppress(OSError):
+            if unanswered_for(connection) >= seconds * 1000:
+                connection.shutdown(socket.SHUT_RD)
+
+
+def unanswered_for(connection: socket.socket) -> int:
+    """Return for how many milliseconds nothing has been sent to the client: since the connection was opened, if nothing ever was."""
+    state, unanswered = TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+    return unanswered if state == TCP_ESTABLISHED else 0
+
+
+def accepted(port: int) -> Iterator[tuple[int, socket.socket]]:
+    """Yield each connection on a port: its descriptor, and a copy, which stays valid when the server closes the descriptor."""
+    for descriptor in descriptors():
+        with contextlib.suppress(OSError):
+            connection = copy_of(descriptor)
+            if connection.family in (socket.AF_INET, socket.AF_INET6) and connection.getsockname()[1] == port:
+                yield descriptor, connection
+            else:
+                connection.close()
+
+
+def descriptors() -> list[int]:
+    return [int(path.name) for path in DESCRIPTORS.iterdir()]
+
+
+def copy_of(descriptor: int) -> socket.socket:
+    """Return a copy of a socket's descriptor. Raise OSError if it is closed or is not a socket."""
+    copy = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise

@@ -1,0 +1,249 @@
+"""`make manage` beside a running, a stopped and a killed `make run`."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+
+import httpx
+import pytest
+
+from config.local import manage
+from config.local.data import DataDirectory
+from config.local.postgres import Cluster
+from tests.support.service import READY, environment_of, free_port, wait_until
+
+COMMAND = (sys.executable, "-m", "config.local.manage")
+PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+PASSWORD = "a long pass phrase"
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """The data directory of a `make run` that was stopped; its database lacks every migration."""
+    data = tmp_path_factory.mktemp("stopped") / "data"
+    data.mkdir()
+    with Cluster(data / "postgres", durable=False):
+        pass
+    return data
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """An empty data directory."""
+    path = tmp_path / "data"
+    path.mkdir()
+    for name in ("DATABASE_URL", "SECRET_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATA_DIR", str(path))
+    return path
+
+
+def start(data, *arguments, environment=(), **options):
+    return subprocess.Popen([*COMMAND, *arguments], env=environment_of(data, **dict(environment)), text=True, **options)
+
+
+def run_manage(data, *arguments, **environment):
+    with start(data, *arguments, environment=environment, **PIPES) as process:
+        out, err = process.communicate(PASSWORD + "\n", timeout=180)
+    return process.returncode, out, err
+
+
+def create(prefix):
+    return ("create_account", prefix, "--login", "ann", "--email", "ann@example.com")
+
+
+def printed(out):
+    """Return the values of an account as `create_account` prints them."""
+    return dict(line.split(maxsplit=1) for line in out.splitlines()[:4])
+
+
+def answers(values, port):
+    """Return whether the printed address answers for the account: its forum, and the API with the printed token."""
+    url = httpx.URL(values["url"])
+    assert (url.host, url.port) == (f"{values['prefix']}.localhost", port)
+    # Resolvers may not know the names below localhost.
+    with httpx.Client(base_url=url.copy_with(host="127.0.0.1"), headers={"Host": url.netloc.decode()}) as client:
+        forum = client.get("/app/users/me.xml", auth=("ann", PASSWORD))
+        tasks = client.get("/app/tasks.json", headers={"Authorization": f"Bearer {values['api_token']}"})
+    return (forum.status_code, tasks.status_code) == (200, 200)
+
+
+def is_postgresql_running(data):
+    return (data / "postgres" / "data" / "postmaster.pid").exists()
+
+
+def test_it_works(run):
+    service = run()
+    service.await_text(READY)
+    # PORT is that of the running service.
+    status, out, err = run_manage(service.data, *create("acme"), PORT=str(free_port()))
+    assert (status, err) == (0, "")
+    assert answers(printed(out), service.port)
+    assert service.process.poll() is None
+
+    # What a kill leaves has to give way.
+    service.process.kill()
+    status, out, err = run_manage(service.data, *create("killed"), PORT=str(service.port))
+    assert (status, err) == (0, "")
+    assert not is_postgresql_running(service.data)
+    service.await_end()
+    again = run(service.port)
+    again.await_text(READY)
+    assert answers(printed(out), service.port)
+
+
+def test_it_starts_and_stops_postgresql_where_nothing_runs(stopped):
+    status, out, err = run_manage(stopped, *create("acme"))
+    assert (status, err) == (0, "")
+    assert printed(out)["url"] == "http://acme.localhost:8000"
+    assert not is_postgresql_running(stopped)
+    status, out, _ = run_manage(stopped, *create("other"), PORT="8123")
+    assert printed(out)["url"] == "http://other.localhost:8123"
+
+
+def test_it_reports_what_the_command_reports(stopped):
+    status, out, err = run_manage(stopped, *create("www"))
+    assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
+    assert not is_postgresql_running(stopped)
+
+
+def test_two_at_once_take_turns(stopped):
+    processes = [start(stopped, *create(f"twin-{number}"), **PIPES) for number in range(2)]
+    # Either may be the first, and would wait for its password while the other one waits for it.
+    for process in processes:
+        process.stdin.write(PASSWORD + "\n")
+        process.stdin.flush()
+    for number, process in enumerate(processes):
+        with process:
+            out, _ = process.communicate(timeout=180)
+        assert process.returncode == 0
+        assert printed(out)["prefix"] == f"twin-{number}"
+
+
+def test_make_run_waits_for_it(run, stopped):
+    with start(stopped, *create("patient"), **PIPES) as process:
+        wait_until(lambda: is_postgresql_running(stopped))
+        service = run(data=stopped)
+        service.await_text("Waiting for make manage to end\n")
+        out, _ = process.communicate(PASSWORD + "\n", timeout=180)
+    assert process.returncode == 0
+    service.await_text(READY)
+    assert answers(printed(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
+
+
+def test_it_stops_postgresql_when_it_is_told_to_end(stopped):
+    with start(stopped, *create("never"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        wait_until(lambda: is_postgresql_running(stopped))
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+    assert process.returncode == 130
+    assert not is_postgresql_running(stopped)
+
+
+def test_it_asks_for_the_password_at_a_terminal(stopped):
+    ours, theirs = pty.openpty()
+    process = start(
+        stopped,
+        *create("typed"),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    said = ""
+    with os.fdopen(ours, "wb", 0) as terminal, process:
+        for prompt in ("Password: ", "Password (again): "):
+            said += read_until(terminal, prompt)
+            terminal.write(f"{PASSWORD}\n".encode())
+        said += read_until(terminal, None)
+        process.wait(60)
+    assert process.returncode == 0, said
+    assert "http://typed.localhost:8000" in said
+    assert PASSWORD not in said
+
+
+def read_until(terminal, text):
+    """Return what is printed at a terminal up to this text, or to its end."""
+    said = ""
+    # At the end, Linux answers a read with an error.
+    with contextlib.suppress(OSError):
+        while (text is None or text not in said) and (some := os.read(terminal.fileno(), 1000)):
+            said += some.decode()
+    return said
+
+
+def test_it_lists_the_commands_without_arguments(data):
+    status, out, err = run_manage(data)
+    assert (status, err) == (0, "")
+    assert {"create_account", "demo", "serve", "housekeeping"} <= set(out.split())
+    status, out, err = run_manage(data, "create_account", "--help")
+    assert (status, err) == (0, "")
+    assert "the login of the owner" in out
+    assert list(data.iterdir()) == []
+
+
+def test_it_rejects_a_directory_without_data(data, tmp_path):
+    for path in (data, tmp_path / "missing"):
+        assert run_manage(path, *create("acme")) == (
+            1,
+            "",
+            f"There is no database in {path}: start make run first, or set DATA_DIR.\n",
+        )
+    assert not (tmp_path / "missing").exists()
+
+
+def test_it_rejects_another_database(data):
+    status, _, err = run_manage(data, "check", DATABASE_URL="postgresql://rostrum@127.0.0.1:1/rostrum")
+    assert status == 1
+    assert err == (
+        "DATABASE_URL is set, but make manage works on the database of make run only: unset it, or call python manage.py "
+        "instead.\n"
+    )
+
+
+def test_it_rejects_a_running_service_on_another_database(data, capsys, monkeypatch):
+    service = DataDirectory()
+    lock = service.try_lock()
+    service.open_run()
+    service.publish({"PORT": "8123"})
+    monkeypatch.setattr("sys.argv", ["manage", "check"])
+    assert manage.main() == 1
+    assert capsys.readouterr().err == (
+        "The running make run uses the database of its DATABASE_URL: call python manage.py with the same variables "
+        "instead.\n"
+    )
+    os.close(lock)
+
+
+def test_it_gives_up_waiting(data, capsys, monkeypatch):
+    monkeypatch.setattr(manage, "MAX_WAIT", 0)
+    monkeypatch.setattr("sys.argv", ["manage", "check"])
+    service = DataDirectory()
+    lock = service.try_lock()
+    assert manage.main() == 1
+    service.open_run()
+    assert manage.main() == 1
+    os.close(lock)
+    said = [f"Gave up after 0 s: {holder} keeps {data} locked.\n" for holder in ("another make manage", "make run")]
+    assert capsys.readouterr().err == "".join(said)
+
+
+def test_it_says_when_make_run_stops_meanwhile(data, capsys):
+    service = DataDirectory()
+    lock = service.try_lock()
+    service.open_run()
+    service.publish({"DATABASE_URL": "postgresql://rostrum@127.0.0.1:1/rostrum", "PORT": "8123"})
+    with manage.local_database(DataDirectory()) as environment:
+        assert environment["PORT"] == "8123"
+    assert capsys.readouterr().err == ""
+    with manage.local_database(DataDirectory()):
+        service.withdraw()
+    assert capsys.readouterr().err == "make run stopped while the command ran.\n"
+    os.close(lock)
