@@ -5,8 +5,9 @@ import re
 from django import forms
 from django.db.models import Exists, OuterRef
 
+from accounts.api.filters import TagFilter
 from core.api.fields import Integer, Text, WireField
-from core.api.filters import ListFilters, TagFilter, WireFilter, link_filter
+from core.api.filters import ListFilters, WireFilter, link_filter
 from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
 from crm.external_ids import MOST

@@ -3,8 +3,9 @@
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
+from accounts.api.filters import TagFilter
 from core.api.fields import Boolean
-from core.api.filters import ListFilters, QueryTime, TagFilter, WireFilter, link_filter
+from core.api.filters import ListFilters, QueryTime, WireFilter, link_filter
 from core.api.lists import Listing
 from core.api.resources import JSONViewSet, ResourceViewSet
 from core.api.views import in_transaction

@@ -14,7 +14,7 @@ from accounts.models import Session, User
 from config.wsgi import Application
 from tests.browser.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
 from tests.browser.pages import World
-from tests.support.client import Everybody
+from tests.support.client import Unlimited
 from tests.support.factories import make_account, make_token, make_user
 from tests.support.fixtures import Cast
 from tests.support.live import Threaded, serving
@@ -44,7 +44,7 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
         with override_settings(STORAGES=COLLECTED, STATIC_ROOT=static, WHITENOISE_USE_FINDERS=False):
             # What no page has is large.
             call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=["redoc", "*-preset.js*"])
-            application = Application(WSGIHandler(), admission=Everybody(), probes=Everybody())
+            application = Application(WSGIHandler(), admission=Unlimited(), probes=Unlimited())
             with serving(application, server_class=Threaded) as port, running(port) as browser:
                 yield browser
                 # While the loop runs this thread has connections of its own to the database.
