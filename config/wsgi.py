@@ -120,11 +120,11 @@ class Application:
 
     def turn_away(self, environ, start, status=503):
         """By 503, or by 400 whose body was cut off, before Django's middleware. None of it asks the database."""
-        from core.api import errors  # once Django is set up
+        from core.error_responses import cut_off, unavailable  # once Django is set up
 
         self.tame_content_type(environ)
         request = WSGIRequest(environ)
-        response = errors.unavailable(request) if status == 503 else errors.cut_off(request)
+        response = unavailable(request) if status == 503 else cut_off(request)
         headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
         start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
         return [response.content]

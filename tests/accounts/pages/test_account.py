@@ -43,7 +43,7 @@ def test_it_rejects(acme, field, value, fault):
     form = acme.page(acme.alice).get(PATH).forms["account"]
     form[field].force_value(value)
     response = form.submit("do", status=422)
-    assert texts(response, ".field .fault") == [fault]
+    assert texts(response, ".field .field-error") == [fault]
     if "\x01" not in value:
         assert response.forms["account"]["name"].value == form["name"].value
     before = acme.account.name

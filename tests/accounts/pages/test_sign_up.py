@@ -181,7 +181,7 @@ def test_it_rejects_bad_values(acme, values, fault):
 def test_it_rejects_a_bad_password_in_the_readers_language(acme, password, faults):
     visitor = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl")
     response = finish(visitor, path_for(acme), password=password)
-    assert [" ".join(fault.get_text().split()) for fault in response.html.find_all(class_="fault")] == [
+    assert [" ".join(fault.get_text().split()) for fault in response.html.find_all(class_="field-error")] == [
         " ".join(faults)
     ]
 

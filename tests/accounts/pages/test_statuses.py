@@ -81,7 +81,7 @@ def test_it_rejects_those_of_another_account(acme, other):
 def test_it_rejects(acme, values, fault):
     before = list(acme.account.statuses.values())
     response = add(acme, status=422, **values)
-    assert texts(response, ".field .fault") == [fault]
+    assert texts(response, ".field .field-error") == [fault]
     assert response.forms["add"]["name"].value == values["name"]
     assert list(acme.account.statuses.values()) == before
 

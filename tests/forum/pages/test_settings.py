@@ -33,7 +33,7 @@ def path_of(row) -> str:
 
 
 def faults(response) -> list[str]:
-    return texts(response, ".field .fault")
+    return texts(response, ".field .field-error")
 
 
 # Forums
