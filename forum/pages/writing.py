@@ -155,7 +155,7 @@ class WritingPage(KeepingPage):
         )
 
     def as_typed(self) -> dict[str, str]:
-        """What was sent, to begin a form with that finds no fault yet."""
+        """What was sent, to begin a form with that finds no error yet."""
         return self.request.POST.dict()
 
 

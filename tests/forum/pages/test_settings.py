@@ -270,6 +270,15 @@ def test_it_rejects_deleting_the_last_one(acme):
     assert texts(response, ".notice.error") == ["Category is the only one, and every suggestion is in one"]
 
 
+def test_it_rejects_in_the_language_of_the_user(acme):
+    """Beside a field it is the message of the model alone, elsewhere it begins with the name of the field."""
+    acme.account.users.filter(id=acme.alice.id).update(language="pl")
+    page = acme.page(acme.alice)
+    assert errors_on(send(page, CATEGORIES, status=422, do="add", name="general")) == ["Ta wartość jest już zajęta"]
+    response = send(page, path_of(acme.category), do="delete").follow()
+    assert texts(response, ".notice.error") == ["Kategoria: jest jedyna, a każda propozycja musi ją mieć"]
+
+
 def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
     monkeypatch.setattr(Category, "MOST_MOVED", 1)
     other = make_category(acme.account, "Bugs")
