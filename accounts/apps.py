@@ -1,8 +1,23 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    field_labels = {
+        "code": _("code"),
+        "color": _("color"),
+        "email": _("email"),
+        "host": _("host"),
+        "kind": _("kind"),
+        "login": _("login"),
+        "responsible": _("responsible"),
+        "role": _("role"),
+        "status": _("status"),
+        "tags": _("tags"),
+        "tokens": _("tokens"),
+        "user": _("user"),
+    }
 
     def ready(self) -> None:
         from accounts import checks  # noqa: F401

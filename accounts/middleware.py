@@ -12,13 +12,13 @@ from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_lazy
 
 from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host
-from core.api import errors
 from core.db import readiness
 from core.db.prepared import prepared
+from core.error_responses import error_response, unavailable
 
 logger = logging.getLogger("rostrum.hosts")
 
@@ -131,18 +131,18 @@ class AccountMiddleware:
         try:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
-            return errors.respond(request, 400, message=gettext_noop("Content-Length is not a number"))
+            return error_response(request, 400, message=gettext_lazy("Content-Length is not a number"))
         if length > settings.MAX_BODY_BYTES:
-            return errors.respond(request, 413)
+            return error_response(request, 413)
 
         host = normalize(request.META.get("HTTP_HOST", ""))
         try:
             address = address_book.find(host) if host else None
         except (OperationalError, InterfaceError) as error:
             logger.error("the database is away: %s", type(error).__name__)
-            return errors.unavailable(request)
+            return unavailable(request)
         if address is None or (address.forum_id is None and not is_of_no_forum(request.path_info)):
-            return errors.respond(request, 404, message="No forum lives at this address")
+            return error_response(request, 404, message="No forum lives at this address")
         request.address = address
         request.commits = connection.commits
         return self.get_response(request)

@@ -10,8 +10,7 @@ from django.core.validators import RegexValidator
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts import normalize, read
 from accounts.sessions import Invitation as Invitation
@@ -22,6 +21,7 @@ from accounts.tags import TagCount as TagCount
 from accounts.tokens import APIToken as APIToken
 from accounts.users import User as User
 from core.db.prepared import prepared
+from core.errors import FieldError
 
 RESERVED_PREFIXES = frozenset(
     [
@@ -126,7 +126,7 @@ class AccountQuerySet(models.QuerySet):
             role=User.Role.OWNER,
             notification=User.Notification.ALL,
         )
-        _, token = APIToken.objects.make(owner, label="First token")
+        _row, token = APIToken.objects.make(owner, label="First token")
         return account, owner, token
 
 
@@ -186,24 +186,24 @@ class HostQuerySet(models.QuerySet):
     def claim(self, account: Account, text: str) -> "Host":
         """The account's host of the address that somebody typed, made where there is none.
 
-        Raises ValidationError, which tells nothing of whose another one is.
+        Raises FieldError, which tells nothing of whose another one is.
         """
         name, base = read(text), settings.BASE_DOMAIN
         if name is None or (name.endswith(f".{base}") and name != base):
-            raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
+            raise FieldError("host", _("is not an address that a forum can have"))
         if "." not in name and name != account.prefix:
             if not re.match(PREFIX_PATTERN, name) or len(name) < 2:
-                raise ValidationError({"host": [gettext_noop("is not an address that a forum can have")]})
+                raise FieldError("host", _("is not an address that a forum can have"))
             if is_reserved(name):
-                raise ValidationError({"host": [gettext_noop("is reserved")]})
+                raise FieldError("host", _("is reserved"))
         # Nor the domains above that of the service, nor numbers: those are not for names.
         if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():
-            raise ValidationError({"host": [gettext_noop("is not available")]})
+            raise FieldError("host", _("is not available"))
         host = self.filter(name=name).first()
         if host is None:
             host = self.create(account=account, name=name)
         elif host.account_id != account.id:
-            raise ValidationError({"host": [gettext_noop("is not available")]})
+            raise FieldError("host", _("is not available"))
         return host
 
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from core.db.tenancy import FoldedField, fold
+from core.errors import FieldError, FieldErrors
 
-INVISIBLE = gettext_noop("has an invisible character, or one that changes the direction of the text")
+INVISIBLE = _("has an invisible character, or one that changes the direction of the text")
 # What is drawn as nothing, beside the characters of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). None of
 # these changes the direction of a text, and emojis have some, so they are allowed, but make no difference.
 IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}.union(
@@ -30,9 +30,9 @@ def has_invisible(text: str) -> bool:
 
 
 def check_visible(**names: str) -> None:
-    """Raise ValidationError for the names that have format characters."""
-    if found := {field: [INVISIBLE] for field, name in names.items() if has_invisible(name)}:
-        raise ValidationError(found)
+    """Raise FieldErrors for the names that have format characters."""
+    if errors := [FieldError(field, INVISIBLE, "invisible") for field, name in names.items() if has_invisible(name)]:
+        raise FieldErrors(errors)
 
 
 def look_alike(name: str, other: str) -> bool:

@@ -2,10 +2,12 @@
 
 from typing import Self
 
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from core.errors import FieldError
 
 
 class Role(models.TextChoices):
@@ -28,8 +30,8 @@ CREATES = {Role.OWNER: EVERYBODY, Role.ADMIN: EXCEPT_OWNERS, Role.AGENT: frozens
 # to an existing user.
 MANAGES = {Role.OWNER: EVERYBODY, Role.ADMIN: EXCEPT_OWNERS}
 
-ONLY_OWNERS = gettext_noop("Only an owner can appoint or change owners.")
-ONLY_ADMINS = gettext_noop("Only an admin or an owner can change other users.")
+ONLY_OWNERS = _("Only an owner can appoint or change owners.")
+ONLY_ADMINS = _("Only an admin or an owner can change other users.")
 
 
 class Managed:
@@ -61,12 +63,12 @@ class Managed:
 
     @transaction.atomic(savepoint=False)
     def change_role(self, role: str, *, by) -> None:
-        """Change the role. Raise PermissionDenied if `by` may not, ValidationError for oneself."""
+        """Change the role. Raise PermissionDenied if `by` may not, FieldError for oneself."""
         self._lock(by)
         self._check_managed(by)
         self._refuse_oneself(by)
         if role not in Role.values:
-            raise ValidationError({"role": [gettext_noop("is not one of those that there are")]})
+            raise FieldError("role", _("is not one of those that there are"))
         if role not in by.assignable_roles:
             raise PermissionDenied(ONLY_OWNERS)
         self.role = role
@@ -77,7 +79,7 @@ class Managed:
     def deactivate(self, *, by) -> None:
         """End the sessions, and refuse the password, the tokens and the invitations to the team. What they wrote stays.
 
-        Raise PermissionDenied if `by` may not, ValidationError for oneself.
+        Raise PermissionDenied if `by` may not, FieldError for oneself.
         """
         self._lock(by)
         self._check_managed(by)
@@ -131,7 +133,7 @@ class Managed:
     def _refuse_oneself(self, by) -> None:
         """Refuse what nobody could undo for themselves."""
         if self.id == by.id:
-            raise ValidationError({"user": [gettext_noop("can't be yourself: somebody else has to do this")]})
+            raise FieldError("user", _("can't be yourself: somebody else has to do this"))
 
 
 class ManagedQuerySet(models.QuerySet):

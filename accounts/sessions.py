@@ -5,17 +5,18 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Self
 
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.names import check_visible
 from accounts.roles import Role
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import cleaned
+from core.errors import FieldError
 
 
 def new_secret() -> tuple[str, bytes]:
@@ -150,21 +151,21 @@ class InvitationQuerySet(models.QuerySet):
     def invite(self, account, *, email: str, role: str, by) -> tuple["Invitation", str]:
         """Invite an address; an earlier invitation of it no longer counts. The second value is the secret for the link.
 
-        Raise PermissionDenied if `by` may not give the role, ValidationError for an address that a user has and for too many
+        Raise PermissionDenied if `by` may not give the role, FieldError for an address that a user has and for too many
         invitations.
         """
         # Lock and reload the sender, so that a demotion at the same time finds the invitation, or this finds the demotion.
         by = account.users.select_for_update(no_key=True).get(id=by.id)
         if not by.may_invite(role):
-            raise PermissionDenied(gettext_noop("You may not invite somebody with this role"))
+            raise PermissionDenied(_("You may not invite somebody with this role"))
         check_visible(email=email)
         if account.users.taken(account.id, [email]):
-            raise ValidationError({"email": [gettext_noop("is of somebody who is a user here already")]})
+            raise FieldError("email", _("is of somebody who is a user here already"))
         if account.invitations.count() >= Invitation.MOST:
-            raise ValidationError({"email": [gettext_noop("is one too many: revoke some invitations first")]})
+            raise FieldError("email", _("is one too many: revoke some invitations first"))
         secret, digest = new_secret()
         now = timezone.now()
-        row, _ = self.update_or_create(
+        row, _is_new = self.update_or_create(
             account=account,
             email_key=fold(email),
             defaults={

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
-from rest_framework.exceptions import ValidationError
 
 from core.db.ordering import BIGGEST_POSITION, Ordered
 from core.db.tenancy import TenantModel
+from core.errors import FieldError
 
 if TYPE_CHECKING:
     from accounts.models import Account
@@ -26,30 +27,30 @@ class Status(Ordered, TenantModel):
         DEAL = "deal"
         CLIENT = "client"
 
-    # (kind, code, name, color, closed)
+    # (kind, code, name, color, closed). Pages translate the names (`called`).
     DEFAULTS = (
-        (Kind.POST, "new", "New", "#6b7280", False),
-        (Kind.POST, "accepted", "Accepted", "#2563eb", False),
-        (Kind.POST, "planned", "Planned", "#7c3aed", False),
-        (Kind.POST, "started", "Started", "#d97706", False),
+        (Kind.POST, "new", gettext_noop("New"), "#6b7280", False),
+        (Kind.POST, "accepted", gettext_noop("Accepted"), "#2563eb", False),
+        (Kind.POST, "planned", gettext_noop("Planned"), "#7c3aed", False),
+        (Kind.POST, "started", gettext_noop("Started"), "#d97706", False),
         # Not "Completed": a shop plug-in takes a status with the name of one of its shop's for that one.
-        (Kind.POST, "completed", "Done", "#16a34a", True),
-        (Kind.POST, "rejected", "Rejected", "#dc2626", True),
-        (Kind.POST, "duplicate", "Duplicate", "#4b5563", True),
-        (Kind.DEAL, "new", "New", "#6b7280", False),
-        (Kind.DEAL, "qualified", "Qualified", "#2563eb", False),
-        (Kind.DEAL, "proposal", "Proposal", "#7c3aed", False),
-        (Kind.DEAL, "won", "Won", "#16a34a", True),
-        (Kind.DEAL, "lost", "Lost", "#dc2626", True),
+        (Kind.POST, "completed", gettext_noop("Done"), "#16a34a", True),
+        (Kind.POST, "rejected", gettext_noop("Rejected"), "#dc2626", True),
+        (Kind.POST, "duplicate", gettext_noop("Duplicate"), "#4b5563", True),
+        (Kind.DEAL, "new", gettext_noop("New"), "#6b7280", False),
+        (Kind.DEAL, "qualified", gettext_noop("Qualified"), "#2563eb", False),
+        (Kind.DEAL, "proposal", gettext_noop("Proposal"), "#7c3aed", False),
+        (Kind.DEAL, "won", gettext_noop("Won"), "#16a34a", True),
+        (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True),
     )
 
     # The codes of those that the roadmap shows.
     ROADMAP = ("planned", "started", "completed")
 
     IN_USE = {
-        Kind.POST: gettext_noop("is in use by a post, perhaps one in the trash"),
-        Kind.DEAL: gettext_noop("is in use by a deal, perhaps one in the trash"),
-        Kind.CLIENT: gettext_noop("is in use by a client, perhaps one in the trash"),
+        Kind.POST: _("is in use by a post, perhaps one in the trash"),
+        Kind.DEAL: _("is in use by a deal, perhaps one in the trash"),
+        Kind.CLIENT: _("is in use by a client, perhaps one in the trash"),
     }
 
     kind = models.CharField(max_length=255, choices=Kind.choices)
@@ -99,15 +100,15 @@ class Status(Ordered, TenantModel):
     def erase(self) -> None:
         """Erase it; the caller holds all statuses of the account (`locked`).
 
-        Raises ValidationError for one that something has, and for the last one for posts, as every post has one.
+        Raises FieldError for one that something has, and for the last one for posts, as every post has one.
         """
         others = self.siblings().exclude(id=self.id)
         if self.kind == self.Kind.POST and not others.exists():
-            raise ValidationError({"status": [gettext_noop("is the last one for posts, and every post has one")]})
+            raise FieldError("status", _("is the last one for posts, and every post has one"))
         try:
             with transaction.atomic():
                 self.delete()
         except IntegrityError as error:
             if not isinstance(error.__cause__, ForeignKeyViolation):
                 raise
-            raise ValidationError({"status": [self.IN_USE[self.kind]]}) from None
+            raise FieldError("status", self.IN_USE[self.kind], "in_use") from None

@@ -5,10 +5,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from django.conf import settings
-from rest_framework.request import Request
 
 from accounts.models import User
-from core.api.throttling import HOUR, MINUTE, Standing, address_of, count, hidden, limiter, note, plain_request, take
+from core.api.throttling import (
+    HOUR,
+    MINUTE,
+    AnyRequest,
+    Standing,
+    address_of,
+    count,
+    hidden,
+    limiter,
+    note,
+    plain_request,
+    take,
+)
 from core.db.tenancy import fold
 
 # Failures for a login that has reached its limit, an hour and address: what lets its owner in from elsewhere.
@@ -28,7 +39,7 @@ def may_be_mailed(account_id: int, whom: str, *, by: str = "strangers") -> bool:
     return take(hidden("mailed", by, account_id, fold(whom[:256])), MAILED_AN_HOUR, HOUR).allowed
 
 
-def count_wrong_token(request: Request) -> None:
+def count_wrong_token(request: AnyRequest) -> None:
     """FAILED_LOGIN_LIMIT for wrong tokens from an address. Raises Throttled.
 
     Counted after the look-up: it is one indexed read, 190 random bits are not guessed, and so a right token is never
@@ -46,7 +57,7 @@ class LoginAttempt:
     nobody's. Both take the same statements, so that an answer does not tell whether the name exists.
     """
 
-    def __init__(self, request: Request, account_id: int, name: str):
+    def __init__(self, request: AnyRequest, account_id: int, name: str):
         self.request = request
         self.account_id = account_id
         self.name = name
@@ -82,7 +93,7 @@ class LoginAttempt:
 
 
 @contextmanager
-def new_account(request: Request, partner_id: int) -> Iterator[None]:
+def new_account(request: AnyRequest, partner_id: int) -> Iterator[None]:
     """ACCOUNT_LIMIT, around the making of an account; one that fails is not counted. Raises Throttled."""
     if not settings.ACCOUNT_LIMIT:
         yield

@@ -9,13 +9,12 @@ from typing import Self
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.users import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel
-from core.errors import Conflict
+from core.errors import Conflict, FieldError
 
 
 class APITokenQuerySet(models.QuerySet):
@@ -32,7 +31,7 @@ class APITokenQuerySet(models.QuerySet):
         """Make a token of `user`. The second value is the token itself, which is not stored and cannot be read again.
 
         With `after`, the id of the newest token that the user had (0 for none), one is made only if that is still so: a form
-        that is sent twice makes one. Raises Conflict; ValidationError beyond 50 tokens.
+        that is sent twice makes one. Raises Conflict; FieldError beyond 50 tokens.
         """
         # One at a time, so that no two count, or look, at once.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -40,7 +39,7 @@ class APITokenQuerySet(models.QuerySet):
         if after is not None and after != own.newest_id():
             raise Conflict("Another token was made meanwhile")
         if own.live().count() >= APIToken.MOST:
-            raise ValidationError({"tokens": [gettext_noop("can't be more than 50; revoke one first")]})
+            raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)
 
     def newest_id(self) -> int:

@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Managed, ManagedQuerySet, Role
@@ -19,6 +19,7 @@ from accounts.sessions import Invitation
 from core.db import locks
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
+from core.errors import FieldError, FieldErrors
 
 if TYPE_CHECKING:
     from accounts.models import Account
@@ -54,13 +55,14 @@ class UserQuerySet(ManagedQuerySet):
         )
 
     def check_free(self, account_id: int, *, but: int | None = None, **names: str) -> None:
-        """Raise ValidationError for names with format characters, and for those that somebody else in the account has, or that
+        """Raise FieldErrors for names with format characters, and for those that somebody else in the account has, or that
         look like theirs.
         """
         check_visible(**names)
         taken = self.taken(account_id, names.values(), but=but)
-        if faults := {name: "is already taken" for name, value in names.items() if fold(value) in taken}:
-            raise ValidationError(faults)
+        message = _("is already taken")
+        if errors := [FieldError(name, message, "taken") for name, value in names.items() if fold(value) in taken]:
+            raise FieldErrors(errors)
 
     def taken(self, account_id: int, names: Iterable[str], *, but: int | None = None) -> set[str]:
         """Return those of the names, folded, that somebody else in the account signs in with, or that look like one of theirs.
@@ -80,7 +82,7 @@ class UserQuerySet(ManagedQuerySet):
 
     @transaction.atomic(savepoint=False)
     def sign_up(self, account: "Account", *, login: str, email: str, password: str, name: str, **fields) -> "User":
-        """Make a member of whoever reads that e-mail. Raises ValidationError."""
+        """Create a member with that e-mail. Raises FieldErrors."""
         self.check_free(account.id, login=login, email=email)
         return self.create_for(account, login=login, email=email, password=password, name=name, **fields)
 
@@ -89,7 +91,7 @@ class UserQuerySet(ManagedQuerySet):
         """Create a user with the invitation's role.
 
         Return None if the invitation was accepted or revoked meanwhile, or if its sender may no longer give the role. Raise
-        ValidationError for a login or an e-mail that is taken.
+        FieldErrors for a login or an e-mail that is taken.
         """
         # Lock the sender, so that their role does not change before this transaction ends.
         senders = self.filter(account_id=invitation.account_id, id=invitation.invited_by_id)
@@ -180,7 +182,7 @@ class User(Managed, TenantModel, AbstractBaseUser):
 
     @transaction.atomic(savepoint=False)
     def change_profile(self, *, login: str, **values: Any) -> None:
-        """Raises ValidationError if another user has the login."""
+        """Raises FieldErrors if another user has the login."""
         # What the user has stays theirs, even where it was written before names that look alike were refused.
         if fold(login) != self.login_key:
             User.objects.check_free(self.account_id, but=self.id, login=login)
@@ -188,7 +190,7 @@ class User(Managed, TenantModel, AbstractBaseUser):
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
-        """Raises ValidationError if another user has it."""
+        """Raises FieldErrors if another user has it."""
         if fold(email) != self.email_key:
             User.objects.check_free(self.account_id, but=self.id, email=email)
         self._change(email=email)

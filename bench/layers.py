@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "limits": ("accounts.throttling:count_request",),
     "permissions": ("rest_framework.views:APIView.check_permissions",),
     "body, parsing": ("forum.xml.formats:XMLParser.parse", "core.api.formats:BodyParser.parse"),
-    "body, validation": ("core.api.resources:ResourceSerializer.faults",),
+    "body, validation": ("core.api.resources:ResourceSerializer.read",),
     "filters of lists": ("core.api.lists:Listing.read_list",),
     "ORM: building queries": (
         "django.db.models.query:QuerySet._filter_or_exclude",

@@ -304,7 +304,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "EXCEPTION_HANDLER": "core.api.errors.handle",
+    "EXCEPTION_HANDLER": "core.api.exceptions.handle",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.SuffixDecides",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",

@@ -1,6 +1,6 @@
 from accounts.api.urls import urlpatterns as accounts_json
 from accounts.pages.urls import urlpatterns as accounts_pages
-from core.api import errors
+from core import error_responses
 from core.openapi.urls import urlpatterns as interface
 from crm.api.urls import urlpatterns as crm_json
 from forum.api.urls import urlpatterns as forum_json
@@ -22,7 +22,7 @@ urlpatterns = [
     categories,
 ]
 
-handler400 = errors.bad_request
-handler403 = errors.forbidden
-handler404 = errors.not_found
-handler500 = errors.server_error
+handler400 = error_responses.bad_request
+handler403 = error_responses.forbidden
+handler404 = error_responses.not_found
+handler500 = error_responses.server_error

@@ -121,11 +121,11 @@ class Application:
 
     def reject(self, environ, start, status=503):
         """Answer 503, or 400 for an incomplete body, without Django's middleware and without the database."""
-        from core.api import errors  # after Django's setup
+        from core.error_responses import cut_off, unavailable  # after Django's setup
 
         self.remove_charset(environ)
         request = WSGIRequest(environ)
-        response = errors.unavailable(request) if status == 503 else errors.cut_off(request)
+        response = unavailable(request) if status == 503 else cut_off(request)
         headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
         start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
         return [response.content]

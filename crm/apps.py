@@ -1,5 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class CrmConfig(AppConfig):
     name = "crm"
+    field_labels = {
+        "client": _("client"),
+        "contact": _("contact"),
+    }

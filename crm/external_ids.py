@@ -10,11 +10,10 @@ from typing import Self
 
 from django.db import models
 from psycopg.types.numeric import Int8
-from rest_framework.exceptions import ValidationError
 
 from core.db.prepared import as_array, execute, fetch, insertion_of
 from core.db.trash import Trashable
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldError
 
 MOST = 50
 
@@ -71,7 +70,7 @@ class ExternallyIdentified(Trashable):
 
     @classmethod
     def holding(cls, rows: models.QuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
-        """The one of `rows`, locked, that holds any of the pairs. Raises ValidationError where different ones do."""
+        """The one of `rows`, locked, that holds any of the pairs. Raises FieldError where different ones do."""
         holder_id = cls.only_one(cls.holders(account_id, pairs.items()).values())
         if holder_id is None:
             return None
@@ -82,19 +81,20 @@ class ExternallyIdentified(Trashable):
 
     @classmethod
     def only_one(cls, holder_ids: Iterable[int], called: Callable[[int], int | str] = int) -> int | None:
-        """The one that all of these are, if there is any. Raises ValidationError where they are different ones, and says what
+        """Return the one that all of these are, if there is any. Raises FieldError where they are different ones, and says what
         they are `called`."""
         different = sorted(set(holder_ids))
         if len(different) > 1:
-            ids = ", ".join(str(called(id)) for id in different)
-            raise ValidationError({"external_ids": [f"belong to different {cls._meta.verbose_name_plural} ({ids})"]})
+            params = {"kind": cls._meta.verbose_name_plural, "ids": ", ".join(str(called(id)) for id in different)}
+            raise FieldError("external_ids", "belong to different {kind} ({ids})", "several", params)
         return different[0] if different else None
 
     @classmethod
-    def taken(cls, pair: Pair, holder: int | str) -> str:
-        """`holder` is an id, or what else it is called by."""
+    def taken(cls, pair: Pair, holder: int | str) -> FieldError:
+        """Return the error of a pair that another resource holds. `holder` is an id, or what else it is called by."""
         name = f"{cls._meta.model_name} {holder}" if isinstance(holder, int) else holder
-        return f"{pair[0]} {pair[1]} belongs to {name}"
+        params = {"key": pair[0], "value": pair[1], "holder": name}
+        return FieldError("", "{key} {value} belongs to {holder}", "taken", params)
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
         """Its external ids after `changes`: keys not named stay, a null value removes its key."""
@@ -168,7 +168,7 @@ class ExternallyIdentified(Trashable):
         if len(inserted) == len(taken):
             return
         held = cls.holders(account_id, list(zip(keys, values, strict=True)))
-        others = [cls.taken(pair, holder_id) for pair, holder_id in held.items() if holder_id != after[pair]]
+        others = [cls.taken(pair, holder_id).text for pair, holder_id in held.items() if holder_id != after[pair]]
         raise ConcurrentUpdate("; ".join(others))
 
     def let_go(self) -> None:

@@ -7,7 +7,7 @@ from django.db import models, transaction
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from accounts.tags import ShardedCount, Tagged
@@ -17,6 +17,7 @@ from core.db.prepared import insert, update
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import is_carriable
 from core.db.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
+from core.errors import FieldError
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 EMAIL_LOCKS = 128
@@ -158,7 +159,7 @@ class ClientQuerySet(TrashableQuerySet):
         """The client, locked, that has any of the external ids or else the e-mail, in any case; the oldest of several.
 
         Of two that look for the same e-mail at the same time, the second waits until the first has made its client.
-        Raises ValidationError where the external ids belong to different clients.
+        Raises FieldError where the external ids belong to different clients.
         """
         key = email_key(email)
         if key:
@@ -397,10 +398,11 @@ class ContactList(Resource):
         return self.name
 
     def restore(self) -> None:
-        """As of any resource. Raises ValidationError if its name was given to another list meanwhile."""
+        """As of any resource. Raises FieldError if its name was given to another list meanwhile."""
         other = self.account.contact_lists.live().filter(name=self.name).first()
         if other is not None:
-            raise ValidationError({"name": [f"was given to contact list {other.id} meanwhile; rename that one first"]})
+            message = _("was given to contact list {id} meanwhile; rename that one first")
+            raise FieldError("name", message, "taken", {"id": other.id})
         super().restore()
 
 

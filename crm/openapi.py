@@ -328,7 +328,7 @@ def bulk(
         }
         return {"type": "array", "items": {"anyOf": [written, refused]}}
 
-    fault = {"code": "validation_failed", "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
+    error = {"code": "validation_failed", "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
     operate(
         f"POST /app/{key}s/bulk.json",
         Operation(
@@ -338,7 +338,7 @@ def bulk(
             "What is wrong with one does not keep the others from being written, unless X-Atomic is true.",
             tag,
             {f"{key}s": [item, {"name": ""}]},
-            [{"status": 201, key: answer}, {"status": 422, **fault}],
+            [{"status": 201, key: answer}, {"status": 422, **error}],
             accepts=accepts,
             gives=gives,
             heeds=("X-Atomic",),

@@ -6,8 +6,7 @@ from typing import Any, Self
 from django.db import models, transaction
 from django.db.models import Case, Q, Subquery, When
 from django.utils import timezone
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Host, Status, User
 from accounts.names import check_visible, looks_like_any
@@ -15,6 +14,7 @@ from core.db.ordering import BIGGEST_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import is_carriable
+from core.errors import FieldError
 
 # What a forum answers itself in the place of a category's name.
 RESERVED_SEGMENTS = frozenset(
@@ -31,10 +31,10 @@ class ForumQuerySet(models.QuerySet):
 
     @transaction.atomic(savepoint=False)
     def open(self, account: Account, *, name: str, host: str, **fields: Any) -> "Forum":
-        """Make a forum of the account that works: at that address, with a category. Raises ValidationError."""
+        """Make a forum of the account that works: at that address, with a category. Raises FieldError."""
         Account.objects.select_for_update(no_key=True).get(id=account.id)
         if account.forums.count() >= Forum.MOST:
-            raise ValidationError({"name": [gettext_noop("can't be added: an account can't have more forums")]})
+            raise FieldError("name", _("can't be added: an account can't have more forums"))
         forum = Forum(account=account, name=name, **fields)
         forum.check_name(name)
         forum.settle(host)
@@ -92,18 +92,18 @@ class Forum(TenantModel):
         return user is not None or self.access != self.Access.PRIVATE
 
     def check_name(self, name: str) -> None:
-        """Raise ValidationError for a name with format characters, and for one that is, or looks like, another forum's.
+        """Raise FieldError for a name with format characters, and for one that is, or looks like, another forum's.
 
         The caller has locked the account.
         """
         check_visible(name=name)
         others = self.account.forums.exclude(id=self.id).values_list("name", flat=True)
         if looks_like_any(name, others[: self.MOST]):
-            raise ValidationError({"name": [gettext_noop("is already taken")]})
+            raise FieldError("name", _("is already taken"))
 
     @transaction.atomic(savepoint=False)
     def change(self, *, host: str, **values: Any) -> None:
-        """Raise ValidationError for an address or a name that it can't have. Names that were alike before may stay."""
+        """Raise FieldError for an address or a name that it can't have. Names that were alike before may stay."""
         name = values.get("name", self.name)
         if name != self.name:
             Account.objects.select_for_update(no_key=True).get(id=self.account_id)
@@ -120,20 +120,20 @@ class Forum(TenantModel):
         """Take the address that somebody typed. The caller saves the row."""
         host = Host.objects.claim(self.account, address)
         if host.name == self.account.prefix and not self.is_default:
-            raise ValidationError({"host": [gettext_noop("is the account's own, where its first forum answers")]})
+            raise FieldError("host", _("is the account's own, where its first forum answers"))
         if self.account.forums.filter(host_id=host.id).exclude(id=self.id).exists():
-            raise ValidationError({"host": [gettext_noop("is where another of your forums is")]})
+            raise FieldError("host", _("is where another of your forums is"))
         self.host_id = host.id
 
     @transaction.atomic(savepoint=False)
     def erase(self) -> None:
-        """Erase it with its categories. Raises ValidationError for the default one, and while it has a post."""
+        """Erase it with its categories. Raises FieldError for the default one, and while it has a post."""
         if self.is_default:
-            raise ValidationError({"forum": [gettext_noop("is the account's first one, which has to stay")]})
+            raise FieldError("forum", _("is the account's first one, which has to stay"))
         # Nobody adds a post to it meanwhile.
         Forum.objects.select_for_update().filter(pk=self.pk).first()
         if self.account.posts.filter(category_id__in=self._categories().values("id")).exists():
-            raise ValidationError({"forum": [gettext_noop("has suggestions, perhaps in the trash")]})
+            raise FieldError("forum", _("has suggestions, perhaps in the trash"))
         self._categories().delete()
         Forum.objects.filter(pk=self.pk).delete()
         self._leave(self.host_id)
@@ -232,20 +232,19 @@ class Category(Ordered, TenantModel):
 
     @transaction.atomic(savepoint=False)
     def write(self, *, name: str) -> None:
-        """Insert it behind the others of its forum, or give it another name. Raises ValidationError."""
+        """Insert it behind the others of its forum, or give it another name. Raises FieldError."""
         name = name.strip()
         others = self.siblings().exclude(id=self.id)
-        if fault := fault_of_name(name):
-            raise ValidationError({"name": [fault]})
+        check_category_name(name)
         if others.filter(name_key=fold(name)).exists():
-            raise ValidationError({"name": [gettext_noop("is already taken")]})
+            raise FieldError("name", _("is already taken"))
         self.name = name
         if not self._state.adding:
             self.save(update_fields=["name", "name_key", "updated_at"])
             return
         Forum.objects.select_for_update(no_key=True).get(account_id=self.account_id, id=self.forum_id)
         if others.count() >= self.MOST:
-            raise ValidationError({"name": [gettext_noop("can't be added: a forum can't have more categories")]})
+            raise FieldError("name", _("can't be added: a forum can't have more categories"))
         last = others.aggregate(last=models.Max("position"))["last"] or 0
         self.position = min(last + 1, BIGGEST_POSITION)
         self.save(force_insert=True)
@@ -254,32 +253,31 @@ class Category(Ordered, TenantModel):
     def erase(self, *, into: "Category | None" = None) -> None:
         """Erase it, after moving its posts `into` another one of its forum. One that is gone already is left so.
 
-        Raises ValidationError for the last one of a forum, and for one that has posts and nowhere to move them, or too many.
+        Raises FieldError for the last one of a forum, and for one that has posts and nowhere to move them, or too many.
         """
         held = {row.id for row in self.siblings().order_by("id").select_for_update()}
         if self.id not in held:
             return
         if len(held) == 1:
-            raise ValidationError({"category": [gettext_noop("is the only one, and every suggestion is in one")]})
+            raise FieldError("category", _("is the only one, and every suggestion is in one"))
         number = self.posts()[: self.MOST_MOVED + 1].count()
         if number and (into is None or into.id not in held - {self.id}):
-            raise ValidationError({"category": [gettext_noop("has suggestions: say where they are to go")]})
+            raise FieldError("category", _("has suggestions: say where they are to go"))
         if number > self.MOST_MOVED:
-            raise ValidationError({"category": [gettext_noop("has more suggestions than can be moved at once")]})
+            raise FieldError("category", _("has more suggestions than can be moved at once"))
         if number:
             self.posts().update(category_id=into.id, updated_at=timezone.now())
         Category.objects.filter(pk=self.pk).delete()
 
 
-def fault_of_name(name: str) -> str | None:
-    """What keeps a text from being a category's name, which is a segment of its address."""
+def check_category_name(name: str) -> None:
+    """Raise FieldError for a text that can't be a category's name, which is a segment of its address."""
     key = fold(name)
     if not key:
-        return gettext_noop("can't be blank")
+        raise FieldError("name", _("can't be blank"), "blank")
     if "/" in name:
-        return gettext_noop("can't have a slash")
+        raise FieldError("name", _("can't have a slash"))
     if re.search(r"\.(xml|json)\Z", key):
-        return gettext_noop("can't end in .xml or .json, which is how programs ask")
+        raise FieldError("name", _("can't end in .xml or .json, which is how programs ask"))
     if key in RESERVED_SEGMENTS or key in (".", ".."):
-        return gettext_noop("is a word that the service needs for itself")
-    return None
+        raise FieldError("name", _("is a word that the service needs for itself"))

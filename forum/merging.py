@@ -9,9 +9,10 @@ from django.db import models, transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
+from core.errors import FieldError
 
 # The status that a duplicate gets, if the account has one of this code.
 CODE = "duplicate"
@@ -54,30 +55,29 @@ class Mergeable(models.Model):
 
     def refuse_if_merged(self) -> None:
         if self.duplicate_from_id is not None:
-            raise ValidationError({"post": [f"was merged into post {self.duplicate_from_id}"]}, "merged")
+            raise FieldError("post", _("was merged into post {id}"), "merged", {"id": self.duplicate_from_id})
 
     @transaction.atomic(savepoint=False)
     def merge_into(self, original: "Mergeable", *, by: User) -> None:
         """Make it a duplicate of another post of its forum. The caller holds neither: they are held in the order of their ids.
 
-        Raises ValidationError where that can't be.
+        Raises FieldError where that can't be.
         """
         if original.id == self.id:
-            raise ValidationError({"duplicate_from_id": ["is the post itself"]}, "itself")
+            raise FieldError("duplicate_from_id", _("is the post itself"), "itself")
         for post in sorted((self, original), key=lambda post: post.id):
             post.hold()
         self.refuse_if_merged()
-        if rule := self._against_merging() or original._against_merging():
-            field = "post" if self._against_merging() else "duplicate_from_id"
-            raise ValidationError({field: [rule]}, "gone")
+        self._refuse_if_unmergeable("post")
+        original._refuse_if_unmergeable("duplicate_from_id")
         if original.duplicate_from_id is not None:
-            faults = [f"was itself merged into post {original.duplicate_from_id}"]
-            raise ValidationError({"duplicate_from_id": faults}, "merged")
+            message = _("was itself merged into post {id}")
+            raise FieldError("duplicate_from_id", message, "merged", {"id": original.duplicate_from_id})
         if original.forum_id != self.forum_id:
-            raise ValidationError({"duplicate_from_id": ["is in another forum"]}, "elsewhere")
+            raise FieldError("duplicate_from_id", _("is in another forum"), "elsewhere")
         if self.is_private and not original.is_private:
             # Its comments would be there for everyone to read.
-            raise ValidationError({"duplicate_from_id": ["is not private, as the post is"]}, "open")
+            raise FieldError("duplicate_from_id", _("is not private, as the post is"), "open")
 
         votes = self.account.votes.copy(self.account_id, of=self.id, to=original.id)
         # The database counts these.
@@ -100,17 +100,19 @@ class Mergeable(models.Model):
     def undo_merge(self, *, by: User) -> None:
         """Take it out of the post that it was merged into, as it was. The caller holds neither.
 
-        Raises ValidationError where that can't be.
+        Raises FieldError where that can't be.
         """
         original = self.account.posts.filter(id=self.duplicate_from_id).first()
         posts = [self] if original is None else [self, original]
         for post in sorted(posts, key=lambda post: post.id):
             post.hold()
         if original is None or self.duplicate_from_id != original.id:
-            raise ValidationError({"post": ["is not merged into another"]}, "not_merged")
+            raise FieldError("post", _("is not merged into another"), "not_merged")
         if original.duplicate_from_id is not None:
-            further = f"which was merged into post {original.duplicate_from_id}: undo that first"
-            raise ValidationError({"post": [f"was merged into post {original.id}, {further}"]}, "merged_further")
+            message = _("was merged into post {id}, which was merged into post {other}: undo that first")
+            raise FieldError(
+                "post", message, "merged_further", {"id": original.id, "other": original.duplicate_from_id}
+            )
 
         others = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
         votes = self.account.votes.take_back(self.account_id, of=self.id, to=original.id, others=others)
@@ -145,10 +147,11 @@ class Mergeable(models.Model):
     def is_private(self) -> bool:
         return self.private or self.kind == self.Kind.PRIVATE
 
-    def _against_merging(self) -> str | None:
+    def _refuse_if_unmergeable(self, field: str) -> None:
         if self.category_id is None:
-            return "is a task"
-        return "is in the trash" if self.trashed_at is not None else None
+            raise FieldError(field, _("is a task"), "gone")
+        if self.trashed_at is not None:
+            raise FieldError(field, _("is in the trash"), "gone")
 
     def _all_merged(self) -> list[int]:
         """The ids of those that were merged into it, or into one of those."""

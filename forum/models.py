@@ -3,7 +3,7 @@ from typing import Any, Self
 from django.db import models, transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
@@ -11,6 +11,7 @@ from core.db.additional_fields import additional_fields, merged
 from core.db.prepared import insert, prepared, update
 from core.db.tenancy import TenantModel
 from core.db.trash import assign_links, link_indexes, trash_index
+from core.errors import FieldError
 from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
@@ -287,14 +288,14 @@ class Post(TenantModel, Tagged, Mergeable):
 
     @transaction.atomic(savepoint=False)
     def reject(self, *, by: User) -> None:
-        """Move what waits for approval to the trash. The caller holds the row. Raises ValidationError if it was approved."""
+        """Move what waits for approval to the trash. The caller holds the row. Raises FieldError if it was approved."""
         if self.approved:
-            raise ValidationError({"post": ["is approved"]}, "approved")
+            raise FieldError("post", _("is approved"), "approved")
         self.trash(by=by)
 
     @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
-        """Raises ValidationError where the post was merged into another, as do all votes for it."""
+        """Raises FieldError where the post was merged into another, as do all votes for it."""
         self.hold()
         self.refuse_if_merged()
         comment = self.account.comments.create(
@@ -308,7 +309,7 @@ class Post(TenantModel, Tagged, Mergeable):
         """Take a comment away for good; False where it is no longer here. What was last done to the post stays what it was."""
         self.hold()
         self.refuse_if_merged()
-        erased, _ = self.account.comments.filter(post_id=self.id, id=comment.id).delete()
+        erased, _by_model = self.account.comments.filter(post_id=self.id, id=comment.id).delete()
         if erased:
             self._count("comments_cache", -1)
         return bool(erased)
@@ -328,7 +329,7 @@ class Post(TenantModel, Tagged, Mergeable):
         """Cast the user's vote; False where it was cast before."""
         self.hold()
         self.refuse_if_merged()
-        _, cast = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
+        _row, cast = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
         if cast:
             self._count("votes_cache")
         return cast
@@ -338,21 +339,21 @@ class Post(TenantModel, Tagged, Mergeable):
         """Take the user's vote back; False where there was none."""
         self.hold()
         self.refuse_if_merged()
-        withdrawn, _ = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
+        withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         if withdrawn:
             self._count("votes_cache", -1)
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
     def vote_for(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Cast the vote of a client or of a contact; False where it was cast before. Raises ValidationError for one not there."""
+        """Cast the vote of a client or of a contact; False where it was cast before. Raises FieldError for one not there."""
         self.hold()
         self.refuse_if_merged()
         voter = self._voter(client_id, contact_id)
         for link, things in (("client_id", self.account.clients), ("contact_id", self.account.contacts)):
             if link in voter and not things.live().filter(id=voter[link]).exists():
-                raise ValidationError({link: ["can't be found"]}, "gone")
-        _, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
+                raise FieldError(link, _("can't be found"), "gone")
+        _row, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         # In the row the database counts.
         self.votes_cache += cast
         return cast
@@ -363,7 +364,7 @@ class Post(TenantModel, Tagged, Mergeable):
         self.hold()
         self.refuse_if_merged()
         voter = self._voter(client_id, contact_id)
-        withdrawn, _ = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
+        withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
         return bool(withdrawn)
 
@@ -372,7 +373,7 @@ class Post(TenantModel, Tagged, Mergeable):
         voter = {"client_id": client_id, "contact_id": contact_id}
         given = {link: id for link, id in voter.items() if id is not None}
         if len(given) != 1:
-            raise ValidationError({"client_id": ["must be given, or else a contact_id"]})
+            raise FieldError("client_id", _("must be given, or else a contact_id"))
         return given
 
     def _count(self, counter: str, by: int = 1, **values) -> None:

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
 from accounts.permissions import AdminToWrite
@@ -15,6 +15,7 @@ from core.api.resources import ResourceSerializer, ResourceViewSet
 from core.api.views import in_transaction
 from core.db.ordering import BIGGEST_POSITION
 from core.db.text import is_carriable
+from core.errors import FieldError, FieldErrors
 
 
 class StatusSerializer(ResourceSerializer):
@@ -31,11 +32,11 @@ class StatusSerializer(ResourceSerializer):
         row = self.instance
         kind = row.kind if row else values.setdefault("kind", Status.Kind.POST)
         if values.get("kind", kind) != kind:
-            raise ValidationError({"kind": ["can't be changed"]})
+            raise FieldError("kind", _("can't be changed"), "fixed")
         others = self.context["account"].statuses.filter(kind=kind).exclude(id=row.id if row else None)
         taken = [name for name in ("code", "name") if name in values and others.filter(**{name: values[name]}).exists()]
         if taken:
-            raise ValidationError({name: ["is already taken"] for name in taken})
+            raise FieldErrors(FieldError(name, _("is already taken"), "taken") for name in taken)
         return values
 
 

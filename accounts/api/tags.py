@@ -1,7 +1,7 @@
 from django.http import HttpResponse
-from rest_framework.exceptions import ValidationError
 
 from core.api.resources import JSONViewSet
+from core.errors import FieldErrors
 
 
 class TagViewSet(JSONViewSet):
@@ -11,5 +11,5 @@ class TagViewSet(JSONViewSet):
 
     def list(self, request) -> HttpResponse:
         if errors := self.ignore_parameters(()):
-            raise ValidationError(errors)
+            raise FieldErrors(errors.values())
         return self.answer(list(self.account.tags.in_use(self.kind)))

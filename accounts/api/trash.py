@@ -3,13 +3,13 @@
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from rest_framework.exceptions import ValidationError
 
 from accounts.permissions import Admin
 from core.api.lists import Paged
 from core.api.resources import JSONViewSet, ResourceViewSet, moment
 from core.api.views import in_transaction
 from core.db.trash import Trashable, contents, restore
+from core.errors import FieldError
 
 
 class TrashViewSet(Paged, JSONViewSet):
@@ -20,7 +20,7 @@ class TrashViewSet(Paged, JSONViewSet):
         every = {key: viewset.model for key, viewset in sorted(ResourceViewSet.trashable.items())}
         named = self.parameters.get("resource", "").strip()
         if named and named not in every:
-            raise ValidationError({"resource": [f"is not one of {', '.join(every)}"]})
+            raise FieldError("resource", f"is not one of {', '.join(every)}", "choice")
         return {named: every[named]} if named else every
 
     def list(self, request) -> HttpResponse:

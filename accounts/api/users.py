@@ -3,9 +3,8 @@
 from functools import cached_property
 
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError as DjangoValidationError
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.names import INVISIBLE, has_invisible
@@ -15,20 +14,21 @@ from core.api.lists import Listing
 from core.api.resources import JSONViewSet, ResourceSerializer
 from core.db.tenancy import fold
 from core.db.text import is_carriable
+from core.errors import FieldError, FieldErrors
 
-# Django's words are whole sentences about "this password"; ours go on from the field's name.
-PASSWORD_RULES = {
-    "password_too_short": gettext_noop("is too short (minimum is 8 characters)"),
-    "password_too_common": gettext_noop("is too common"),
-    "password_entirely_numeric": gettext_noop("can't be entirely numeric"),
-    "password_too_similar": gettext_noop("is too similar to the login, the e-mail or the name"),
+# By the codes of Django's validators, whose own messages are whole sentences and do not continue the name of a field.
+PASSWORD_ERRORS = {
+    "password_too_short": _("is too short (minimum is 8 characters)"),
+    "password_too_common": _("is too common"),
+    "password_entirely_numeric": _("can't be entirely numeric"),
+    "password_too_similar": _("is too similar to the login, the e-mail or the name"),
 }
 
 
 class Unique(Text):
     """A login or an e-mail: no other user of the account is known by it, in any case, nor by one that looks like it."""
 
-    default_error_messages = {"taken": "is already taken", "invisible": INVISIBLE}
+    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
 
     def to_internal_value(self, data) -> str:
         text = super().to_internal_value(data)
@@ -40,7 +40,7 @@ class Unique(Text):
 
 
 class Login(Unique):
-    default_error_messages = {"form": "can't have a colon, nor a space at either end"}
+    default_error_messages = {"form": _("can't have a colon, nor a space at either end")}
 
 
 class UniqueEmail(Unique, Email):
@@ -54,8 +54,9 @@ class Password(Text):
         about = {name: given[name] for name in ("login", "email", "name") if isinstance(given.get(name), str)}
         try:
             validate_password(password, User(**about))
-        except DjangoValidationError as error:
-            raise ValidationError([PASSWORD_RULES[fault.code] for fault in error.error_list]) from None
+        except ValidationError as caught:
+            codes = [error.code for error in caught.error_list]
+            raise FieldErrors(FieldError("", PASSWORD_ERRORS[code], code) for code in codes) from None
         return password
 
 

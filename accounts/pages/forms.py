@@ -1,4 +1,4 @@
-"""What the forms of all rooms share: labels, limits, and faults beside the fields."""
+"""What the forms of all rooms share: labels, limits, and errors beside the fields."""
 
 import zoneinfo
 from functools import cache
@@ -12,22 +12,21 @@ from django.forms.utils import flatatt
 from django.utils.functional import lazy
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from rest_framework.exceptions import Throttled
 
 from accounts import passwords, throttling
-from accounts.api.users import PASSWORD_RULES
+from accounts.api.users import PASSWORD_ERRORS
 from accounts.models import User
 from accounts.names import has_invisible
-from core.api.errors import Fault
 from core.db.tenancy import fold
 from core.db.text import is_carriable
-from core.pages.words import fault_beside_field
+from core.errors import Throttled
 
 
 class Form(forms.Form):
-    """A form of a page. Each field is drawn by `accounts/field.html`, with its label, its help and its faults."""
+    """A form of a page. Each field is drawn by `accounts/field.html`, with its label, its help and its errors."""
 
     required_css_class = "required"
 
@@ -127,15 +126,15 @@ def check_login(form: forms.Form, *, email: str, before: str = "") -> None:
 
 
 def check_password_rules(form: forms.Form, field: str, user: User) -> None:
-    """Add to `field` what Django's validators say of the password that it holds, in the words of the interface: Django's
-    own are translated by an app of its that is not installed."""
+    """Add to `field` what Django's validators say of the password that it holds, with the messages of the interface: Django's
+    own are translated by its admin app, which is not installed."""
     password = form.cleaned_data.get(field)
     if password:
         try:
             password_validation.validate_password(password, user)
-        except ValidationError as error:
-            for fault in error.error_list:
-                form.add_error(field, fault_beside_field(Fault(field, PASSWORD_RULES[fault.code])))
+        except ValidationError as caught:
+            for error in caught.error_list:
+                form.add_error(field, capfirst(PASSWORD_ERRORS[error.code]))
 
 
 def languages() -> list[tuple[str, str]]:

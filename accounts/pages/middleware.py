@@ -11,9 +11,9 @@ from django.utils.module_loading import import_string
 
 from accounts.models import Account, Session
 from accounts.pages.cookies import SESSION_COOKIE, set_session
-from core.api import errors
 from core.api.negotiation import is_for_people
 from core.db.prepared import prepared
+from core.error_responses import unavailable
 from core.pages.language import language_of
 
 
@@ -39,7 +39,7 @@ class PagesMiddleware:
         try:
             self.recognize(request)
         except (OperationalError, InterfaceError):
-            return errors.unavailable(request)
+            return unavailable(request)
         with translation.override(language_of(request)), timezone.override(zone_of(request)):
             response = self.page(request)
             response.headers.setdefault("Content-Language", translation.get_language())

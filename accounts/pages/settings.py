@@ -5,15 +5,15 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.pages.forms import Form, languages, zones
-from core.api import errors
 from core.api.fields import CURRENCIES
 from core.api.paging import Page as PageOfList
+from core.error_responses import error_response
+from core.errors import FieldErrors
 from core.pages.base import Page, redirect
 
 
@@ -26,16 +26,10 @@ class SettingsPage(Page):
     # What may be done: the value of `do`, and the method. The first is meant where nothing is said.
     acts: dict[str, str] = {}
 
-    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        try:
-            return super().dispatch(request, *args, **kwargs)
-        except PermissionDenied as refused:
-            return errors.respond(request, 403, message=_(str(refused.detail)))
-
     def post(self, request, **kwargs) -> HttpResponse:
         act = self.acts.get(request.POST.get("do") or next(iter(self.acts), ""))
         if act is None:
-            return errors.respond(request, 400)
+            return error_response(request, 400)
         return getattr(self, act)(request, **kwargs)
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
@@ -45,7 +39,7 @@ class SettingsPage(Page):
         """The page of a list that is asked for; what is `given` is not asked."""
         try:
             return PageOfList.read(self.request.GET.dict() | given)
-        except ValidationError:
+        except FieldErrors:
             raise Http404 from None
 
 

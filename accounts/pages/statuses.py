@@ -8,7 +8,6 @@ from django.http import Http404, HttpResponse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.exceptions import ValidationError
 
 from accounts.api.statuses import StatusSerializer
 from accounts.models import Status
@@ -87,10 +86,9 @@ def write(account, row: Status | None, kind: str, values: dict) -> Status:
     """Add or change a status, as a program could. The caller's transaction holds it all."""
     given = values | ({} if row else {"kind": kind})
     serializer = StatusSerializer(row, data=given, partial=row is not None, context={"account": account})
-    if faults := serializer.faults():
-        raise ValidationError(faults)
+    values = serializer.read()
     row = row or Status(account=account)
-    row.write(serializer.values)
+    row.write(values)
     return row
 
 

@@ -8,16 +8,14 @@ from django.http import Http404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.exceptions import ValidationError
 
 from accounts.models import APIToken
 from accounts.pages.examples import TOKEN, examples, sections, try_out
 from accounts.pages.forms import Form
-from core.api.errors import faults
 from core.api.views import in_transaction
-from core.errors import Conflict
+from core.errors import Conflict, FieldErrors
 from core.pages.base import Page, base_url, redirect
-from core.pages.words import fault_in_words
+from core.pages.errors import as_sentence
 
 LONGEST = timedelta(days=3650)
 
@@ -93,9 +91,9 @@ class API(Page):
                     "A token was created after this form was opened: see the list. Send the form again to create another one."
                 ),
             )
-        except ValidationError as error:
-            for fault in faults(error.detail):
-                form.add_error(None, fault_in_words(fault))
+        except FieldErrors as caught:
+            for error in caught.errors:
+                form.add_error(None, as_sentence(error))
         else:
             return self.show(row=row, token=token)
         return self.show(form)

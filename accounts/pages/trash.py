@@ -4,12 +4,12 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.exceptions import ValidationError
 
 from accounts.pages.settings import SettingsPage, to_id
 from core.api.resources import ResourceViewSet
 from core.api.views import in_transaction
 from core.db.trash import KEPT_FOR, contents, restore
+from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
 
 # Of each kind: what one of it is called, what many are, and its icon.
@@ -55,7 +55,7 @@ class TrashPage(SettingsPage):
             raise Http404
         try:
             found = in_transaction(lambda: restore(request.account, {viewset.key: viewset.model}, id))
-        except ValidationError:
+        except FieldErrors:
             # The one that there is: a contact list whose name another has.
             messages.error(
                 request,

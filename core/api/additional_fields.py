@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, ClassVar
 
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
 from core.api.fields import Boolean, Day, Exact, Integer, Time, WireField, long_text
 from core.api.resources import ResourceSerializer, moment
 from core.db.additional_fields import MAX_FIELDS, MAX_LENGTH, as_json, merged, storable
 from core.db.text import is_carriable
+from core.errors import FieldError, FieldErrors
 
 # A name and the field that reads its value.
 FieldTypes = Mapping[str, Callable[..., WireField]]
@@ -26,7 +27,7 @@ class AnyScalar(WireField):
             return self.read_by(long_text(), data)
         try:
             return self.read_by(Integer(), data)
-        except ValidationError:
+        except FieldErrors:
             return self.read_by(Exact(), data)
 
     def read_by(self, field: Field, data: Any) -> Any:
@@ -73,16 +74,20 @@ class AdditionalFields(WireField):
         values, errors = {}, []
         for key, value in data.items():
             if not key.strip() or len(key) > self.KEY_LENGTH or not is_carriable(key):
-                errors.append(self.error_messages["key"].format(key=key[: self.KEY_LENGTH], most=self.KEY_LENGTH))
+                params = {"key": key[: self.KEY_LENGTH], "most": self.KEY_LENGTH}
+                errors.append(FieldError("", self.error_messages["key"], "key", params))
                 continue
             field = self.typed.get(key, AnyScalar)()
             field.bind("", self)
             try:
                 values[key] = storable(field.run_validation(value))
-            except ValidationError as error:
-                errors += [f"{key} {message}" for message in error.detail]
+            except FieldErrors as caught:
+                errors += [
+                    FieldError("", "{key} {error.text}", error.code, {"key": key, "error": error})
+                    for error in caught.errors
+                ]
         if errors:
-            self.refuse(errors)
+            raise FieldErrors(errors)
         return values
 
 
@@ -106,10 +111,11 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         if changes:
             after = merged(before, changes)
             if len(after) > MAX_FIELDS:
-                raise ValidationError({"additional_fields": [f"are too many (maximum is {MAX_FIELDS})"]})
+                message = _("are too many (maximum is {most})")
+                raise FieldError("additional_fields", message, "too_many", {"most": MAX_FIELDS})
             if len(as_json(after)) > MAX_LENGTH:
-                message = f"are too long (maximum is {MAX_LENGTH} characters in all)"
-                raise ValidationError({"additional_fields": [message]})
+                message = _("are too long (maximum is {most} characters in all)")
+                raise FieldError("additional_fields", message, "too_long", {"most": MAX_LENGTH})
             values["additional_fields"] = changes
         return values
 

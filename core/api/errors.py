@@ -1,23 +1,13 @@
-"""Every refusal of both generations: one exception handler that knows both shapes (decisions, sections 3 and 4)."""
+"""What programs are answered where something is wrong: as JSON or as XML, always in English."""
 
-import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import orjson
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.db import InterfaceError, OperationalError, connection
-from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.translation import gettext_noop
-from rest_framework import exceptions
-from rest_framework.views import APIView
+from django.http import HttpResponse
+from django.utils.translation import override
 
-from core.api.negotiation import is_for_people
 from core.db.text import cleaned, escape
-from core.errors import Conflict
-from core.pages import errors as refusal
-
-logger = logging.getLogger("rostrum.errors")
+from core.errors import FieldError
 
 CODES = {
     400: "bad_request",
@@ -49,135 +39,56 @@ SENTENCES = {
     503: "The service is not available at the moment; try again",
 }
 
-# Of a request that writes: nothing tells how far it came.
-UNCERTAIN = "The service failed; the request may have been carried out"
-# The connection was lost while a transaction was being committed, or after that.
-LOST = gettext_noop("The connection to the database was lost; the request may have been carried out")
-SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
-RETRY_AFTER = 5  # seconds, when the database is away, or more is asked than can be answered
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong with one field. `field` is dotted where it is nested; `rule` goes on from its name."""
-
-    field: str
-    rule: str
-
-    @property
-    def subject(self) -> str:
-        words = self.field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ").split()
-        return " ".join(words) or self.field
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.subject[:1].upper()}{self.subject[1:]} {self.rule}"
+def subject_of(error: FieldError) -> str:
+    """Return the name of the error's field in English words: "forum" for `forum_id`."""
+    field = error.field or "request"
+    words = field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ").split()
+    return " ".join(words) or field
 
 
-def faults(detail, field: str = "") -> Iterator[Fault]:
-    """The faults in a ValidationError's detail, in order, however it is nested."""
-    if isinstance(detail, dict):
-        for name, inner in detail.items():
-            yield from faults(inner, f"{field}.{name}" if field else str(name))
-    elif isinstance(detail, list | tuple):
-        for inner in detail:
-            yield from faults(inner, field)
-    else:
-        yield Fault(field or "request", str(detail))
+def sentence_of(error: FieldError) -> str:
+    subject = subject_of(error)
+    return f"{subject[:1].upper()}{subject[1:]} {error.text}"
 
 
-def envelope(status: int, *, message: str | None = None, found: list[Fault] | None = None) -> dict:
-    """A refusal as generation B writes it."""
-    body = {"code": CODES[status], "message": cleaned(found[0].sentence if found else message or SENTENCES[status])}
-    if found:
-        body["errors"] = errors = {}
-        for fault in found:
-            errors.setdefault(cleaned(fault.field), []).append(cleaned(fault.rule))
+def in_english() -> override:
+    """Return a context in which lazily translated messages are what stands in the code."""
+    return override(None)
+
+
+def envelope(status: int, *, message: str | None = None, errors: Sequence[FieldError] = ()) -> dict:
+    """Return the JSON object of an error response."""
+    with in_english():
+        sentence = sentence_of(errors[0]) if errors else str(message or SENTENCES[status])
+        body = {"code": CODES[status], "message": cleaned(sentence)}
+        if errors:
+            body["errors"] = texts = {}
+            for error in errors:
+                texts.setdefault(cleaned(error.field or "request"), []).append(cleaned(error.text))
     return body
 
 
-def respond(
-    request: HttpRequest,
+def json_response(
     status: int,
     *,
     message: str | None = None,
-    found: list[Fault] | None = None,
+    errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """A refusal in the format that the path asks for."""
-    if is_for_people(request):
-        sentences = [fault.sentence for fault in found] if found else [message] if message else []
-        return refusal.respond(request, status, sentences=sentences, headers=headers)
-    if status == 500 and request.method not in SAFE_METHODS:
-        message = UNCERTAIN
-    if request.path_info.endswith(".json"):
-        content = orjson.dumps(envelope(status, message=message, found=found))
-        content_type = "application/json"
-    else:
-        sentences = [cleaned(fault.sentence) for fault in found] if found else [cleaned(message or SENTENCES[status])]
-        lines = "".join(f"  <error>{escape(sentence)}</error>\n" for sentence in sentences)
-        content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
-        content_type = "application/xml; charset=utf-8"
-    return HttpResponse(content, status=status, content_type=content_type, headers=headers)
+    content = orjson.dumps(envelope(status, message=message, errors=errors))
+    return HttpResponse(content, status=status, content_type="application/json", headers=headers)
 
 
-def unavailable(request: HttpRequest) -> HttpResponse:
-    """A refusal for want of the database, or of room; it says so where the request may have been carried out nevertheless."""
-    is_uncertain = (
-        request.method not in SAFE_METHODS and hasattr(request, "commits") and request.commits != connection.commits
-    )
-    return respond(request, 503, message=LOST if is_uncertain else None, headers={"Retry-After": str(RETRY_AFTER)})
-
-
-def cut_off(request: HttpRequest) -> HttpResponse:
-    return respond(request, 400, message=gettext_noop("The request was cut off on its way; send it again"))
-
-
-def handle(exc: Exception, context: dict) -> HttpResponse | None:
-    """DRF's exception handler. None leaves the exception to `server_error`, which is for defects alone."""
-    view: APIView = context["view"]
-    request = view.request._request
-    match exc:
-        case exceptions.ValidationError():
-            return respond(request, 422, found=list(faults(exc.detail)))
-        case exceptions.MethodNotAllowed():
-            return respond(request, 405, headers={"Allow": ", ".join(view.allowed_methods)})
-        case exceptions.UnsupportedMediaType():
-            return respond(request, 415)
-        case exceptions.AuthenticationFailed() | exceptions.NotAuthenticated():
-            challenge = view.get_authenticate_header(view.request)
-            # One sentence for all, so that it does not tell which part was wrong.
-            return respond(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
-        case exceptions.Throttled():
-            return respond(request, 429, headers={"Retry-After": str(int(exc.wait or 1))})
-        case exceptions.NotFound() | Http404():
-            return respond(request, 404)
-        case RequestDataTooBig():
-            return respond(request, 413)
-        case TooManyFieldsSent():
-            return respond(request, 400)
-        case Conflict():
-            return respond(request, 409, message=str(exc.detail), headers={"Retry-After": "1"})
-        case exceptions.APIException() if exc.status_code in CODES:
-            return respond(request, exc.status_code, message=str(exc.detail))
-        case OperationalError() | InterfaceError():
-            logger.error("the database is away: %s", type(exc).__name__)
-            return unavailable(request)
-    return None
-
-
-def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return respond(request, 404)
-
-
-def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return respond(request, 413 if isinstance(exception, RequestDataTooBig) else 400)
-
-
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return respond(request, 403)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    return respond(request, 500)
+def xml_response(
+    status: int,
+    *,
+    message: str | None = None,
+    errors: Sequence[FieldError] = (),
+    headers: dict[str, str] | None = None,
+) -> HttpResponse:
+    with in_english():
+        sentences = [sentence_of(error) for error in errors] or [str(message or SENTENCES[status])]
+    lines = "".join(f"  <error>{escape(cleaned(sentence))}</error>\n" for sentence in sentences)
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
+    return HttpResponse(content, status=status, content_type="application/xml; charset=utf-8", headers=headers)

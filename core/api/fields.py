@@ -1,6 +1,6 @@
-"""Fields of the wire, for both generations: what is accepted for a value, and the words of a refusal.
+"""Fields of the wire, for both generations: what is accepted for a value, and the messages for what is not.
 
-A message goes on from the field's name ("Title can't be blank"). Numbers are taken for texts, numeric texts for numbers, a
+A message continues the field's name ("Title can't be blank"). Numbers are taken for texts, numeric texts for numbers, a
 blank text for no number, date or id; a list or an object where a scalar belongs never is (decisions, section 4).
 """
 
@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from django.db import connection
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field
 
 from core.db.tenancy import fold
 from core.db.text import is_carriable
 from core.db.trash import TrashedId
+from core.errors import FieldError
 
 if TYPE_CHECKING:
     from accounts.models import Account
 
-MISSING = "can't be blank"
+MISSING = _("can't be blank")
 NAME_LENGTH = 255
 TEXT_LENGTH = 65_536
 BIGGEST_INTEGER = 2**63 - 1
@@ -47,7 +48,7 @@ CURRENCIES = frozenset(
 class WireField(Field):
     """A value and its rules. `column` says where it is kept, when that has another name."""
 
-    default_error_messages = {"required": MISSING, "null": MISSING, "scalar": "must be a single value"}
+    default_error_messages = {"required": MISSING, "null": MISSING, "scalar": _("must be a single value")}
 
     def __init__(self, **kwargs):
         required = kwargs.setdefault("required", False)
@@ -60,9 +61,9 @@ class WireField(Field):
     def to_representation(self, value):
         return value
 
-    def refuse(self, messages: list[str]) -> NoReturn:
-        """Several faults of the one field."""
-        raise ValidationError(messages)
+    def fail(self, code: str, /, **params) -> NoReturn:
+        """Raise the error of this code. The serializer adds the name of the field."""
+        raise FieldError("", self.error_messages[code], code, params)
 
 
 class Scalar(WireField):
@@ -81,10 +82,10 @@ class Text(Scalar):
 
     blank_is_null = False
     default_error_messages = {
-        "characters": "has a character that can't be used (a control character or half of a surrogate pair)",
-        "too_long": "is too long (maximum is {max_length} characters)",
-        "boolean": "must be a text",
-        "form": "is not valid",
+        "characters": _("has a character that can't be used (a control character or half of a surrogate pair)"),
+        "too_long": _("is too long (maximum is {most} characters)"),
+        "boolean": _("must be a text"),
+        "form": _("is not valid"),
     }
 
     def __init__(
@@ -104,7 +105,7 @@ class Text(Scalar):
         if not self.blank and not text.strip():
             self.fail("null")
         if len(text) > self.max_length:
-            self.fail("too_long", max_length=self.max_length)
+            self.fail("too_long", most=self.max_length)
         if self.pattern and not re.fullmatch(self.pattern, text):
             self.fail("form")
         return text
@@ -117,14 +118,14 @@ def long_text(**kwargs) -> Text:
 class Email(Text):
     """An address that mail can be sent to: users have one."""
 
-    default_error_messages = {"form": "is not an e-mail address"}
+    default_error_messages = {"form": _("is not an e-mail address")}
 
     def __init__(self, **kwargs):
         super().__init__(pattern=r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*", **kwargs)
 
 
 class Choice(Scalar):
-    default_error_messages = {"choice": "is not one of {choices}"}
+    default_error_messages = {"choice": _("is not one of {choices}")}
 
     def __init__(self, choices, **kwargs):
         super().__init__(**kwargs)
@@ -139,7 +140,7 @@ class Choice(Scalar):
 class Currency(Scalar):
     """A currency by its code. What a row has stays, also where that is none."""
 
-    default_error_messages = {"currency": "is not a code of ISO 4217, such as EUR"}
+    default_error_messages = {"currency": _("is not a code of ISO 4217, such as EUR")}
 
     def to_internal_value(self, data) -> str:
         if data not in CURRENCIES and data != getattr(self.parent.instance, self.field_name, None):
@@ -148,7 +149,7 @@ class Currency(Scalar):
 
 
 class Integer(Scalar):
-    default_error_messages = {"number": "is not a whole number", "range": "must be between {low} and {high}"}
+    default_error_messages = {"number": _("is not a whole number"), "range": _("must be between {low} and {high}")}
 
     def __init__(self, *, low: int = -BIGGEST_INTEGER, high: int = BIGGEST_INTEGER, **kwargs):
         super().__init__(**kwargs)
@@ -171,9 +172,9 @@ class Exact(Scalar):
 
     DIGITS, PLACES = 14, 6
     default_error_messages = {
-        "number": "is not a number",
-        "range": "must have at most {digits} digits before the decimal point",
-        "places": "must have at most {places} decimal places",
+        "number": _("is not a number"),
+        "range": _("must have at most {most} digits before the decimal point"),
+        "places": _("must have at most {most} decimal places"),
     }
 
     def to_internal_value(self, data) -> Decimal:
@@ -181,9 +182,9 @@ class Exact(Scalar):
         if number is None:
             self.fail("number")
         if number and number.adjusted() >= self.DIGITS:
-            self.fail("range", digits=self.DIGITS)
+            self.fail("range", most=self.DIGITS)
         if (number and number.adjusted() < -self.PLACES) or number != round(number, self.PLACES):
-            self.fail("places", places=self.PLACES)
+            self.fail("places", most=self.PLACES)
         # Zero has no sign.
         return round(number, self.PLACES) + 0
 
@@ -201,7 +202,7 @@ def to_decimal(data) -> Decimal | None:
 
 
 class Boolean(Scalar):
-    default_error_messages = {"boolean": "is not true or false"}
+    default_error_messages = {"boolean": _("is not true or false")}
 
     WORDS = {"true": True, "1": True, "yes": True, "on": True, "t": True, "false": False, "0": False, "no": False}
     WORDS |= {"off": False, "f": False}
@@ -234,7 +235,7 @@ def to_day(text: str) -> date | None:
 class Time(Scalar):
     """A time (ISO 8601) or a date; without an offset it is in the account's time zone."""
 
-    default_error_messages = {"time": "is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"}
+    default_error_messages = {"time": _("is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)")}
 
     def to_internal_value(self, data) -> datetime:
         text = data.strip() if isinstance(data, str) else ""
@@ -257,7 +258,7 @@ class Time(Scalar):
 class Day(Scalar):
     """A date, or the date of a time."""
 
-    default_error_messages = {"date": "is not a date (ISO 8601, such as 2009-01-26)"}
+    default_error_messages = {"date": _("is not a date (ISO 8601, such as 2009-01-26)")}
 
     def to_internal_value(self, data) -> date:
         text = data.strip() if isinstance(data, str) and data.isascii() else ""
@@ -325,7 +326,7 @@ class Reference:
 class Related(Reference, Integer):
     """The id of something. What a row names already may stay, such as who has left the team."""
 
-    default_error_messages = {"missing": "can't be found", "number": "is not an id", "range": "can't be found"}
+    default_error_messages = {"missing": _("can't be found"), "number": _("is not an id"), "range": _("can't be found")}
 
     def __init__(self, things: str, **only):
         self.things = things
@@ -354,9 +355,9 @@ class RelatedList(Reference, WireField):
     """Ids of things, each once. Blank ones are left out, as forms have one to say that a list is empty."""
 
     default_error_messages = {
-        "list": "must be a list of ids",
-        "too_many": "has too many ids (maximum is {most})",
-        "missing": "{ids} can't be found",
+        "list": _("must be a list of ids"),
+        "too_many": _("has too many ids (maximum is {most})"),
+        "missing": _("{ids} can't be found"),
     }
     MOST = 1000
 
@@ -389,11 +390,11 @@ class Tags(WireField):
 
     MOST, LENGTH = 100, 64
     default_error_messages = {
-        "list": "must be a list of names, or one text with commas",
-        "too_many": "are too many (maximum is {most})",
-        "too_long": "has a name that is too long (maximum is {length} characters)",
+        "list": _("must be a list of names, or one text with commas"),
+        "too_many": _("are too many (maximum is {most})"),
+        "too_long": _("has a name that is too long (maximum is {most} characters)"),
         "characters": Text.default_error_messages["characters"],
-        "comma": "has a name with a comma",
+        "comma": _("has a name with a comma"),
     }
 
     def run_validation(self, data):
@@ -408,7 +409,7 @@ class Tags(WireField):
             if not is_carriable(name):
                 self.fail("characters")
             if len(name) > self.LENGTH:
-                self.fail("too_long", length=self.LENGTH)
+                self.fail("too_long", most=self.LENGTH)
             if "," in name:
                 self.fail("comma")
         if len({fold(name) for name in names}) > self.MOST:

@@ -1,14 +1,22 @@
-"""Filters of lists: declared with django-filter, read by the same fields, and refused in the same words, as a body."""
+"""Filters of lists: declared with django-filter, read by the same fields, and refused with the same messages, as a body."""
 
 import re
 
 import django_filters
 from django import forms
-from rest_framework.exceptions import ValidationError
 from rest_framework.fields import Field
 
 from core.api.fields import Integer, Text, Time
+from core.errors import FieldError, FieldErrors
 from core.search.queries import LENGTH
+
+
+class _Carrier(forms.ValidationError):
+    """Carries an error of the wire through a form of Django."""
+
+    def __init__(self, error: FieldError):
+        super().__init__(error.message, error.code)
+        self.error = error
 
 
 class _FormField(forms.Field):
@@ -21,8 +29,8 @@ class _FormField(forms.Field):
             return None
         try:
             return self.wire.run_validation(value)
-        except ValidationError as error:
-            raise forms.ValidationError([str(message) for message in error.detail]) from None
+        except FieldErrors as caught:
+            raise forms.ValidationError([_Carrier(error) for error in caught.errors]) from None
 
 
 class WireFilter(django_filters.Filter):
@@ -90,9 +98,11 @@ class ListFilters(django_filters.FilterSet):
         self.account = account
         super().__init__(parameters, queryset=queryset)
 
-    def faults(self) -> dict[str, list[str]]:
-        """What is wrong with the values of the filters."""
-        return {} if self.is_valid() else {name: list(messages) for name, messages in self.errors.items()}
+    def find_errors(self) -> dict[str, FieldError]:
+        """Return what is wrong with the values of the filters: the first error of each parameter."""
+        if self.is_valid():
+            return {}
+        return {name: carriers[0].error.within(name) for name, carriers in self.errors.as_data().items()}
 
     def only(self, column: str):
         """The rows that pass what they are filtered by in that column."""

@@ -13,13 +13,14 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.core.files.uploadhandler import FileUploadHandler
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
-from rest_framework.exceptions import ParseError, UnsupportedMediaType, ValidationError
+from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from core.api.parameters import nest
 from core.db.text import text_encoding
+from core.errors import FieldError
 
 JSON_TYPES = ("application/json", "text/json", "text/plain", "")
 URL_ENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -133,7 +134,7 @@ def _read_multipart(body: bytes, request: Request, encoding: str) -> list[tuple[
 
 class _NoFiles(FileUploadHandler):
     def new_file(self, field_name, *args, **kwargs):
-        raise ValidationError({field_name: ["can't be a file"]})
+        raise FieldError(field_name, "can't be a file")
 
 
 def exact(value):

@@ -16,11 +16,11 @@ from django.conf import settings
 from django.db import connection, models
 from django.http import HttpResponse
 from django.utils import timezone
-from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
 from core.db import locks
-from core.errors import Conflict
+from core.errors import Conflict, FieldError
 
 KEPT_FOR = timedelta(hours=24)
 KEY_LENGTH = 255
@@ -76,23 +76,23 @@ class IdempotentAnswer(models.Model):
 
 
 def key_of(request: Request) -> str | None:
-    """The key of a request, if it has one. Raises ValidationError."""
+    """The key of a request, if it has one. Raises FieldError."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable():
         # The server hands on what is not ASCII as nothing; to go on without a key would be to risk doing it twice.
-        raise ValidationError({"idempotency_key": ["must be 1-255 printable characters of ASCII"]})
+        raise FieldError("idempotency_key", "must be 1-255 printable characters of ASCII")
     if len(key) > KEY_LENGTH:
-        raise ValidationError({"idempotency_key": [f"is too long (maximum is {KEY_LENGTH} characters)"]})
+        raise FieldError("idempotency_key", f"is too long (maximum is {KEY_LENGTH} characters)")
     return key
 
 
 def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     """The answer of `act`, or the stored one if it was carried out before; within the transaction of both.
 
-    Raises Conflict while the first is still running, and ValidationError for another request under the same key.
+    Raises Conflict while the first is still running, and FieldError for another request under the same key.
     """
     request = view.request
     identity = {
@@ -109,7 +109,7 @@ def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
         stored = None
     if stored is not None:
         if bytes(stored.fingerprint) != fingerprint:
-            raise ValidationError({"idempotency_key": ["was used for another request in the last 24 hours"]})
+            raise FieldError("idempotency_key", "was used for another request in the last 24 hours")
         return stored.replay(view)
     response = act()
     IdempotentAnswer.of(view, response, fingerprint=fingerprint, **identity).save(force_insert=True)

@@ -8,13 +8,13 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import HttpResponse
-from rest_framework.exceptions import ValidationError
 
 from core.api.filters import ListFilters
 from core.api.paging import Page
 from core.api.resources import shown_by
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
+from core.errors import FieldError, FieldErrors
 from core.search.queries import MOST, front, guessed, indexed, search
 
 if TYPE_CHECKING:
@@ -70,21 +70,21 @@ class Paged:
     # How many rows a page may have.
     largest_page = LARGEST_PAGE
 
-    def read_page(self, *others: str, faults: dict[str, Any] | None = None) -> Page:
+    def read_page(self, *others: str, errors: dict[str, FieldError] | None = None) -> Page:
         """The page that is asked for. `others` are the parameters there are besides; `name[key]` is one with any key.
 
-        Raises ValidationError for all that is wrong, the `faults` found already among it.
+        Raises FieldErrors for all that is wrong, with the `errors` found before, of which each parameter has one.
         """
         found = self.ignore_parameters(["page", "per_page", *others])
         # A blank one means the default.
         given = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
             page = Page.read(given, largest=self.largest_page)
-        except ValidationError as error:
-            found |= error.detail
-        found |= faults or {}
+        except FieldErrors as caught:
+            found |= {error.field: error for error in caught.errors}
+        found |= errors or {}
         if found:
-            raise ValidationError(found)
+            raise FieldErrors(found.values())
         return page
 
     def answer_page(
@@ -125,17 +125,17 @@ class Listing(Paged):
         return self.listed_of(self.account)
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
-        """The page, the order if one is asked for, and the filters, if any. Raises ValidationError for all that is wrong."""
-        parameters, faults = self.parameters, {}
+        """The page, the order if one is asked for, and the filters, if any. Raises FieldErrors for all that is wrong."""
+        parameters, errors = self.parameters, {}
         order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
-            faults["order"] = [f"is not one of {', '.join(allowed)}"]
+            errors["order"] = FieldError("order", f"is not one of {', '.join(allowed)}", "choice")
         filters = None
         if not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
             filters = self.filters(parameters, self.listed(), account=self.account)
-            faults |= filters.faults()
-        return self.read_page("order", *self.filters.parameters(), faults=faults), order, filters
+            errors |= filters.find_errors()
+        return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
 
     def known_ids(self) -> list[int] | None:
         """The few ids that the parameters come to by themselves, where nothing has to be filtered or ordered."""

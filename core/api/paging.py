@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from rest_framework.exceptions import ValidationError
+from core.errors import FieldError, FieldErrors
 
 SIZE = 25
 LARGEST = 100
@@ -19,16 +19,16 @@ class Page:
 
     @classmethod
     def read(cls, parameters: Mapping[str, object], *, largest: int = LARGEST) -> "Page":
-        """`page` and `per_page` of a request. Raises ValidationError, naming both if both are wrong."""
-        faults = {}
+        """`page` and `per_page` of a request. Raises FieldErrors, naming both if both are wrong."""
+        errors = []
         number = _positive(parameters.get("page"), 1)
         size = _positive(parameters.get("per_page"), SIZE)
         if number is None:
-            faults["page"] = ["must be a whole number, 1 or more"]
+            errors.append(FieldError("page", "must be a whole number, 1 or more"))
         if size is None or size > largest:
-            faults["per_page"] = [f"must be a whole number from 1 to {largest}"]
-        if faults:
-            raise ValidationError(faults)
+            errors.append(FieldError("per_page", f"must be a whole number from 1 to {largest}"))
+        if errors:
+            raise FieldErrors(errors)
         return cls(number, size)
 
     @property

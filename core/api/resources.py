@@ -1,7 +1,7 @@
 """Generation B: the base of every JSON resource (decisions, section 4)."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse, QueryDict
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.exceptions import PermissionDenied
 
 from core.api.fields import MISSING, Integer, Time
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
@@ -20,7 +21,7 @@ from core.api.views import TenantViewSet, in_transaction
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
 from core.db.trash import Trashable, TrashedId
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 
 if TYPE_CHECKING:
     from accounts.models import Account
@@ -52,7 +53,53 @@ def listed(names: Sequence[str]) -> str:
     return ",".join(written)
 
 
-class ResourceSerializer(serializers.Serializer):
+def named(errors: Iterable[FieldError], key: str) -> list[FieldError]:
+    """Return the errors of the one object in a body, which stands under `key`: that is the name only of the object itself."""
+    return [error if error.field else error.within(key) for error in errors]
+
+
+def not_settable(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
+    """Return an error for each name that was ignored, but for those that have one among `errors`."""
+    known = {error.field.partition(".")[0] for error in errors}
+    return [FieldError(name, NOT_SETTABLE) for name in names if name not in known]
+
+
+class WireSerializer(serializers.Serializer):
+    """An object whose fields are `WireField`s."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.values: dict[str, Any] = {}
+
+    def to_internal_value(self, data) -> dict[str, Any]:
+        """Return the values of the fields. Raises FieldErrors with the errors of all fields at once."""
+        values, errors = {}, []
+        for field in self._writable_fields:
+            try:
+                values[field.field_name] = field.run_validation(field.get_value(data))
+            except FieldErrors as caught:
+                errors += [error.within(field.field_name) for error in caught.errors]
+            except serializers.SkipField:
+                pass
+        if errors:
+            raise FieldErrors(errors)
+        return values
+
+    def read(self) -> dict[str, Any]:
+        """Read what was sent into `values`. Raises FieldErrors."""
+        self.values = self.run_validation(self.initial_data)
+        return self.values
+
+    def find_errors(self) -> list[FieldError]:
+        """Read what was sent into `values`, or return what is wrong with it."""
+        try:
+            self.read()
+        except FieldErrors as caught:
+            return caught.errors
+        return []
+
+
+class ResourceSerializer(WireSerializer):
     """The fields of a resource, once, in the order of the wire.
 
     Reads only what was sent: a PUT names the fields that change. What is not one of its fields, or is read-only, is
@@ -69,7 +116,6 @@ class ResourceSerializer(serializers.Serializer):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.ignored: list[str] = []
-        self.values: dict[str, Any] = {}
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -94,19 +140,11 @@ class ResourceSerializer(serializers.Serializer):
 
     def run_validation(self, data=serializers.empty):
         if data is None or data is serializers.empty:
-            raise ValidationError([MISSING])
+            raise FieldError("", MISSING, "required")
         if not isinstance(data, dict):
-            raise ValidationError(["must be an object"])
+            raise FieldError("", _("must be an object"), "object")
         self.ignored = [name for name in data if name not in self.writable]
         return super().run_validation(data)
-
-    def faults(self) -> dict | list:
-        """Read what was sent into `values`; what is wrong with it, else nothing."""
-        try:
-            self.values = self.run_validation(self.initial_data)
-        except ValidationError as error:
-            return error.detail
-        return {}
 
     @property
     def pending_links(self) -> list[str]:
@@ -154,7 +192,7 @@ class JSONViewSet(TenantViewSet):
     def override_method(self, request) -> bool:
         """Take PUT, PATCH or DELETE in the place of POST, where `_method` or X-HTTP-Method-Override says so.
 
-        Some clients and the servers between know GET and POST alone. Raises ValidationError for another method.
+        Some clients and the servers between know GET and POST alone. Raises FieldError for another method.
         """
         if request.method != "POST":
             return False
@@ -165,7 +203,7 @@ class JSONViewSet(TenantViewSet):
         if method == "POST":
             return False
         if method not in OVERRIDING_METHODS:
-            raise ValidationError({METHOD_KEY: [f"is not one of {', '.join(OVERRIDING_METHODS)}"]})
+            raise FieldError(METHOD_KEY, f"is not one of {', '.join(OVERRIDING_METHODS)}", "choice")
         request._request.method = method
         self.action = self.action_map.get(method.lower())
         return True
@@ -182,10 +220,10 @@ class JSONViewSet(TenantViewSet):
                 found.appendlist(name, value)
         return found
 
-    def ignore_parameters(self, known: Collection[str]) -> dict[str, list[str]]:
+    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
         """Note the parameters that a list does not know, for the answer to name. `name[key]` in `known` is one with any key.
 
-        Returns what is wrong: parameters that are given more than once, and with `Prefer: handling=strict` unknown ones.
+        Returns the errors by parameter: of those that are given more than once, and with `Prefer: handling=strict` of unknown ones.
         """
         errors = {}
         for name, values in self.parameters.lists():
@@ -194,17 +232,19 @@ class JSONViewSet(TenantViewSet):
             if _KEY.sub("[key]", name) not in known:
                 self.ignored_parameters.append(name)
             elif len(values) > 1:
-                errors[name] = [REPEATED]
+                errors[name] = FieldError(name, REPEATED)
         if self.ignored_parameters and self.strict:
-            rule = f"is not one of the parameters {', '.join(known)}" if known else "is not a parameter: there are none"
-            errors |= {name: [rule] for name in self.ignored_parameters}
+            allowed = ", ".join(known)
+            message = "is not one of the parameters {allowed}" if known else "is not a parameter: there are none"
+            for name in self.ignored_parameters:
+                errors[name] = FieldError(name, message, "unknown", {"allowed": allowed})
         return errors
 
     @property
     def given(self) -> dict[str, Any]:
         """The body."""
         if not isinstance(self.request.data, dict):
-            raise ValidationError({"body": ["must be an object"]})
+            raise FieldError("body", _("must be an object"), "object")
         return self.request.data
 
     def body(self, key: str):
@@ -243,24 +283,21 @@ class JSONViewSet(TenantViewSet):
         return ["strict"] if self.strict else []
 
     def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
-        """Validate what the body has under each key; every fault of all of them at once.
+        """Validate what the body has under each key. Raises FieldErrors with the errors of all of them at once.
 
-        Returns the names that were ignored. With `Prefer: handling=strict` they are faults.
+        Returns the names that were ignored. With `Prefer: handling=strict` they are errors.
         """
-        faults: dict[str, Any] = {}
+        errors: list[FieldError] = []
         ignored = [name for name in self.given if name not in {*self.common_keys, *self.body_keys, *serializers_by_key}]
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
-            found = serializer.faults()
-            if isinstance(found, list):
-                faults[key] = found
-            elif found:
-                faults |= found if single else {key: found}
+            found = serializer.find_errors()
+            errors += named(found, key) if single else [error.within(key) for error in found]
             ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
         if ignored and self.strict:
-            faults |= {name: [NOT_SETTABLE] for name in ignored if name not in faults}
-        if faults:
-            raise ValidationError(faults)
+            errors += not_settable(ignored, errors)
+        if errors:
+            raise FieldErrors(errors)
         return ignored
 
 
@@ -335,8 +372,8 @@ class ResourceViewSet(JSONViewSet):
             serializer = self.serializer((content or self.content)(row), row)
             try:
                 ignored = self.check(**{self.key: serializer})
-            except ValidationError:
-                # It may be there by now, and what is wrong with the new one just that.
+            except FieldErrors:
+                # Another request may have created the row meanwhile, in which case this conflict is the only error.
                 if row is None and which() is not None:
                     raise ConcurrentUpdate("Another request made it meanwhile") from None
                 raise

@@ -22,12 +22,15 @@ from django.conf import settings
 from django.db import Error, connection, models
 from django.db.models.functions import Now
 from django.http import HttpRequest
-from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from core import client_address
+from core.errors import Throttled
 
 logger = logging.getLogger("rostrum.throttling")
+
+# A request of the interface, or of a page.
+AnyRequest = Request | HttpRequest
 
 MINUTE, HOUR = 60, 3600
 
@@ -183,20 +186,20 @@ def hidden(kind: str, *parts: object) -> str:
     return f"{kind}:{hmac.digest(b'limits' + settings.SECRET_KEY.encode(), message, hashlib.sha256).hex()}"
 
 
-def address_of(request: Request) -> str:
+def address_of(request: AnyRequest) -> str:
     return client_address.sender(request.META)
 
 
-def plain_request(request: Request | HttpRequest) -> HttpRequest:
+def plain_request(request: AnyRequest) -> HttpRequest:
     """A page's request is Django's own; the interface's wraps it."""
     return getattr(request, "_request", request)
 
 
-def note(request: Request | HttpRequest, standing: Standing) -> None:
+def note(request: AnyRequest, standing: Standing) -> None:
     """Put the standing on the request, whose answer says it (AccountMiddleware). Raises Throttled."""
     plain_request(request).standing = standing
     if not standing.allowed:
-        raise Throttled(wait=standing.reset)
+        raise Throttled(standing.reset)
 
 
 def count_request(request: Request) -> None:

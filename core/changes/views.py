@@ -1,12 +1,11 @@
 """`GET /app/changes.json`: what changed in the account, so that a mirror needs no webhooks."""
 
 from django.http import HttpResponse
-from rest_framework.exceptions import ValidationError
-from rest_framework.serializers import Serializer
 
 from core.api.fields import Integer, Scalar
-from core.api.resources import JSONViewSet, moment
+from core.api.resources import JSONViewSet, WireSerializer, moment
 from core.changes.models import KEPT_FOR, Cursor, ExpiredError
+from core.errors import FieldError, FieldErrors
 
 NOW = "now"
 EXPIRED = f"is older than the {KEPT_FOR.days} days that changes are kept for: read everything again, from since=now on"
@@ -24,7 +23,7 @@ class Since(Scalar):
         return since
 
 
-class FeedSerializer(Serializer):
+class FeedSerializer(WireSerializer):
     """The parameters of the feed."""
 
     since = Since()
@@ -35,11 +34,12 @@ class ChangeViewSet(JSONViewSet):
     USUAL = 100
 
     def list(self, request) -> HttpResponse:
-        errors = self.ignore_parameters(("since", "limit"))
+        of_parameters = self.ignore_parameters(("since", "limit"))
         serializer = FeedSerializer(data=self.parameters.dict(), context={"account": self.account})
-        if not serializer.is_valid() or errors:
-            raise ValidationError({**serializer.errors, **errors})
-        since, limit = (serializer.validated_data.get(name) for name in ("since", "limit"))
+        errors = {error.field: error for error in serializer.find_errors()} | of_parameters
+        if errors:
+            raise FieldErrors(errors.values())
+        since, limit = (serializer.values.get(name) for name in ("since", "limit"))
         limit = limit or self.USUAL
         changes = self.account.changes
         if since is None:
@@ -52,7 +52,7 @@ class ChangeViewSet(JSONViewSet):
             try:
                 rows = changes.after(since, most=limit + 1)
             except ExpiredError:
-                raise ValidationError({"since": [EXPIRED]}) from None
+                raise FieldError("since", EXPIRED, "expired") from None
         rows = list(rows)
         given = rows[:limit]
         return self.answer(

@@ -2,8 +2,9 @@
 
 from django.db import models, transaction
 from django.utils import timezone
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from core.errors import FieldError
 
 BIGGEST_POSITION = 2**31 - 1
 
@@ -19,13 +20,13 @@ class Ordered:
     def move(self, *, by: int = 0, before: int | None = None, after: int | None = None) -> None:
         """Move it by so many places (-1 is up), or next to the one of that id.
 
-        Places are numbered anew, from 1. Raises ValidationError if it, or the other, is gone.
+        Places are numbered anew, from 1. Raises FieldError if it, or the other, is gone.
         """
         rows = list(self.siblings().order_by("position", "id").select_for_update(no_key=True))
         order = [row.id for row in rows]
         beside = after if before is None else before
         if self.id not in order or (beside is not None and beside not in order):
-            raise ValidationError({"order": [gettext_noop("was changed by somebody else meanwhile; try again")]})
+            raise FieldError("order", _("was changed by somebody else meanwhile; try again"), "changed")
         place = order.index(self.id)
         order.remove(self.id)
         if beside is None:

@@ -6,8 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpResponse
 
-from core.api import errors
 from core.db.prepared import fetch
+from core.error_responses import RETRY_AFTER
 
 TIMEOUT = 1.5  # seconds; an answer is due within two
 
@@ -62,5 +62,5 @@ def respond() -> HttpResponse:
         "the database is away\n",
         status=503,
         content_type="text/plain",
-        headers={"Retry-After": str(errors.RETRY_AFTER)},
+        headers={"Retry-After": str(RETRY_AFTER)},
     )

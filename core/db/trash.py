@@ -6,7 +6,8 @@ from typing import Any, Self
 from django.db import models, transaction
 from django.db.models import F, Q, Value
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
+
+from core.errors import FieldError
 
 KEPT_FOR = timedelta(days=30)
 
@@ -130,12 +131,12 @@ def contents(account, kinds: dict[str, type[Trashable]], *, most: int, **only) -
 def restore(account, kinds: dict[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
     """Take what has that id, and is of one of these kinds, out of the trash; None if nothing there has.
 
-    Returns its kind, and the row. Raises ValidationError for one that can't come back, and where several have the id.
+    Returns its kind, and the row. Raises FieldError for one that can't come back, and where several have the id.
     """
     found = [row["resource"] for row in contents(account, kinds, most=1, id=id)]
     if len(found) > 1:
         # An account's own sequence gives each id once; rows that were taken over from elsewhere may share one.
-        raise ValidationError({"resource": [f"must say which is meant: {', '.join(sorted(found))}"]})
+        raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(found))})
     for key in found:
         rows = getattr(account, kinds[key]._meta.default_related_name)
         if row := rows.trashed().locked().filter(id=id).first():

@@ -7,20 +7,19 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
-from rest_framework.exceptions import Throttled, ValidationError
 
-from core.api import errors, throttling
-from core.api.errors import faults
+from core.api import throttling
 from core.api.views import in_transaction
-from core.errors import Conflict
-from core.pages.words import fault_beside_field, fault_in_words
+from core.error_responses import error_response, throttled, unavailable
+from core.errors import Conflict, FieldError, FieldErrors, Throttled
+from core.pages.errors import as_sentence, beside_field
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -46,11 +45,13 @@ class Page(View):
                 throttling.count_act(request)
             return super().dispatch(request, *args, **kwargs)
         except Throttled as refused:
-            return errors.respond(request, 429, headers={"Retry-After": str(int(refused.wait or 1))})
+            return throttled(request, refused.wait)
+        except PermissionDenied as refused:
+            return error_response(request, 403, message=next(iter(refused.args), None))
         except (RequestDataTooBig, TooManyFieldsSent):
-            return errors.respond(request, 413)
+            return error_response(request, 413)
         except (OperationalError, InterfaceError):
-            return errors.unavailable(request)
+            return unavailable(request)
 
     def refuse(self) -> HttpResponse | None:
         user = self.request.user
@@ -58,13 +59,13 @@ class Page(View):
             return None
         if user is None:
             return to_sign_in(self.request)
-        return None if self.is_for(user) else errors.respond(self.request, 403)
+        return None if self.is_for(user) else error_response(self.request, 403)
 
     def is_for(self, user: "User") -> bool:
         return user.is_admin if self.may == "admin" else user.is_team if self.may == "team" else True
 
     def http_method_not_allowed(self, request, *args, **kwargs) -> HttpResponse:
-        return errors.respond(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
+        return error_response(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
         context = {"indexed": self.indexed} | context
@@ -76,30 +77,41 @@ class Page(View):
         return self.render(template, http_status=status, form=form, **context)
 
     def act(self, what: Callable[[], Any], *, done: str = "") -> bool:
-        """Do it in a transaction; say that it is done, or else what is wrong. Whether it was done."""
+        """Do it in a transaction. Say that it is `done`, or else what is wrong. Return whether it was done."""
         try:
             in_transaction(what)
-        except (ValidationError, Conflict) as error:
-            for words in self.in_words(error):
-                messages.error(self.request, words)
+        except (FieldErrors, Conflict) as caught:
+            for sentence in self.sentences_of(caught):
+                messages.error(self.request, sentence)
             return False
         if done:
             messages.success(self.request, done)
         return True
 
-    def in_words(self, error: ValidationError | Conflict) -> list[str]:
-        return [fault_in_words(fault) for fault in faults(error.detail)]
-
     def fill_form(self, form, what: Callable[[], Any]) -> bool:
-        """As `act`, with what is wrong beside the fields of the form."""
+        """Do it in a transaction, as `act` does. What is wrong is said next to the fields of the form."""
         try:
             in_transaction(what)
-        except (ValidationError, Conflict) as error:
-            for fault in faults(error.detail):
-                field = fault.field if fault.field in form.fields else None
-                form.add_error(field, fault_beside_field(fault) if field else fault_in_words(fault))
+        except Conflict as caught:
+            form.add_error(None, str(caught.message))
+            return False
+        except FieldErrors as caught:
+            for error in caught.errors:
+                if error.field in form.fields:
+                    form.add_error(error.field, beside_field(error))
+                else:
+                    form.add_error(None, self.describe(error))
             return False
         return True
+
+    def sentences_of(self, caught: FieldErrors | Conflict) -> list[str]:
+        if isinstance(caught, Conflict):
+            return [str(caught.message)]
+        return [self.describe(error) for error in caught.errors]
+
+    def describe(self, error: FieldError) -> str:
+        """Return what is wrong as a sentence of its own. Pages may know better words than the model."""
+        return as_sentence(error)
 
 
 def redirect(to: str) -> HttpResponse:
@@ -160,7 +172,7 @@ def came_from(request: HttpRequest, default: str = "/") -> str:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form that was open in another tab while somebody signed in or out, or that another site sent."""
-    return errors.respond(
+    return error_response(
         request, 403, message=_("This form has expired. Go back, reload the page, and send it again.")
     )
 

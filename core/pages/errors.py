@@ -1,14 +1,23 @@
-"""What people see where they are refused something, and where something fails: in their language, without a tenant or a database."""
+"""What people see where something is refused or fails: a page, or a message on the page that they are on.
+
+The page is in their language, and needs neither a tenant nor a database.
+"""
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from django.apps import apps
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
+from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
+from core.api.errors import subject_of
+from core.errors import FieldError
 from core.pages.language import language_of
 
 HEADINGS = {
@@ -30,7 +39,7 @@ EXPLANATIONS = {
     500: gettext_lazy("It is our fault, and it has been noted."),
     503: gettext_lazy("Nothing is lost. Try again in a few seconds."),
 }
-# Of what was sent in a form: nothing tells how far it came.
+# For a form that was sent: nothing tells how far the service came.
 UNCERTAIN = gettext_lazy("What you sent may have been saved: look before you send it again.")
 
 # The page brings its style along: where no forum lives, or the database is away, no file is served.
@@ -41,14 +50,51 @@ POLICY = (
 )
 
 
-def respond(
-    request: HttpRequest, status: int, *, sentences: list[str] | None = None, headers: dict[str, str] | None = None
+# Messages on a page
+
+
+@cache
+def field_labels() -> Mapping[str, str]:
+    """Return the lazily translated names of fields, which each app declares in its AppConfig."""
+    labels = {}
+    for config in apps.get_app_configs():
+        labels |= getattr(config, "field_labels", {})
+    return labels
+
+
+def beside_field(error: FieldError) -> str:
+    """Return the message of an error for the place next to the form field that it is about."""
+    return capfirst(error.text)
+
+
+def as_sentence(error: FieldError) -> str:
+    """Return the message of an error with the name of its field, for a place of its own.
+
+    A field that no app has a label for is called by its name, in English.
+    """
+    subject = field_labels().get((error.field or "request").removesuffix("_id")) or subject_of(error)
+    words = {"subject": capfirst(subject), "rule": error.text}
+    # Translators: of what is wrong, such as "Name" and "is already taken". A language may need a colon between them.
+    return gettext("%(subject)s %(rule)s") % words
+
+
+# Pages of their own
+
+
+def error_page(
+    request: HttpRequest,
+    status: int,
+    *,
+    message: str | None = None,
+    errors: Sequence[FieldError] = (),
+    headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """The refusal as a page of its own; of what htmx asked for, as a notice on the page that asked."""
+    """Return a page about the error. A request by htmx gets a notice instead, for the page that sent it."""
     language = language_of(request)
     is_part = "HTTP_HX_REQUEST" in request.META and "HTTP_HX_BOOSTED" not in request.META
     with override(language):
-        context = words(request, status, sentences, headers or {}) | {"status": status, "style": mark_safe(STYLE)}  # noqa: S308
+        sentences = [as_sentence(error) for error in errors] or ([str(message)] if message else [])
+        context = context_of(request, status, sentences, headers or {}) | {"status": status, "style": mark_safe(STYLE)}  # noqa: S308
         content = render_to_string("core/error_notice.html" if is_part else "core/error.html", context)
     response = HttpResponse(content, status=status, headers=headers)
     response.headers["Content-Language"] = language
@@ -59,23 +105,24 @@ def respond(
     return response
 
 
-def words(request: HttpRequest, status: int, sentences: list[str] | None, headers: dict[str, str]) -> dict:
-    # AccountMiddleware knows the addresses that there are.
+def context_of(request: HttpRequest, status: int, sentences: list[str], headers: dict[str, str]) -> dict:
+    # AccountMiddleware sets `address` for the hosts that it knows.
     if status == 404 and not hasattr(request, "address"):
         explanation = gettext("Check the spelling of the address, or ask whoever gave it to you.")
         return {"heading": gettext("No forum lives at this address"), "sentences": [explanation]}
-    if sentences:
-        sentences = [gettext(sentence) for sentence in sentences]
-    elif "Retry-After" in headers and status == 429:
-        seconds = int(headers["Retry-After"])
-        sentences = [
-            ngettext("Try again in %(seconds)d second.", "Try again in %(seconds)d seconds.", seconds)
-            % {"seconds": seconds}
-        ]
-    else:
-        sentences = [EXPLANATIONS[status]] if status in EXPLANATIONS else []
-        if status == 500 and request.method not in ("GET", "HEAD"):
-            sentences.append(UNCERTAIN)
+    if not sentences:
+        sentences = explanations_of(request, status, headers)
     again = request.get_full_path() if status in (429, 503) and request.method in ("GET", "HEAD") else ""
     heading = HEADINGS.get(status, HEADINGS[500 if status >= 500 else 400])
     return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else "/"}
+
+
+def explanations_of(request: HttpRequest, status: int, headers: dict[str, str]) -> list[str]:
+    if "Retry-After" in headers and status == 429:
+        seconds = int(headers["Retry-After"])
+        words = ngettext("Try again in %(seconds)d second.", "Try again in %(seconds)d seconds.", seconds)
+        return [words % {"seconds": seconds}]
+    sentences = [EXPLANATIONS[status]] if status in EXPLANATIONS else []
+    if status == 500 and request.method not in ("GET", "HEAD"):
+        sentences.append(UNCERTAIN)
+    return sentences

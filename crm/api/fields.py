@@ -2,10 +2,12 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
 from core.api.fields import NAME_LENGTH, Text, WireField
 from core.db.text import is_carriable
+from core.errors import FieldError, FieldErrors
 from crm.external_ids import MOST
 
 # The field of a client that is one of its external ids, and the key of that.
@@ -41,7 +43,7 @@ class ExternalIds(WireField):
         "object": "must be an object of key to identifier",
         "key": "key {key} is not made of 1-64 letters, digits, _, . and -",
         "value": "{key} must be a text of 1-255 characters",
-        "too_many": "are too many (maximum is {most})",
+        "too_many": _("are too many (maximum is {most})"),
     }
 
     def __init__(self, model, **kwargs):
@@ -54,17 +56,17 @@ class ExternalIds(WireField):
     def to_internal_value(self, data) -> dict[str, str | None]:
         if not isinstance(data, dict):
             self.fail("object")
-        pairs, faults = {}, []
+        pairs, errors = {}, []
         for key, value in data.items():
             text = value if value is None or isinstance(value, str) else str(value)
             if not self.KEY.fullmatch(key):
-                faults.append(self.error_messages["key"].format(key=key[:64]))
+                errors.append(FieldError("", self.error_messages["key"], "key", {"key": key[:64]}))
             elif isinstance(value, bool | list | dict) or (text is not None and not self.fits(key, text)):
-                faults.append(self.error_messages["value"].format(key=key))
+                errors.append(FieldError("", self.error_messages["value"], "value", {"key": key}))
             else:
                 pairs[key] = text
-        if faults:
-            self.refuse(faults)
+        if errors:
+            raise FieldErrors(errors)
         row = self.parent.instance
         merged = (row or self.model()).merged_external_ids(pairs)
         if len(merged) > MOST:
@@ -80,7 +82,7 @@ class ExternalIds(WireField):
         held = lookup.holders(self.model, wanted)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
         if others:
-            self.refuse([self.model.taken(pair, lookup.called(holder)) for pair, holder in others.items()])
+            raise FieldErrors(self.model.taken(pair, lookup.called(holder)) for pair, holder in others.items())
 
     @classmethod
     def readable(cls, external_ids: Any) -> dict[str, str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.utils import translation
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
@@ -123,7 +124,7 @@ class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
 class ContactListName(Text):
     """Unique among the contact lists of the account that are not in the trash."""
 
-    default_error_messages = {"taken": "is already taken"}
+    default_error_messages = {"taken": _("is already taken")}
 
     def to_internal_value(self, data) -> str:
         name = super().to_internal_value(data)
@@ -166,9 +167,9 @@ class NestedClientSerializer(ResourceSerializer):
 
 class NestedClient(WireField):
     default_error_messages = {
-        "object": "must be an object",
-        "several": "has external ids of different clients ({ids})",
-        "both": "can't be given together with client_id",
+        "object": _("must be an object"),
+        "several": _("has external ids of different clients ({ids})"),
+        "both": _("can't be given together with client_id"),
     }
 
     def to_internal_value(self, data) -> tuple[Client, dict]:
@@ -196,8 +197,7 @@ class NestedClient(WireField):
             )
             kept = [key for key, value in client.external_ids.items() if pairs.get(key, value) != value]
             self.parent.ignored += [f"client.external_ids.{key}" for key in kept]
-        if faults := serializer.faults():
-            self.refuse(faults)
+        serializer.read()
         self.parent.ignored += [f"client.{name}" for name in serializer.ignored]
         return client, serializer.values
 

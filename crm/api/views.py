@@ -3,14 +3,13 @@
 from typing import Any
 
 from django.http import HttpResponse
-from rest_framework.exceptions import ValidationError
 
-from core.api import errors
+from core.api.errors import envelope
 from core.api.fields import MISSING, Boolean
 from core.api.lists import Listing
-from core.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet
+from core.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet, named, not_settable
 from core.api.views import in_transaction
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.api.fields import ExternalIds, with_external_id
 from crm.api.filters import (
     ClientFilters,
@@ -40,7 +39,7 @@ class CRMViewSet(Listing, ResourceViewSet):
     def check(self, **serializers):
         try:
             return super().check(**serializers)
-        except ValidationError:
+        except FieldErrors:
             if self.lookup.passed_over:
                 raise ConcurrentUpdate("What was not looked up may be wrong too") from None
             raise
@@ -67,7 +66,7 @@ class BulkViewSet(CRMViewSet):
         items, all_or_nothing = self.read_items(), self.read_atomic()
         ignored = [name for name in self.given if name not in {*self.common_keys, f"{self.key}s", *self.body_keys}]
         if ignored and self.strict:
-            raise ValidationError({name: [NOT_SETTABLE] for name in ignored})
+            raise FieldErrors(FieldError(name, NOT_SETTABLE) for name in ignored)
         results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
         pending = [name for result in results for name in result.get("pending_links", [])]
         return self.answer(
@@ -76,15 +75,14 @@ class BulkViewSet(CRMViewSet):
 
     def read_items(self) -> list[Any]:
         items = self.body(f"{self.key}s")
-        rule = None
         if items is None:
-            rule = MISSING
-        elif not isinstance(items, list):
-            rule = f"must be a list of {self.model._meta.verbose_name_plural}"
-        elif len(items) > self.MOST_AT_ONCE:
-            rule = f"are too many (maximum is {self.MOST_AT_ONCE})"
-        if rule:
-            raise ValidationError({f"{self.key}s": [rule]})
+            raise FieldError(f"{self.key}s", MISSING, "required")
+        if not isinstance(items, list):
+            kind = self.model._meta.verbose_name_plural
+            raise FieldError(f"{self.key}s", "must be a list of {kind}", "list", {"kind": kind})
+        if len(items) > self.MOST_AT_ONCE:
+            message = "are too many (maximum is {most})"
+            raise FieldError(f"{self.key}s", message, "too_many", {"most": self.MOST_AT_ONCE})
         return [self.complete(item) for item in items]
 
     def read_atomic(self) -> bool:
@@ -92,24 +90,24 @@ class BulkViewSet(CRMViewSet):
         try:
             # What is not ASCII comes as nothing.
             return Boolean(allow_null=False).run_validation(given)
-        except ValidationError:
-            raise ValidationError({"x_atomic": ["is not true or false"]}) from None
+        except FieldErrors:
+            raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
     @property
     def manner(self):
         return [*super().manner, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
 
     def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
-        """The result of each item, and the names of fields that were ignored. Raises ValidationError if all or nothing."""
+        """The result of each item, and the names of fields that were ignored. Raises FieldErrors if all or nothing."""
         context = {**self.context(), **self.look_ahead([item for item in items if isinstance(item, dict)])}
-        outcomes, faults, ignored, pending = [], {}, [], {}
+        outcomes, errors, ignored, pending = [], {}, [], {}
         for position, given in enumerate(items):
             try:
                 row = self.meant_ahead(given, context["lookup"])
                 serializer = self.serializer(given, row, context)
                 ignored += self.check_one(serializer)
-            except ValidationError as error:
-                faults[position] = error.detail
+            except FieldErrors as caught:
+                errors[position] = caught.errors
                 outcomes.append((422, None))
                 continue
             outcomes.append((201, context["lookup"].new(self.model)) if row is None else (200, row))
@@ -117,25 +115,25 @@ class BulkViewSet(CRMViewSet):
                 pending[position] = {"pending_links": serializer.pending_links}
             item = position if all_or_nothing else None
             context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user, item=item)
-        if faults and all_or_nothing:
-            raise ValidationError({f"{self.key}s": faults})
+        if errors and all_or_nothing:
+            items = [error.within(str(position)) for position, found in errors.items() for error in found]
+            raise FieldErrors(error.within(f"{self.key}s") for error in items)
         self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
         results = [
             {"status": status, self.key: self.represent(row), **pending.get(position, {})}
             if row is not None
-            else {"status": status, **errors.envelope(status, found=list(errors.faults(faults[position])))}
+            else {"status": status, **envelope(status, errors=errors[position])}
             for position, (status, row) in enumerate(outcomes)
         ]
         return results, ignored
 
     def check_one(self, serializer) -> list[str]:
-        """The names that are ignored. Raises ValidationError with every fault."""
-        found = serializer.faults()
-        faults = {self.key: found} if isinstance(found, list) else dict(found)
+        """Return the names that are ignored. Raises FieldErrors with all errors at once."""
+        errors = named(serializer.find_errors(), self.key)
         if serializer.ignored and self.strict:
-            faults |= {name: [NOT_SETTABLE] for name in serializer.ignored if name not in faults}
-        if faults:
-            raise ValidationError(faults)
+            errors += not_settable(serializer.ignored, errors)
+        if errors:
+            raise FieldErrors(errors)
         return serializer.ignored
 
     def look_ahead(self, bodies: list[dict]) -> dict[str, Any]:
@@ -164,8 +162,11 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             others = [] if row is None else sorted(pairs.items() - row.external_ids.items())
             if others:
                 # Else a second key would quietly move from one to another.
-                rules = [f"{key} {value} does not belong to {self.key} {row.id}" for key, value in others]
-                raise ValidationError({"external_ids": rules})
+                message, holder = "{key} {value} does not belong to {holder}", f"{self.key} {row.id}"
+                raise FieldErrors(
+                    FieldError("external_ids", message, "other", {"key": key, "value": value, "holder": holder})
+                    for key, value in others
+                )
             return row
 
         def content(row):
@@ -189,13 +190,13 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         pairs = pairs_of(parameters)
         names = [f"external_ids[{key}]" for key in pairs]
         if repeated := [name for name in names if len(parameters.getlist(name)) > 1]:
-            raise ValidationError({name: [REPEATED] for name in repeated})
+            raise FieldErrors(FieldError(name, REPEATED) for name in repeated)
         try:
             ExternalIdPairs().run_validation(pairs)
-        except ValidationError as error:
-            raise ValidationError({"external_ids": error.detail}) from None
+        except FieldErrors as caught:
+            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
         if not pairs:
-            raise ValidationError({"external_ids": [MISSING]})
+            raise FieldError("external_ids", MISSING, "required")
         return pairs
 
     def identified(self, given: Any, pairs: dict[str, str]) -> Any:
@@ -208,7 +209,12 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             return given
         others = [key for key in pairs if key in own and str(own[key]) != pairs[key]]
         if others:
-            raise ValidationError({"external_ids": [f"{key} is {pairs[key]} in the address" for key in others]})
+            raise FieldErrors(
+                FieldError(
+                    "external_ids", "{key} is {value} in the address", "other", {"key": key, "value": pairs[key]}
+                )
+                for key in others
+            )
         return {**given, "external_ids": {**own, **pairs}}
 
 
@@ -238,7 +244,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         """With `try_update`, a create means the client that has one of the external ids, or else the e-mail."""
         try:
             return isinstance(given, dict) and bool(Boolean().run_validation(given.get("try_update")))
-        except ValidationError:
+        except FieldErrors:
             # It is refused with all else that is wrong.
             return False
 

@@ -1,12 +1,13 @@
 """Posts and tasks as JSON, in the order of the wire (decisions, section 4)."""
 
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
 from core.api.fields import Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
 from core.api.resources import ResourceSerializer
+from core.errors import FieldError, FieldErrors
 from forum.models import Category, Post
 
 COMMENT = "comment"
@@ -15,12 +16,12 @@ COMMENT = "comment"
 class StatusCode(Scalar):
     """A status by its code."""
 
-    default_error_messages = {"unknown": "is not one of {codes}"}
+    default_error_messages = {"unknown": _("is not one of {choices}")}
 
     def to_internal_value(self, data) -> Status:
         statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
         if str(data) not in statuses:
-            self.fail("unknown", codes=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
+            self.fail("unknown", choices=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
         return statuses[str(data)]
 
 
@@ -104,20 +105,20 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
         if status is None or (status.id == before != status_id):
             return self.context["account"].statuses.get(id=status_id)
         if status_id not in (before, status.id):
-            raise ValidationError({"status_id": [f"is that of another status than {status.code}"]})
+            raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status
 
     def is_task(self, values: dict) -> bool:
         row = self.instance
         kind = values.get("task_kind", row.task_kind if row else Post.TaskKind.FEEDBACK)
         if row and (kind == Post.TaskKind.FEEDBACK) != (row.category_id is not None):
-            raise ValidationError({"task_kind": ["can't be changed between a forum post and a task"]})
+            raise FieldError("task_kind", _("can't be changed between a forum post and a task"), "fixed")
         return kind != Post.TaskKind.FEEDBACK
 
     def place_task(self, values: dict) -> dict:
         placed = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
         if placed:
-            raise ValidationError({name: ["can't be given for a task"] for name in placed})
+            raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in placed)
         return {"category_id": None, "forum_id": None}
 
     def place_post(self, values: dict) -> dict:
@@ -129,12 +130,12 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
         if values.get("category_id") is not None:
             category = categories.get(id=values["category_id"])
             if values.get("forum_id") not in (None, category.forum_id):
-                raise ValidationError({"category_id": [f"is not in forum {values['forum_id']}"]})
+                raise FieldError("category_id", _("is not in forum {id}"), "elsewhere", {"id": values["forum_id"]})
         else:
             forum_id = values.get("forum_id") or account.forums.values_list("id", flat=True).get(is_default=True)
             category = Category.objects.first_of(account.id, forum_id)
             if category is None:
-                raise ValidationError({"forum_id": ["has no category"]})
+                raise FieldError("forum_id", _("has no category"), "empty")
         return {"category_id": category.id, "forum_id": category.forum_id}
 
 

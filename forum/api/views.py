@@ -115,7 +115,7 @@ class PostViewSet(Listing, ResourceViewSet):
         if comment is None:
             raise ConcurrentUpdate("The comment was deleted or its post was merged meanwhile")
         if not comment.may_be_changed_by(self.request.user):
-            raise PermissionDenied
+            raise PermissionDenied("You do not have permission to perform this action.")
         return post, comment
 
     def update_comment(self, id: int) -> HttpResponse:

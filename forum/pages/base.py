@@ -9,7 +9,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.authentication import has_token_of_page, is_from_elsewhere
 from accounts.pages.sign_in import SignInForm, sign_in
-from core.api import errors, throttling
+from core.api import throttling
+from core.error_responses import error_response
 from core.pages.base import Page, csrf_failure, to_sign_in
 
 
@@ -20,7 +21,7 @@ class ForumPage(Page):
 
     def refuse(self) -> HttpResponse | None:
         if not self.request.forum.may_be_read_by(self.request.user):
-            return to_sign_in(self.request) if self.request.user is None else errors.respond(self.request, 403)
+            return to_sign_in(self.request) if self.request.user is None else error_response(self.request, 403)
         return super().refuse()
 
 

@@ -12,12 +12,12 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from rest_framework.exceptions import ValidationError
 
 from accounts.models import Account
 from accounts.pages.forms import Form
 from core.api.fields import TEXT_LENGTH, held
 from core.db import locks
+from core.errors import FieldError
 from core.pages.base import redirect
 from core.search.queries import indexed, search
 from forum.api.serializers import PostSerializer
@@ -191,13 +191,12 @@ class NewOnBehalfPage(KeepingTeamPage):
         if (post := same.filter(created_at__gt=timezone.now() - AT_ONCE).first()) is not None:
             return post
         if not held(customer.things(account)):
-            raise ValidationError({"customer": [_("no longer exists")]})
+            raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
         given = {name: values[name] for name in ("title", "content", "category_id")}
         serializer = PostSerializer(data=given, context={"account": account})
-        if found := serializer.faults():
-            raise ValidationError(found)
+        accepted = serializer.read()
         post = Post(account=account, agent=agent_of(self.request))
-        post.write({**serializer.values, **customer.link}, by=user)
+        post.write({**accepted, **customer.link}, by=user)
         if values["counts"]:
             post.vote_for(by=user, **customer.link)
         return post

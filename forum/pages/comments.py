@@ -6,8 +6,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from core.api import errors
 from core.api.views import in_transaction
+from core.error_responses import error_response
 from core.pages.base import redirect
 from forum.models import Comment
 from forum.pages.base import ForumPage
@@ -46,7 +46,7 @@ class DeleteCommentPage(ForumPage):
             messages.error(request, _("That comment is no longer here."))
         elif not comment.may_be_changed_by(request.user):
             message = _("Only the author of a comment and the team can delete it.")
-            return errors.respond(request, 403, message=message)
+            return error_response(request, 403, message=message)
         else:
             messages.success(request, _("The comment is deleted."))
         return redirect(page)

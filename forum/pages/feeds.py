@@ -11,8 +11,9 @@ from django.utils.html import format_html
 from django.utils.translation import get_language
 
 from accounts.templatetags.statuses import called
-from core.api import errors, throttling
+from core.api import throttling
 from core.db.text import cleaned
+from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.search.queries import LENGTH
 from forum.markdown import plain
@@ -114,12 +115,12 @@ class FeedPage(ListPage):
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The categories and the newest suggestions of a forum that everyone may read (sitemaps.org)."""
     if request.method not in ("GET", "HEAD"):
-        return errors.respond(request, 405, headers={"Allow": "GET, HEAD"})
+        return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     address = request.address
     try:
         rows = Post.objects.addresses(address.account_id, address.forum_id, most=ADDRESSES)
     except (OperationalError, InterfaceError):
-        return errors.unavailable(request)
+        return unavailable(request)
     if not rows:
         raise Http404
     base = base_url(request)

@@ -4,11 +4,11 @@ from django.contrib import messages
 from django.db.models import F, OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
-from rest_framework.exceptions import ValidationError
+from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import to_id
 from core.api.paging import Page as PageOfList
+from core.errors import FieldError, FieldErrors
 from core.pages.base import redirect
 from forum.markdown import render
 from forum.models import Post
@@ -25,7 +25,7 @@ class ModerationPage(TeamPage):
     def get(self, request) -> HttpResponse:
         try:
             page = PageOfList.read(request.GET)
-        except ValidationError:
+        except FieldErrors:
             raise Http404 from None
         categories = request.account.categories.filter(id=OuterRef("category_id"))
         posts = request.account.posts.of_forum(request.forum.id).waiting()
@@ -47,7 +47,7 @@ class ModerationPage(TeamPage):
             if post.approved:
                 return
             if request.POST.get("version", seen := EditForm.version_of(post)) != seen:
-                raise ValidationError({"post": [gettext_noop("was changed in the meantime")]}, "changed")
+                raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
             post.approve(by=request.user)
 
         id = to_id(request.POST.get("id")) or 0

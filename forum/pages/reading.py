@@ -6,13 +6,13 @@ from urllib.parse import quote, urlencode
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponseRedirect
-from rest_framework.exceptions import ValidationError
 
 from accounts.models import Status, User
 from core.api import throttling
 from core.api.paging import Page as PageOfList
 from core.db.tenancy import fold
 from core.db.text import cleaned
+from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.search.queries import LENGTH
 from forum.markdown import plain, render
@@ -85,7 +85,7 @@ class ListPage(ForumPage):
     def read_page(self) -> PageOfList:
         try:
             return PageOfList.read({"page": self.request.GET.get("page")})
-        except ValidationError:
+        except FieldErrors:
             raise Http404 from None
 
     def read_status(self, statuses: list[Status]) -> Status | None:
@@ -333,7 +333,7 @@ class PostPage(ForumPage):
         number = self.request.GET.get("page")
         try:
             page = PageOfList.read({"page": last if number == "last" else number, "per_page": COMMENTS})
-        except ValidationError:
+        except FieldErrors:
             raise Http404 from None
         if page.number > last:
             raise Http404

@@ -1,7 +1,6 @@
 """The team's tools on a post's page: its status and the response, where it belongs, merging."""
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -10,17 +9,17 @@ from django.db.models import OuterRef, Q, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
-from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
 from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import called
-from core.api import errors, throttling
+from core.api import throttling
 from core.api.fields import TEXT_LENGTH, Tags
 from core.db.text import cleaned
-from core.errors import Conflict
+from core.error_responses import error_response
+from core.errors import FieldError, FieldErrors
 from core.pages.base import nothing, redirect
 from core.search.queries import LENGTH
 from forum.api.serializers import PostSerializer
@@ -31,8 +30,8 @@ from forum.pages.base import ForumPage, KeepingPage
 TAGS_OFFERED, FOUND, DUPLICATES = 200, 10, 50
 
 DELETED = gettext_lazy("This suggestion was deleted. An admin can restore it from the trash.")
-# What the acts of a post refuse, by the field and the code of the refusal.
-REFUSALS = {
+# What the team reads in place of the errors of a post, by field and code.
+MESSAGES = {
     ("post", "gone"): DELETED,
     ("post", "merged"): gettext_lazy("This suggestion was merged into another one. Go on there, or undo that first."),
     ("post", "not_merged"): gettext_lazy("This suggestion is not merged into another one."),
@@ -63,13 +62,6 @@ class Deleted(Http404):
     """The post is in the trash, where somebody has put it meanwhile."""
 
 
-def _codes(error: ValidationError | Conflict) -> Iterator[tuple[str, str]]:
-    details = error.detail if isinstance(error.detail, dict) else {"": error.detail}
-    for field, inner in details.items():
-        for detail in inner if isinstance(inner, list) else [inner]:
-            yield field, detail.code if isinstance(detail, ErrorDetail) else ""
-
-
 class TeamPage(ForumPage):
     """A page for the team. What is done on it is sent to itself, with `do` saying which of its acts is meant."""
 
@@ -86,11 +78,10 @@ class TeamPage(ForumPage):
 
     def post(self, request, **kwargs) -> HttpResponse:
         act = self.acts.get(request.POST.get("do", ""))
-        return errors.respond(request, 400) if act is None else getattr(self, act)(request, **kwargs)
+        return error_response(request, 400) if act is None else getattr(self, act)(request, **kwargs)
 
-    def in_words(self, error: ValidationError | Conflict) -> list[str]:
-        told = [REFUSALS.get((field, code)) for field, code in _codes(error)]
-        return [str(words or other) for words, other in zip(told, super().in_words(error), strict=True)]
+    def describe(self, error: FieldError) -> str:
+        return str(MESSAGES.get((error.field, error.code)) or super().describe(error))
 
     @property
     def posts(self):
@@ -118,9 +109,7 @@ class TeamPage(ForumPage):
     def write_post(self, post: Post, given: dict[str, Any]) -> None:
         """Change what is given, by the rules of the interface. The post is held."""
         serializer = PostSerializer(post, data=given, context={"account": self.request.account}, partial=True)
-        if found := serializer.faults():
-            raise ValidationError(found)
-        post.write(serializer.values, by=self.request.user)
+        post.write(serializer.read(), by=self.request.user)
 
     def looked_for(self) -> str:
         is_sent = self.request.method == "POST"
@@ -205,7 +194,7 @@ class StatusForm(Form):
         return changes
 
 
-TAG_FAULTS = {
+TAG_ERRORS = {
     "too_many": ngettext_lazy("At most %d tag is allowed", "At most %d tags are allowed", Tags.MOST) % Tags.MOST,
     "too_long": ngettext_lazy("Each can have at most %d character", "Each can have at most %d characters", Tags.LENGTH)
     % Tags.LENGTH,
@@ -240,9 +229,10 @@ class PlaceForm(Form):
     def clean_tags(self) -> list[str]:
         try:
             return Tags().run_validation(self.cleaned_data["tags"])
-        except ValidationError as error:
-            [code] = error.get_codes()
-            raise forms.ValidationError(TAG_FAULTS.get(code) or _("Has characters that can't be stored")) from None
+        except FieldError as error:
+            raise forms.ValidationError(
+                TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
+            ) from None
 
     def clean(self):
         values = super().clean()
@@ -272,7 +262,7 @@ class ToolsPage(KeepingTeamPage):
     def show_sent(self, id: int) -> HttpResponse:
         make = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
         if make is None:
-            return errors.respond(self.request, 400)
+            return error_response(self.request, 400)
         post = self.find_to_change(id)
         return self.show(post, **{self.request.POST["do"]: make(post, self.request.POST)})
 
@@ -399,7 +389,7 @@ class MergePage(TeamPage):
         def act() -> None:
             try:
                 post.merge_into(original, by=request.user)
-            except ValidationError:
+            except FieldErrors:
                 # Somebody, or a second click, was first: it is done.
                 if post.duplicate_from_id != original.id:
                     raise

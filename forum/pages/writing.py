@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
-from core.api import errors, idempotency, throttling
+from core.api import idempotency, throttling
 from core.api.views import in_transaction
+from core.error_responses import error_response
 from core.pages.base import Page, came_from, nothing, redirect, sign_in_path
 from forum.api.views import agent_of
 from forum.markdown import render
@@ -55,12 +56,12 @@ def held(request: HttpRequest, id: int, *, merged_too: bool = False) -> Post:
 
 def gone(request: HttpRequest) -> HttpResponse:
     message = _("This suggestion was deleted in the meantime, or you may not see it.")
-    return errors.respond(request, HTTPStatus.NOT_FOUND, message=message)
+    return error_response(request, HTTPStatus.NOT_FOUND, message=message)
 
 
 def not_yours(request: HttpRequest, post: Post) -> HttpResponse:
     message = on_echo() if post.user_id == request.user.id else None
-    return errors.respond(request, HTTPStatus.FORBIDDEN, message=message)
+    return error_response(request, HTTPStatus.FORBIDDEN, message=message)
 
 
 def on_echo() -> str:
@@ -95,7 +96,7 @@ class VotePage(ForumPage):
     def post(self, request, id: int):
         wanted = {"1": True, "0": False}.get(request.POST.get("vote", ""))
         if wanted is None:
-            return errors.respond(request, HTTPStatus.UNPROCESSABLE_ENTITY)
+            return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def vote() -> Post:
             post = held(request, id)
@@ -154,7 +155,7 @@ class WritingPage(KeepingPage):
         )
 
     def as_typed(self) -> dict[str, str]:
-        """What was sent, to begin a form with that finds no fault yet."""
+        """What was sent, to begin a form with that finds no error yet."""
         return self.request.POST.dict()
 
 

@@ -8,12 +8,13 @@ from xml.parsers.expat import errors
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import XMLParser as DefusedXMLParser
 from django.conf import settings
-from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.exceptions import ParseError
 from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
 from core.api.fields import Text
 from core.db.text import text_encoding
+from core.errors import FieldError
 
 DEEPEST, LONGEST_NAMESPACE = 32, 255
 
@@ -31,7 +32,7 @@ class XMLParser(BaseXMLParser):
     Names may have hyphens or underscores. Values stay texts but for integers and booleans that say so: the fields of the
     wire know what they want. Several parameters come in a `hash`, whose children are read as if each were the root.
     Raises ParseError for what is malformed, has a DTD, is in an encoding that it is not, is nested deeper than 32, or has a
-    namespace of more than 255 characters, and ValidationError for a text with a character that XML cannot carry.
+    namespace of more than 255 characters, and FieldError for a text with a character that XML cannot carry.
     """
 
     media_types = ("application/xml", "text/xml", "")
@@ -55,7 +56,7 @@ class XMLParser(BaseXMLParser):
         except MalformedXML as error:
             at = parser.parser.ErrorByteIndex
             if builder.innermost and (error.code == _BAD_REFERENCE or _UNCARRIABLE.match(body, at)):
-                raise ValidationError({builder.innermost: [Text.default_error_messages["characters"]]}) from None
+                raise FieldError(builder.innermost, Text.default_error_messages["characters"], "characters") from None
             raise ParseError(f"The XML can't be read: {error}") from None
         except (ValueError, LookupError):
             raise ParseError("The XML is in an encoding that is not supported") from None

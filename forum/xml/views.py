@@ -2,7 +2,7 @@
 
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
-from rest_framework.exceptions import PermissionDenied, ValidationError
+from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.users import NewUserSerializer
 from accounts.authentication import Basic, SignedIn
@@ -11,6 +11,7 @@ from accounts.permissions import Authenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
 from core.api.views import TenantViewSet, in_transaction
+from core.errors import FieldError, FieldErrors
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet
 from forum.models import Category, Comment, Post
@@ -39,18 +40,13 @@ class XMLViewSet(TenantViewSet):
         """The parameters of a request: of its body, and where that says nothing, of its query."""
         return {**self.request.query_params.dict(), **self.request.data}
 
-    def read(self, serializer) -> dict:
-        if faults := serializer.faults():
-            raise ValidationError(faults)
-        return serializer.values
-
     def element(self, name: str) -> dict:
         """The children of the body's root element `name`."""
         given = self.request.data.get(name)
         if given is None or (isinstance(given, str) and not given.strip()):
-            raise ValidationError({name: [MISSING]})
+            raise FieldError(name, MISSING, "required")
         if not isinstance(given, dict):
-            raise ValidationError({name: ["must have its fields as elements"]})
+            raise FieldError(name, "must have its fields as elements", "elements")
         return given
 
 
@@ -68,7 +64,7 @@ class UserViewSet(XMLViewSet):
         def act() -> User:
             given = {"role": User.Role.MEMBER, **self.element("user")}
             serializer = NewUserSerializer(data=given, context={"account": self.account})
-            values = {name: value for name, value in self.read(serializer).items() if value not in (None, "")}
+            values = {name: value for name, value in serializer.read().items() if value not in (None, "")}
             request.user.check_may_create(values.get("role", User.Role.MEMBER))
             return User.objects.create_for(self.account, **values)
 
@@ -123,12 +119,12 @@ class PostViewSet(XMLViewSet):
         return self.answer(body, headers={"Link": link})
 
     def read_list(self, parameters: dict) -> tuple[Page, str, Status | None]:
-        """The page, the order, and the status that the list is narrowed to. Raises ValidationError for all that is wrong."""
-        faults, page = {}, None
+        """The page, the order, and the status that the list is narrowed to. Raises FieldErrors for all that is wrong."""
+        errors, page = [], None
         try:
             page = Page.read(parameters)
-        except ValidationError as error:
-            faults |= error.detail
+        except FieldErrors as caught:
+            errors += caught.errors
         order, status = parameters.get("order"), None
         order = "new" if order in (None, "") else str(order)
         order = PostQuerySet.ORDER_ALIASES.get(order, order)
@@ -137,9 +133,9 @@ class PostViewSet(XMLViewSet):
             status, order = statuses.get(order), "new"
             if status is None:
                 allowed = dict.fromkeys([*PostQuerySet.ORDERS, *sorted(statuses)])
-                faults["order"] = [f"is not one of {', '.join(allowed)}"]
-        if faults:
-            raise ValidationError(faults)
+                errors.append(FieldError("order", f"is not one of {', '.join(allowed)}", "choice"))
+        if errors:
+            raise FieldErrors(errors)
         return page, order, status
 
     def retrieve(self, request, id: int) -> HttpResponse:
@@ -153,12 +149,12 @@ class PostViewSet(XMLViewSet):
 
     def create(self, request) -> HttpResponse:
         def act() -> Post:
-            values = self.read(self.serializer())
+            values = self.serializer().read()
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
             if "category_id" not in values:
                 category = Category.objects.first_of(self.account.id, self.forum_id)
                 if category is None:
-                    raise ValidationError({"category_id": [MISSING]})
+                    raise FieldError("category_id", MISSING, "required")
                 values |= {"category_id": category.id, "status": category.first_status}
                 post.held_back = category.holds_back
             post.write(values, by=request.user, alone=True)
@@ -173,7 +169,7 @@ class PostViewSet(XMLViewSet):
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):
                 raise PermissionDenied("Only the team may change this post")
-            post.write(self.read(self.serializer(post)), by=request.user)
+            post.write(self.serializer(post).read(), by=request.user)
             return post
 
         return self.answer(documents.document(self.write(in_transaction(act))))

@@ -62,7 +62,7 @@ def test_it_works(partner):
     assert APIToken.objects.get(account_id=account.id).digest == APIToken.digest_of(token)
 
 
-def test_it_rejects_every_fault_at_once(partner):
+def test_it_rejects_every_error_at_once(partner):
     response = partner.json(partner.alice_token).post(
         "/app/account.json",
         json={

@@ -3,8 +3,8 @@
 from functools import partial
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from rest_framework.exceptions import PermissionDenied
 
 from accounts.models import Invitation, User
 from tests.accounts.pages.settings import send, texts

@@ -91,7 +91,7 @@ def test_it_rejects(acme, given, rule):
     assert [row.additional_fields for row in Client.objects.all()] == [{"kept": 1}]
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     response = put(
         acme, make_client(acme.alice), additional_fields={"a": [], "": 1, "integer2": "x"}, integer1="y", date10=[]
     )

@@ -52,7 +52,7 @@ def test_contacts(acme):
         ],
     )
     ann, eve = acme.account.contacts.order_by("id")
-    fault = {
+    error = {
         "client_id": ["can't be found"],
         "contact_list_ids": ["1000000000000 can't be found"],
     }
@@ -69,7 +69,7 @@ def test_contacts(acme):
                 "status": 201,
                 "contact": contact_body(eve, acme.bob, name="Eve", first_name="Eve", contact_list_ids=[news.id]),
             },
-            {"status": 422, "code": "validation_failed", "message": "Client can't be found", "errors": fault},
+            {"status": 422, "code": "validation_failed", "message": "Client can't be found", "errors": error},
         ],
     )
     counts = dict(ContactListCount.objects.values_list("contact_list_id", "uses"))

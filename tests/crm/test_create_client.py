@@ -42,7 +42,7 @@ def test_it_rejects_what_is_no_object(acme, client):
     assert_refused(response, 422, "validation_failed", {"client": ["must be an object"]})
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     holder = make_client(acme.alice, external_ids={"myapp_client_id": "17"})
     response = acme.json().post("/app/clients.json", json={"client": {"external_ids": {"myapp_client_id": 17}}})
     assert response.text == (

@@ -20,7 +20,7 @@ def test_it_works(acme):
     )
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     contact = {
         "name": "a",
         "email": "a" * 256,

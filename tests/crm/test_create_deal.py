@@ -23,7 +23,7 @@ def test_it_works(acme):
     )
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     post_status = acme.account.statuses.get(kind="post", code="new")
     deal = {
         "description": "a" * 65_537,

@@ -89,7 +89,7 @@ def test_it_rejects_an_unknown_parameter_where_the_client_asks_for_that(acme, na
     assert_refused(response, 422, "validation_failed", {name: [f"is not one of the parameters {PARAMETERS}"]})
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     assert_refused(
         acme.json().get(
             f"{PATH}?shoe=42&page=x&order=shoe&tag=a&tag=b&status_id=x&q=!&updated_since=x",

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
 
 from accounts.models import Status
 from core.api.views import in_transaction
+from core.errors import FieldErrors
 from forum.models import Post
-from tests.support.assertions import assert_refused, read
+from tests.support.assertions import assert_refused, errors_of, read
 from tests.support.factories import (
     make_category,
     make_client,
@@ -54,10 +54,7 @@ def assert_counted(*posts: Post) -> None:
 
 
 def refused(errors: dict):
-    def same(error: ValidationError) -> bool:
-        return {field: list(map(str, rules)) for field, rules in error.detail.items()} == errors
-
-    return pytest.raises(ValidationError, check=same)
+    return pytest.raises(FieldErrors, check=lambda error: errors_of(error) == errors)
 
 
 @pytest.fixture
@@ -339,7 +336,7 @@ def test_whatever_comes_meanwhile_is_counted_where_it_is(acme):
     def tried(act):
         try:
             return in_transaction(act)
-        except ValidationError as error:
+        except FieldErrors as error:
             return error
 
     for n in range(6):

@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from rest_framework.exceptions import ValidationError
 
+from core.errors import FieldError
 from crm.models import Client
 from forum.models import Post
+from tests.support.assertions import errors_of
 from tests.support.factories import make_client, make_contact, make_post, make_task
 from tests.support.threads import at_once
 
@@ -46,9 +47,9 @@ def test_it_rejects_who_is_not_there(acme, other):
         ({}, {"client_id": ["must be given, or else a contact_id"]}),
         ({"client_id": 1, "contact_id": 2}, {"client_id": ["must be given, or else a contact_id"]}),
     ):
-        with pytest.raises(ValidationError) as caught, transaction.atomic():
+        with pytest.raises(FieldError) as caught, transaction.atomic():
             post.vote_for(**given, by=acme.bob)
-        assert caught.value.detail == errors
+        assert errors_of(caught.value) == errors
     assert votes_of(post) == 0
 
 

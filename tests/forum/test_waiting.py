@@ -1,9 +1,9 @@
 """What waits for a post that somebody else is changing."""
 
 import pytest
-from rest_framework.exceptions import ValidationError
 
 from accounts.models import Status
+from core.errors import FieldError
 from forum.models import Post
 from tests.support.factories import make_post
 from tests.support.threads import while_held
@@ -38,7 +38,7 @@ def test_it_goes_on_with_the_status_that_it_got_meanwhile(acme, method, path, bo
 
 def test_what_becomes_private_is_not_merged_for_everyone_to_read(acme):
     post, original = make_post(acme.alice), make_post(acme.alice)
-    with pytest.raises(ValidationError, match="is not private"):
+    with pytest.raises(FieldError, match="is not private"):
         while_held(
             post,
             lambda held: held.write({"private": True}, by=acme.alice),

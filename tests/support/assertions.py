@@ -6,6 +6,8 @@ from decimal import Decimal
 
 import httpx
 
+from core.errors import FieldErrors
+
 # On every answer, or nothing that a client is told by its meaning.
 USUAL = frozenset(
     [
@@ -101,3 +103,11 @@ def sentence(field: str, rule: str) -> str:
 def on_the_wire(moment: datetime) -> str:
     """A time as the account of the tests, which is in UTC, is told it."""
     return moment.astimezone(UTC).replace(microsecond=0).isoformat()
+
+
+def errors_of(caught: FieldErrors) -> dict[str, list[str]]:
+    """The messages of the errors, by field."""
+    found: dict[str, list[str]] = {}
+    for error in caught.errors:
+        found.setdefault(error.field, []).append(error.text)
+    return found

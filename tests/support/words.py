@@ -201,42 +201,34 @@ def _is_literal_code(node: ast.expr) -> bool:
     return False
 
 
-# Rules
+# Messages of errors
 
 
-def rules_in_python(source: str) -> Iterator[str]:
-    """The rules of the faults that code makes, without a field's name; braces stand for each value in one."""
+def untranslated_errors(source: str) -> list[str]:
+    """Messages of field errors that stand in the code as they are, each as "line: code"."""
+    found = []
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(func=ast.Name(id="ValidationError"), args=[ast.Dict(values=values), *_]):
-                for value in values:
-                    yield from _rules(value)
-            case ast.Call(func=ast.Name(id="ValidationError"), args=[ast.DictComp(value=value), *_]):
-                yield from _rules(value)
-            case ast.Assign(targets=[ast.Name(id="default_error_messages")], value=ast.Dict(values=values)):
-                for value in values:
-                    yield from _rules(value)
+            case ast.Call(func=ast.Name(id="FieldError"), args=[_, message, *_]):
+                messages = [message]
+            case ast.Assign(targets=[ast.Name(id="default_error_messages")], value=ast.Dict(values=messages)):
+                pass
+            case ast.Assign(targets=[ast.Name(id="message")], value=message):
+                messages = [message]
+            case _:
+                continue
+        found += [f"{each.lineno}: {ast.unparse(each)}" for each in messages if _is_literal_code(each)]
+    return found
 
 
-def fields_in_python(source: str) -> Iterator[str]:
-    """The fields that those faults are of."""
+def fields_of_errors(source: str) -> set[str]:
+    """The fields that field errors are raised for."""
+    fields = set()
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(func=ast.Name(id="ValidationError"), args=[ast.Dict(keys=keys), *_]):
-                yield from (key.value for key in keys if isinstance(key, ast.Constant))
-
-
-def _rules(node: ast.expr) -> Iterator[str]:
-    match node:
-        case ast.Constant(value=str(text)):
-            yield text
-        case ast.JoinedStr(values=parts):
-            yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
-        case ast.List(elts=parts):
-            for part in parts:
-                yield from _rules(part)
-        case ast.Call(func=ast.Name(id=name), args=[argument]) if GETTEXT.fullmatch(name):
-            yield from _rules(argument)
+            case ast.Call(func=ast.Name(id="FieldError"), args=[ast.Constant(value=str(field)), *_]) if field:
+                fields.add(field)
+    return fields
 
 
 # Translations

@@ -5,13 +5,13 @@ import sys
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import IntegrityError
-from rest_framework.exceptions import ValidationError
 
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.hosts import normalize, public_url
 from accounts.models import Account, Host, is_reserved
-from core.api.errors import faults
+from core.api.errors import sentence_of
+from core.errors import FieldErrors
 
 
 class Command(BaseCommand):
@@ -35,8 +35,7 @@ class Command(BaseCommand):
         password = password if password is not None else self.read_password()
         account = AccountSerializer(data={"prefix": prefix}, context={})
         user = NewUserSerializer(data={"login": login, "email": email, "password": password}, context={"account": None})
-        found = [*faults(account.faults()), *faults(user.faults())]
-        problems = [fault.sentence for fault in found]
+        problems = [sentence_of(error) for error in account.find_errors() + user.find_errors()]
         if host is not None:
             problems += self.problems_of_host(host, prefix)
         if partner and Account.objects.filter(partner_key=partner).exists():
@@ -52,7 +51,7 @@ class Command(BaseCommand):
                 partner_key=partner or None,
                 host=host,
             )
-        except (IntegrityError, ValidationError):
+        except (IntegrityError, FieldErrors):
             raise CommandError("Prefix, host or partner was taken meanwhile") from None
         self.report(made, owner, token, host, as_json=json)
 

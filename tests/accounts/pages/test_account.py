@@ -27,7 +27,7 @@ def test_it_works(acme):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "fault"),
+    ("field", "value", "error"),
     [
         ("name", " ", "Can't be blank"),
         ("name", "a\x01", "Has characters that can't be stored"),
@@ -39,11 +39,11 @@ def test_it_works(acme):
         ("currency", "", "Can't be blank"),
     ],
 )
-def test_it_rejects(acme, field, value, fault):
+def test_it_rejects(acme, field, value, error):
     form = acme.page(acme.alice).get(PATH).forms["account"]
     form[field].force_value(value)
     response = form.submit("do", status=422)
-    assert texts(response, ".field .fault") == [fault]
+    assert texts(response, ".field .field-error") == [error]
     if "\x01" not in value:
         assert response.forms["account"]["name"].value == form["name"].value
     before = acme.account.name

@@ -37,7 +37,7 @@ def test_it_works(acme):
 
 
 @pytest.mark.parametrize(
-    ("email", "role", "fault"),
+    ("email", "role", "error"),
     [
         ("", "agent", "Can't be blank"),
         ("nobody", "agent", "Enter a valid email address."),
@@ -45,12 +45,12 @@ def test_it_works(acme):
         ("new@example.com", "king", "Select a valid choice. king is not one of the available choices."),
     ],
 )
-def test_it_rejects(acme, email, role, fault):
+def test_it_rejects(acme, email, role, error):
     form = acme.page(acme.alice).get(PATH).forms["invite"]
     form["email"].value = email
     form["role"].force_value(role)
     response = form.submit("do", status=422)
-    assert texts(response, ".field .fault") == [fault]
+    assert texts(response, ".field .field-error") == [error]
     assert response.forms["invite"]["email"].value == email
     assert not acme.account.invitations.exists()
     assert mail.outbox == []
@@ -60,7 +60,7 @@ def test_it_rejects_too_many(acme, monkeypatch):
     invite(acme)
     monkeypatch.setattr(Invitation, "MOST", 1)
     response = invite(acme, "another@example.com", status=422)
-    assert texts(response, ".field .fault") == ["Is one too many: revoke some invitations first"]
+    assert texts(response, ".field .field-error") == ["Is one too many: revoke some invitations first"]
 
 
 def test_sending_again_makes_another_link(acme):

@@ -209,14 +209,14 @@ def test_it_rejects_somebody_deactivated_meanwhile(acme):
 
 def test_it_rejects_a_bad_password(acme):
     path = link_for(acme)
-    for password, fault in (
+    for password, error in (
         ("", "Can't be blank"),
         ("carol123", "too similar to the login"),
         ("x" * 1025, "at most 1024"),
     ):
         response = renew(acme.page(), path, password)
         assert response.status_code == 422
-        assert fault in response.html.get_text()
+        assert error in response.html.get_text()
     acme.page().sign_in("carol", PASSWORD)
 
 

@@ -47,7 +47,7 @@ def test_what_is_left_out_is_null_or_empty(acme):
 
 
 @pytest.mark.parametrize(
-    ("values", "fault"),
+    ("values", "error"),
     [
         ({"name": ""}, "Can't be blank"),
         ({"name": "x" * 256}, "at most 255"),
@@ -60,10 +60,10 @@ def test_what_is_left_out_is_null_or_empty(acme):
         ({"name": "a\u0001b"}, "Has characters that can't be stored"),
     ],
 )
-def test_it_rejects_bad_values(acme, values, fault):
+def test_it_rejects_bad_values(acme, values, error):
     response = save(acme.page(acme.carol), PROFILE, "about", **values)
     assert response.status_code == 422
-    assert fault in response.html.find(id="about").get_text()
+    assert error in response.html.find(id="about").get_text()
     # They stay with their form, and so does what was typed.
     assert "not right yet" not in response.html.find(id="region").get_text()
     [(name, value)] = values.items()

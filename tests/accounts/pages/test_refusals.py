@@ -10,8 +10,8 @@ from django.utils.translation import override
 from accounts.middleware import address_book
 from accounts.models import Session
 from accounts.pages.middleware import PagesMiddleware
-from core.api import errors
-from core.pages import errors as refusal
+from core.api.errors import CODES
+from core.pages import errors as pages
 from core.pages.base import Page
 from forum.pages.reading import PostListPage
 from tests.support.pages import Visitor
@@ -55,7 +55,7 @@ REFUSALS = {
 def assert_refused(response, status, language="en"):
     """A whole page in that language, with the heading of that status, and without anything from elsewhere."""
     with override(language):
-        heading = str(refusal.HEADINGS[status])
+        heading = str(pages.HEADINGS[status])
     assert response.status_code == status
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
     assert response.headers["Content-Language"] == language
@@ -64,8 +64,8 @@ def assert_refused(response, status, language="en"):
     assert "Traceback" not in response
     assert not re.search(r"<script|<link|<img| style=", response.text)
     # The policy lets in the one style that there is.
-    assert response.html.style.string == refusal.STYLE
-    assert response.headers["Content-Security-Policy"] == refusal.POLICY
+    assert response.html.style.string == pages.STYLE
+    assert response.headers["Content-Security-Policy"] == pages.POLICY
 
 
 @pytest.mark.parametrize("language", ["en", "pl"])
@@ -82,8 +82,8 @@ def test_it_is_in_the_language_of_the_user(acme):
 
 
 def test_other_statuses_have_words_too(rf):
-    for status in errors.CODES:
-        assert refusal.respond(rf.get("/app/x"), status).content
+    for status in CODES:
+        assert pages.error_page(rf.get("/app/x"), status).content
 
 
 @pytest.mark.parametrize("path", ["/", "/app/sign-in", "/app/nothing"])

@@ -143,7 +143,7 @@ def test_it_goes_nowhere_else_afterwards(acme):
 
 
 @pytest.mark.parametrize(
-    ("values", "fault"),
+    ("values", "error"),
     [
         ({"name": ""}, "Can't be blank"),
         ({"login": ""}, "Can't be blank"),
@@ -157,13 +157,13 @@ def test_it_goes_nowhere_else_afterwards(acme):
         ({"name": "lighthouse", "password": "lighthouse1"}, "Is too similar to the login, the e-mail or the name"),
     ],
 )
-def test_it_rejects_bad_values(acme, values, fault):
+def test_it_rejects_bad_values(acme, values, error):
     response = finish(acme.page(), path_for(acme), **values)
-    if not fault:
+    if not error:
         assert response.status_code == 303
         return
     assert response.status_code == 422
-    assert fault in response.html.get_text()
+    assert error in response.html.get_text()
     form = response.forms["join"]
     assert form["name"].value == values.get("name", "Dan")
     assert form["password"].value == ""
@@ -171,18 +171,18 @@ def test_it_rejects_bad_values(acme, values, fault):
 
 
 @pytest.mark.parametrize(
-    ("password", "faults"),
+    ("password", "errors"),
     [
         ("short", ["Jest za krótkie (co najmniej 8 znaków)"]),
         ("12345678", ["Jest zbyt popularne", "Nie może składać się z samych cyfr"]),
         ("dan@example", ["Jest zbyt podobne do loginu, e-maila lub nazwy"]),
     ],
 )
-def test_it_rejects_a_bad_password_in_the_readers_language(acme, password, faults):
+def test_it_rejects_a_bad_password_in_the_readers_language(acme, password, errors):
     visitor = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl")
     response = finish(visitor, path_for(acme), password=password)
-    assert [" ".join(fault.get_text().split()) for fault in response.html.find_all(class_="fault")] == [
-        " ".join(faults)
+    assert [" ".join(error.get_text().split()) for error in response.html.find_all(class_="field-error")] == [
+        " ".join(errors)
     ]
 
 

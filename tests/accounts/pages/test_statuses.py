@@ -68,7 +68,7 @@ def test_it_rejects_those_of_another_account(acme, other):
 
 
 @pytest.mark.parametrize(
-    ("values", "fault"),
+    ("values", "error"),
     [
         ({"name": ""}, "Can't be blank"),
         ({"name": "Planned", "code": "p"}, "Is already taken"),
@@ -78,10 +78,10 @@ def test_it_rejects_those_of_another_account(acme, other):
         ({"name": "a" * 256}, "Ensure this value has at most 255 characters (it has 256)."),
     ],
 )
-def test_it_rejects(acme, values, fault):
+def test_it_rejects(acme, values, error):
     before = list(acme.account.statuses.values())
     response = add(acme, status=422, **values)
-    assert texts(response, ".field .fault") == [fault]
+    assert texts(response, ".field .field-error") == [error]
     assert response.forms["add"]["name"].value == values["name"]
     assert list(acme.account.statuses.values()) == before
 

@@ -78,7 +78,7 @@ def test_it_rejects_what_is_not_valid(acme, values):
     before = acme.account.tokens.count()
     form = create(acme.page(acme.bob).get(PATH), **values)
     response = form.submit(status=422)
-    assert response.html.find(class_="fault")
+    assert response.html.find(class_="field-error")
     assert response.forms["new"]["label"].value == form["label"].value
     assert acme.account.tokens.count() == before
 

@@ -1,10 +1,11 @@
 """The team, the members, and one user as the admins see him."""
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.models import User
+from core.errors import FieldError
 from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 from tests.support.factories import make_token, make_user
 
@@ -131,7 +132,7 @@ def test_tokens_are_shown_and_revoked(acme):
 
 def test_a_role_that_there_is_not(acme, admin):
     response = send(acme.page(acme.alice), path_of(acme.bob), status=422, do="role", role="king")
-    assert texts(response, ".fault") == ["Select a valid choice. king is not one of the available choices."]
+    assert texts(response, ".field-error") == ["Select a valid choice. king is not one of the available choices."]
     # An admin is not offered to make owners, nor anything about one.
     page = acme.page(admin)
     assert "Everything" not in page.get(path_of(acme.bob))
@@ -191,7 +192,7 @@ def test_it_rejects_to_remove_the_last_owner(acme, act):
     ]
     with pytest.raises(PermissionDenied), transaction.atomic():
         change(by=acme.bob)
-    with pytest.raises(ValidationError), transaction.atomic():
+    with pytest.raises(FieldError), transaction.atomic():
         change(by=acme.alice)
     assert User.objects.get(pk=acme.alice.pk).role == "owner"
 

@@ -36,7 +36,7 @@ def test_it_works(acme):
     assert_answered(acme.json().get(f"/app/posts/{task.id}.json"), 200, body)
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     deal_status = acme.account.statuses.get(kind="deal", code="won")
     task = {
         "title": " ",

@@ -179,7 +179,7 @@ def test_it_rejects_bad_values(acme, other):
     gone.trash(by=acme.alice)
     bob = acme.page(acme.bob)
     chosen = f"client-{client.id}"
-    for customer, name, value, fault in [
+    for customer, name, value, error in [
         (chosen, "title", " ", "Can't be blank"),
         (chosen, "title", "x" * 256, "at most 255"),
         (chosen, "title", "a\u0001b", "Has characters that can't be stored"),
@@ -190,7 +190,7 @@ def test_it_rejects_bad_values(acme, other):
     ]:
         values = {"title": "Kept", "category_id": acme.category.id, "customer": customer, "do": "create", name: value}
         response = send(bob, NEW, status=422, **values)
-        assert fault in response.html.get_text()
+        assert error in response.html.get_text()
         form = response.forms["behalf"]
         if name != "title":
             assert form["title"].value == "Kept"

@@ -67,7 +67,7 @@ def test_sent_twice_it_is_posted_once(acme, post):
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "error"),
     [
         ("", "Can't be blank"),
         (" \r\n ", "Can't be blank"),
@@ -75,11 +75,11 @@ def test_sent_twice_it_is_posted_once(acme, post):
         ("a\u0001b", "Has characters that can't be stored"),
     ],
 )
-def test_it_rejects_bad_text(acme, post, text, fault):
+def test_it_rejects_bad_text(acme, post, text, error):
     form = fill_in(acme.page(acme.carol), post, text)
     for headers in ({}, {"HX-Request": "true"}):
         response = form.submit(headers=headers, status=422)
-        assert fault in response.html.get_text()
+        assert error in response.html.get_text()
         assert ("<html" in response) == (not headers)
         assert response.forms["comment-form"]["content"].value.replace("\r\n", "\n").strip() == text.strip()
     assert comments(post) == []

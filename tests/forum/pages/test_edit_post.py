@@ -66,7 +66,7 @@ def test_what_is_left_as_it_is_stays(acme):
 
 
 @pytest.mark.parametrize(
-    ("values", "fault"),
+    ("values", "error"),
     [
         ({"title": " "}, "Can't be blank"),
         ({"title": "x" * 256}, "at most 255"),
@@ -74,11 +74,11 @@ def test_what_is_left_as_it_is_stays(acme):
         ({"kind": "private"}, "Select a valid choice"),
     ],
 )
-def test_it_rejects_bad_values(acme, post, values, fault):
+def test_it_rejects_bad_values(acme, post, values, error):
     form = fill_in(acme.page(acme.carol), post)
     for name, value in values.items():
         form[name].force_value(value)
-    assert fault in form.submit(status=422).html.get_text()
+    assert error in form.submit(status=422).html.get_text()
     assert fresh(post).title == "Dark mode"
 
 

@@ -56,7 +56,7 @@ def test_a_visitor_signs_in_first(acme):
 
 
 @pytest.mark.parametrize(
-    ("values", "fault"),
+    ("values", "error"),
     [
         ({"title": " "}, "Can't be blank"),
         ({"title": "x" * 256}, "at most 255"),
@@ -67,13 +67,13 @@ def test_a_visitor_signs_in_first(acme):
         ({"key": "x" * 65}, "at most 64"),
     ],
 )
-def test_it_rejects_bad_values(acme, values, fault):
+def test_it_rejects_bad_values(acme, values, error):
     make_category(acme.account, "Ideas")
     form = acme.page(acme.carol).get(PATH).forms["post-form"]
     for name, value in ({"title": "Dark mode", "content": "Please"} | values).items():
         form[name].force_value(value)
     response = form.submit(status=422)
-    assert fault in response.html.get_text()
+    assert error in response.html.get_text()
     kept = response.forms["post-form"]
     assert kept["title"].value == values.get("title", "Dark mode")
     assert kept["content"].value.lstrip("\n") == values.get("content", "Please")

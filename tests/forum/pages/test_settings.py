@@ -32,8 +32,8 @@ def path_of(row) -> str:
     return f"{FORUMS if isinstance(row, Forum) else CATEGORIES}/{row.id}"
 
 
-def faults(response) -> list[str]:
-    return texts(response, ".field .fault")
+def errors_on(response) -> list[str]:
+    return texts(response, ".field .field-error")
 
 
 # Forums
@@ -69,7 +69,7 @@ def test_it_works(acme):
 
 
 @pytest.mark.parametrize(
-    ("host", "fault"),
+    ("host", "error"),
     [
         ("", "Can't be blank"),
         ("a b", "Is not an address that a forum can have"),
@@ -91,13 +91,13 @@ def test_it_works(acme):
         ("żółw.example.org", None),
     ],
 )
-def test_it_rejects_an_address(acme, other, host, fault):
+def test_it_rejects_an_address(acme, other, host, error):
     Host.objects.create(account=other.account, name="forum.other.example")
     make_forum(acme, "taken", name="Taken")
     before = list(Host.objects.order_by("id").values())
-    response = open_forum(acme, host, status=422 if fault else 303)
-    if fault:
-        assert faults(response) == [fault]
+    response = open_forum(acme, host, status=422 if error else 303)
+    if error:
+        assert errors_on(response) == [error]
         assert response.forms["forum"]["host"].value == host
         assert list(Host.objects.order_by("id").values()) == before
 
@@ -105,7 +105,7 @@ def test_it_rejects_an_address(acme, other, host, fault):
 def test_it_rejects_names_and_kinds_of_access(acme):
     page = acme.page(acme.alice)
     response = send(page, NEW, status=422, do="save", name=" ", host="ideas", access="secret", description="a" * 1001)
-    assert faults(response) == [
+    assert errors_on(response) == [
         "Can't be blank",
         "Ensure this value has at most 1000 characters (it has 1001).",
         "Select a valid choice. secret is not one of the available choices.",
@@ -114,7 +114,7 @@ def test_it_rejects_names_and_kinds_of_access(acme):
 
 def test_it_rejects_too_many(acme, monkeypatch):
     monkeypatch.setattr(Forum, "MOST", 1)
-    assert faults(open_forum(acme, status=422)) == ["Can't be added: an account can't have more forums"]
+    assert errors_on(open_forum(acme, status=422)) == ["Can't be added: an account can't have more forums"]
     assert (
         "This account has as many forums as an account can have."
         in texts(acme.page(acme.alice).get(FORUMS), "p.soft")[0]
@@ -183,7 +183,7 @@ def test_nobody_moves_the_forum_from_under_his_feet(acme):
     form = page.get(path_of(forum)).forms["forum"]
     form["host"] = "ideas.example.net"
     sentence = "You are at this address now. Open the settings at acme.example.test to change it."
-    assert faults(form.submit("do", status=422)) == [sentence]
+    assert errors_on(form.submit("do", status=422)) == [sentence]
     response = send(page, path_of(forum), do="delete").follow()
     assert texts(response, ".notice.error") == [sentence]
     # Its name can be changed from there.
@@ -226,7 +226,7 @@ def test_categories(acme):
 
 
 @pytest.mark.parametrize(
-    ("name", "fault"),
+    ("name", "error"),
     [
         (" ", "Can't be blank"),
         ("a/b", "Can't have a slash"),
@@ -238,11 +238,11 @@ def test_categories(acme):
         ("a\ufffe", "Has characters that can't be stored"),
     ],
 )
-def test_it_rejects_a_name(acme, name, fault):
+def test_it_rejects_a_name(acme, name, error):
     page = acme.page(acme.alice)
     row = make_category(acme.account, "Bugs")
-    assert faults(send(page, CATEGORIES, status=422, do="add", name=name)) == [fault]
-    assert faults(send(page, path_of(row), status=422, do="save", name=name)) == [fault]
+    assert errors_on(send(page, CATEGORIES, status=422, do="add", name=name)) == [error]
+    assert errors_on(send(page, path_of(row), status=422, do="save", name=name)) == [error]
     row.refresh_from_db()
     assert row.name == "Bugs"
     assert acme.account.categories.count() == 2
@@ -260,7 +260,7 @@ def test_the_same_name_in_another_forum(acme):
 def test_it_rejects_too_many_categories(acme, monkeypatch):
     monkeypatch.setattr(Category, "MOST", 1)
     response = send(acme.page(acme.alice), CATEGORIES, status=422, do="add", name="Bugs")
-    assert faults(response) == ["Can't be added: a forum can't have more categories"]
+    assert errors_on(response) == ["Can't be added: a forum can't have more categories"]
 
 
 def test_it_rejects_deleting_the_last_one(acme):
@@ -268,6 +268,15 @@ def test_it_rejects_deleting_the_last_one(acme):
     assert "Add another one first." in page.get(path_of(acme.category))
     response = send(page, path_of(acme.category), do="delete").follow()
     assert texts(response, ".notice.error") == ["Category is the only one, and every suggestion is in one"]
+
+
+def test_it_rejects_in_the_language_of_the_user(acme):
+    """Beside a field it is the message of the model alone, elsewhere it begins with the name of the field."""
+    acme.account.users.filter(id=acme.alice.id).update(language="pl")
+    page = acme.page(acme.alice)
+    assert errors_on(send(page, CATEGORIES, status=422, do="add", name="general")) == ["Ta wartość jest już zajęta"]
+    response = send(page, path_of(acme.category), do="delete").follow()
+    assert texts(response, ".notice.error") == ["Kategoria: jest jedyna, a każda propozycja musi ją mieć"]
 
 
 def test_it_rejects_moving_very_many_posts(acme, monkeypatch):

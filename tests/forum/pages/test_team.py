@@ -96,7 +96,7 @@ def test_it_rejects_a_response_in_the_place_of_anothers(acme):
 
 def test_it_rejects_bad_values_of_the_status(acme):
     post = make_post(acme.carol)
-    for name, value, fault in [
+    for name, value, error in [
         ("status_id", "999999", "Select a valid choice."),
         ("status_id", str(acme.account.statuses.filter(kind="deal").first().id), "Select a valid choice."),
         ("response", "x" * 65537, "at most 65536"),
@@ -105,7 +105,7 @@ def test_it_rejects_bad_values_of_the_status(acme):
         form = form_of(acme.page(acme.bob), post, "status")
         form[name].force_value(value)
         response = form.submit("do", status=422)
-        assert fault in response.html.find(id="status").get_text()
+        assert error in response.html.find(id="status").get_text()
         assert response.html.find(id="tool-status").has_attr("open")
     assert (fresh(post).status_id, fresh(post).response) == (post.status_id, None)
 
@@ -145,13 +145,13 @@ def test_a_session_that_ends_while_answering(acme):
     assert "A dark theme" not in response
     form = response.forms["again"]
     assert form["response"].value.strip() == "Typed\r\nat length."
-    for login, password, fault in [
+    for login, password, error in [
         ("bob", "wrong", "The login or the password is wrong."),
         ("carol", PASSWORD, "Only the team can do this."),
     ]:
         form["login"], form["password"] = login, password
         response = form.submit(status=422)
-        assert fault in response
+        assert error in response
         form = response.forms["again"]
         assert form["response"].value.strip() == "Typed\r\nat length."
     assert fresh(post).response is None
@@ -250,7 +250,7 @@ def test_it_rejects_a_place_that_is_none(acme, other):
     theirs = Category.objects.filter(account=other.account).first()
     while theirs.id == post.category_id:
         theirs = make_category(other.account)
-    for name, value, fault in [
+    for name, value, error in [
         ("category_id", str(theirs.id + 1_000_000), "Select a valid choice."),
         ("responsible_id", str(acme.carol.id), "Select a valid choice."),
         ("tags", ",".join(f"tag {n}" for n in range(101)), "At most 100 tags are allowed"),
@@ -260,7 +260,7 @@ def test_it_rejects_a_place_that_is_none(acme, other):
         form = form_of(acme.page(acme.bob), post, "place")
         form[name].force_value(value)
         response = form.submit("do", status=422)
-        assert fault in response.html.find(id="place").get_text(), name
+        assert error in response.html.find(id="place").get_text(), name
         assert response.forms["place"][name].value == value or name != "tags"
     assert (fresh(post).category_id, fresh(post).responsible_id, fresh(post).tags) == (post.category_id, None, [])
 

@@ -115,7 +115,7 @@ def test_it_rejects_a_per_page_out_of_range(acme, per_page):
     assert shown(acme.xml().get("/", params={"per_page": per_page})) == refusal(422, BAD_PER_PAGE)
 
 
-def test_it_rejects_every_fault_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     response = acme.xml().get("/", params={"page": 0, "per_page": 0, "order": "x"})
     assert shown(response) == refusal(422, BAD_PAGE, BAD_PER_PAGE, BAD_ORDER)
 

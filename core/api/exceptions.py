@@ -1,0 +1,50 @@
+"""The exception handler of Django REST framework: which status and which message an exception stands for."""
+
+import logging
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+from rest_framework import exceptions
+from rest_framework.views import APIView
+
+from core.api.errors import CODES
+from core.error_responses import error_response, throttled, unavailable
+from core.errors import Conflict, FieldErrors, Throttled
+
+logger = logging.getLogger("rostrum.errors")
+
+
+def handle(exc: Exception, context: dict) -> HttpResponse | None:
+    """Return the error response. None leaves the exception to the view for status 500, which is for defects alone."""
+    view: APIView = context["view"]
+    request = view.request._request
+    match exc:
+        case FieldErrors():
+            return error_response(request, 422, errors=exc.errors)
+        case exceptions.MethodNotAllowed():
+            return error_response(request, 405, headers={"Allow": ", ".join(view.allowed_methods)})
+        case exceptions.UnsupportedMediaType():
+            return error_response(request, 415)
+        case exceptions.AuthenticationFailed() | exceptions.NotAuthenticated():
+            challenge = view.get_authenticate_header(view.request)
+            # One sentence for all, so that it does not tell which part was wrong.
+            return error_response(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
+        case Throttled():
+            return throttled(request, exc.wait)
+        case exceptions.NotFound() | Http404():
+            return error_response(request, 404)
+        case RequestDataTooBig():
+            return error_response(request, 413)
+        case TooManyFieldsSent():
+            return error_response(request, 400)
+        case Conflict():
+            return error_response(request, 409, message=exc.message, headers={"Retry-After": "1"})
+        case PermissionDenied():
+            return error_response(request, 403, message=next(iter(exc.args), None))
+        case exceptions.APIException() if exc.status_code in CODES:
+            return error_response(request, exc.status_code, message=str(exc.detail))
+        case OperationalError() | InterfaceError():
+            logger.error("the database is away: %s", type(exc).__name__)
+            return unavailable(request)
+    return None

@@ -1,0 +1,75 @@
+"""Error responses: a page for people, JSON or XML for programs, as the path and the headers of the request ask for."""
+
+from collections.abc import Sequence
+
+from django.core.exceptions import RequestDataTooBig
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy
+
+from core.api.errors import json_response, xml_response
+from core.api.negotiation import is_for_people
+from core.errors import FieldError
+from core.pages.errors import error_page
+
+# For requests that write: nothing tells how far the service came.
+UNCERTAIN = "The service failed; the request may have been carried out"
+# The connection was lost while a transaction was being committed, or after that.
+LOST = gettext_lazy("The connection to the database was lost; the request may have been carried out")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+RETRY_AFTER = 5  # seconds, when the database is away, or more is asked than can be answered
+
+
+def error_response(
+    request: HttpRequest,
+    status: int,
+    *,
+    message: str | None = None,
+    errors: Sequence[FieldError] = (),
+    headers: dict[str, str] | None = None,
+) -> HttpResponse:
+    """Return the response in the format that the request asks for. A lazily translated message is translated for people."""
+    if is_for_people(request):
+        return error_page(request, status, message=message, errors=errors, headers=headers)
+    if status == 500 and request.method not in SAFE_METHODS:
+        message = UNCERTAIN
+    make = json_response if request.path_info.endswith(".json") else xml_response
+    return make(status, message=message, errors=errors, headers=headers)
+
+
+def throttled(request: HttpRequest, wait: int) -> HttpResponse:
+    return error_response(request, 429, headers={"Retry-After": str(wait)})
+
+
+def unavailable(request: HttpRequest) -> HttpResponse:
+    """Return the response for a missing database or a full service. It says if the request may have been carried out."""
+    is_uncertain = (
+        request.method not in SAFE_METHODS and hasattr(request, "commits") and request.commits != connection.commits
+    )
+    message = LOST if is_uncertain else None
+    return error_response(request, 503, message=message, headers={"Retry-After": str(RETRY_AFTER)})
+
+
+def cut_off(request: HttpRequest) -> HttpResponse:
+    message = gettext_lazy("The request was cut off on its way; send it again")
+    return error_response(request, 400, message=message)
+
+
+# The error views of `config.urls`.
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return error_response(request, 413 if isinstance(exception, RequestDataTooBig) else 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return error_response(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return error_response(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return error_response(request, 500)
