@@ -24,10 +24,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 access = logging.getLogger(ACCESS_LOG)
 
-# No line tells its thread, process or place in the code, and finding them out is half of what a line takes.
-logging._srcfile = None
-logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-
 # Marks a request that has its turn. No client can say so: what they send stands under names of HTTP's.
 HAS_TURN = "rostrum.turn"
 
