@@ -54,10 +54,10 @@ def forum_at(account_id, host_id):
 
 
 class AddressBook:
-    """The addresses that requests named in the last `seconds`, in memory.
+    """A cache of the addresses that requests named in the last `seconds`. It saves two statements for each request.
 
-    An address that moved to another account must answer there within a second, in every process. So an entry is valid for less
-    than that, counted from before it was read. Unknown addresses are not kept: a new account answers at once.
+    An address that was moved to another account must answer for that one within a second, in every process. So an entry expires
+    sooner than that, counted from before it was read. Unknown addresses are not cached: a new account answers at once.
     """
 
     def __init__(self, *, size: int = 10_000, seconds: float = 0.9):

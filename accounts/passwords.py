@@ -29,7 +29,9 @@ class Argon2idPasswordHasher(Argon2PasswordHasher):
 
 
 class VerifiedCredentials:
-    """Remembers, in memory and for minutes, which passwords were found right, so that they are not hashed again.
+    """A cache of credentials that were verified in the last minutes, in the memory of the process.
+
+    HTTP Basic sends the password with each request, and checking it with Argon2id takes 15 ms of CPU by design.
 
     The key is a keyed hash (BLAKE2, RFC 7693) of the account, the user, the stored hash and the password under the server's
     key: a changed password or a renamed user simply is another key. Only successes are kept, at most `size` of them.

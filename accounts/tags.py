@@ -54,10 +54,10 @@ class Tag(TenantModel):
 
 
 class ShardedCount(models.Model):
-    """How many there are of something, as a sum over shards.
+    """A counter that is the sum of several rows, its shards.
 
-    With one row to count in, all writes that count the same would wait for each other until commit; a connection counts in
-    the shard that its number falls into.
+    A transaction that has updated a row locks it until commit. With one row for each counter, all transactions that give clients the
+    same tag would run one after another. So a connection updates the shard that its process number falls into.
     """
 
     SHARDS = 16

@@ -28,7 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "signals": ("django.dispatch.dispatcher:Signal.send",),
     "middleware": (),  # those of the settings, below
     "URL resolving": ("django.urls.resolvers:URLResolver.resolve",),
-    "view, dispatch": ("core.api.views:TenantViewSet.dispatch",),
+    "view, dispatch": ("rest_framework.views:APIView.dispatch",),
     "request of the framework": ("rest_framework.views:APIView.initialize_request",),
     "authentication": ("accounts.authentication:Basic.authenticate", "accounts.authentication:Token.authenticate"),
     "password": ("accounts.passwords:is_right",),

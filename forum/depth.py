@@ -1,16 +1,17 @@
-"""How a list of a category begins far down, without skipping all the posts before it one by one.
+"""Deep pages of a category's list: start near the page instead of skipping all posts before it.
 
-A category's posts, by age, are cut into stretches by *marks*, and the posts of each stretch are counted by shelf and status. A
-page far down adds up counts, begins at the last mark before it, and skips what is left.
+`OFFSET 100000` makes PostgreSQL read 100,000 entries of an index. To avoid that, a category's posts, in the order of their age, are
+divided into segments of about LENGTH posts by *marks* (checkpoints), and the posts of each segment are counted by shelf and status.
+The query of a deep page adds up these counts, starts at the last mark before the page, and skips only the posts between the two.
 
-Writers know nothing of marks, and wait for nobody: a trigger notes that there is one post more or less at that post's place, in
-a row of its own. Whoever adds up counts adds up the notes with them. So in every snapshot, the posts of a stretch are its counts
-and the notes in it. When there are many notes, or a stretch has become long, a reader gathers them: one statement, which sees
-one snapshot, takes the counts and notes away and puts new counts in their place. Notes that are committed meanwhile are not in
-that snapshot, and neither are their posts; they stay.
+A write does not change the counts, or all writes in a category would wait for each other. A trigger inserts a row of its own
+instead, a *note* (a delta): one post more, or one less, at that post's place. Whoever adds up the counts adds the notes too, so that
+counts and notes together are right in every snapshot. When there are many notes, or a segment has become too long, a reader
+runs `gather`: one statement deletes the counts and notes that its snapshot shows, and inserts new counts. Notes that are committed
+meanwhile are not part of that snapshot, nor are their posts, so they stay for the next time.
 
-Nothing but these lists depends on the counts. They may be deleted at any time: without marks a list skips all that is before the
-page, and the next reader that comes far counts anew. Who changes posts with the triggers off has to delete them.
+Only these lists use the counts, and the counts may be deleted at any time. Without them a list skips the posts before the page, and the
+next reader of a deep page counts again. After changing posts with triggers disabled, delete them.
 """
 
 from datetime import datetime

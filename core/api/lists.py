@@ -163,12 +163,15 @@ class Listing(Paged):
             return list(rows.values_list("id", flat=True)[start:stop])
 
     def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
-        """The ids of the rows that pass, in order, from `start` to `stop`.
+        """Return the ids of the rows that pass the filters, in order, from `start` to `stop`.
 
-        What many rows have is met soon, going through the list in its order; what few have is found fast by the index that
-        is for it. Which it is the database can only guess, and it takes them to be spread evenly: for the latest of a
-        million, it would go through them all. So either is tried no further than it is cheap. What is left is what many
-        have, far from the beginning of the list.
+        PostgreSQL can read a filtered page in two ways: walk the index of the order until the page is full, or collect all rows
+        that pass by the index of the filter, and sort them. It chooses as if the rows that pass were spread evenly over the list.
+        For rows that are all at the end, such as those of a new colleague in a list by id, it would walk through the whole list.
+
+        So both ways have a limit here. `guessed` reads the estimated number of rows from EXPLAIN. With more than COMMON, the
+        first FRONT rows of the list are tried (`in_front`). If they do not fill the page, the rows that pass are collected and
+        sorted, as long as there are no more than FEW (`among_few`). Only what is left is planned by PostgreSQL alone.
         """
         rows, ids = filters.qs.order_by(*self.order_by(order)), None
         if stop <= FEW:

@@ -1,8 +1,10 @@
-"""Limits on how often something may be done, counted for all processes together (decisions, section 5).
+"""Limits on how often something may be done, counted for all processes together.
 
-A count belongs to a key and a window of time, and is kept in PostgreSQL. For requests a process takes a few of what is left at
-once (a lease) and gives them out without asking again; all leases together never exceed the limit. Failed logins and new
-accounts are counted one by one, before they are tried, and given back if they turn out not to count.
+A count belongs to a key and a window of time, and is one row in PostgreSQL. Counting each request there would be one write more
+for each request. So a process reserves several requests of a key at once (a lease), and counts them down in memory. A lease is
+taken from the limit when it is reserved, so all processes together never exceed the limit. What is left of a lease when its window
+ends is lost, so near the limit leases get smaller. Failed logins and new accounts are counted one by one, before they are tried,
+and given back if they turn out not to count.
 
 Counting happens before the request's own transaction opens: the count outlives a rollback, and nobody waits for its row.
 """

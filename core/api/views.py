@@ -1,7 +1,7 @@
 """What the viewsets of both generations share."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import TypeVar
 
 from django.db import IntegrityError, OperationalError, transaction
@@ -14,13 +14,6 @@ from core.api import idempotency, throttling
 from core.errors import ConcurrentUpdate
 
 Result = TypeVar("Result")
-
-
-@cache
-def instances(*kinds: type) -> list:
-    """One of each, the same for every request: they keep nothing of any."""
-    return [kind() for kind in kinds]
-
 
 TRIES = 4
 CAME_SECOND = (DeadlockDetected, ForeignKeyViolation, UniqueViolation)
@@ -74,27 +67,9 @@ class TenantViewSet(viewsets.ViewSet):
         """What the headers say of how the request is to be carried out."""
         return []
 
-    def dispatch(self, request, *args, **kwargs):
-        """As DRF's, without what is the same for every request here: negotiation, versions, rendering at a later time."""
-        self.args, self.kwargs, self.headers = args, kwargs, {}
-        self.request = request = self.initialize_request(request, *args, **kwargs)
-        try:
-            self.initial(request, *args, **kwargs)
-            allowed = request.method.lower() in self.http_method_names
-            act = getattr(self, request.method.lower(), None) if allowed else None
-            return (act or self.http_method_not_allowed)(request, *args, **kwargs)
-        except Exception as error:  # noqa: BLE001, what is not a refusal is raised again there
-            return self.handle_exception(error)
-
-    def get_parsers(self) -> list:
-        return instances(*self.parser_classes)
-
-    def get_authenticators(self) -> list:
-        return instances(*self.authentication_classes)
-
     def answer(self, data, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """What the viewset's renderer makes of the data."""
-        [renderer] = instances(*self.renderer_classes)
+        [renderer] = self.get_renderers()
         kind = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
         response = HttpResponse(renderer.render(data), status=status, content_type=kind, headers=headers)
         response.data = data

@@ -160,11 +160,12 @@ def _foreign_key(table: str, column: str, target: str, on_delete: str, valid: st
 
 
 def planned_for_large_accounts(*tables: str) -> list[migrations.RunSQL]:
-    """Have the database believe that an account has half of a table.
+    """Return operations that set the statistics of `account_id` to two accounts in each table.
 
-    A prepared statement is planned once, for any account. By the statistics that would be one of average size, and among a
-    thousand small ones that is so few rows that reading all of them looks as good as an index; for the large one it is not.
-    What is good for a large account is as good for a small one.
+    A prepared statement is planned once, for any account, and PostgreSQL assumes an account of average size. Among a thousand small
+    accounts that is so few rows that collecting and sorting all of them seems as fast as an index. For a large account it is not.
+    With two accounts in the statistics, PostgreSQL plans for an account that has half of the table. Such a plan suits small
+    accounts as well.
     """
     return [
         migrations.RunSQL(

@@ -253,7 +253,14 @@ def search(
 
 
 class Finder:
-    """One search."""
+    """One search, in stages from the strictest reading of the query to the loosest.
+
+    The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and words that are similar.
+    A stage runs only if those before it have not filled the page, as a looser reading finds more rows, and takes longer.
+    One EXPLAIN estimates how many rows each stage would find (`guessed`), and two decisions follow from it. Of several words, only
+    the rarest is looked up in the index. A word that very many rows have is not looked up at all: the first rows of the list
+    are compared with it instead (`front`). Estimates change the time of a search and which of very many rows it shows.
+    """
 
     def __init__(self, rows: QuerySet, query: Query, *, listed: QuerySet, enough: int):
         self.rows, self.query, self.listed, self.enough = rows, query, listed, enough

@@ -27,8 +27,14 @@ from crm.models import Client, Contact, ContactList, Deal
 
 class CRMViewSet(Listing, ResourceViewSet):
     model: type
-    # Whether the first try is still to come. It is made without asking what the insert finds out by itself: whether the external
-    # ids of a new one are free. Where they are not, or anything else is wrong, the second try asks, to say all of it.
+    """Create, read and update one kind of the CRM's resources, with an optimistic create.
+
+    The external ids of a new row must be free. Nearly always they are, so the first try does not look them up: one statement
+    inserts the row with its external ids, or nothing if another row holds one of them. In that case, and for any other error, the
+    request runs a second time and looks everything up, so that the answer names all errors at once. `hopeful` says that the
+    first try has not begun.
+    """
+
     hopeful = True
     lookup: Lookup
 
