@@ -1,7 +1,7 @@
 from django.http import HttpResponse
 from rest_framework.exceptions import ValidationError
 
-from core.api.resources import JSONViewSet
+from core.api.views import JSONViewSet
 
 
 class TagViewSet(JSONViewSet):

@@ -14,7 +14,7 @@ from accounts.models import APIToken
 from accounts.pages.examples import TOKEN, examples, sections, try_out
 from accounts.pages.forms import Form
 from core.api.errors import faults
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.errors import Conflict
 from core.pages.base import Page, base_url, redirect
 from core.pages.words import fault_in_words

@@ -8,7 +8,7 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.pages.settings import SettingsPage, to_id
 from core.api.resources import ResourceViewSet
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR, contents, restore
 from core.pages.base import redirect, safe_path
 

@@ -5,7 +5,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import Serializer
 
 from core.api.fields import Integer, Scalar
-from core.api.resources import JSONViewSet, moment
+from core.api.serializers import format_time
+from core.api.views import JSONViewSet
 from core.changes.models import KEPT_FOR, Cursor, ExpiredError
 
 NOW = "now"
@@ -62,7 +63,7 @@ class ChangeViewSet(JSONViewSet):
                         "resource": row.resource,
                         "id": row.id,
                         "change": row.change,
-                        "at": moment(row.at, self.account.zone),
+                        "at": format_time(row.at, self.account.zone),
                     }
                     for row in given
                 ],

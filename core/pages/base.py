@@ -18,7 +18,7 @@ from rest_framework.exceptions import Throttled, ValidationError
 
 from core.api import errors, throttling
 from core.api.errors import faults
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.errors import Conflict
 from core.pages.words import fault_beside_field, fault_in_words
 

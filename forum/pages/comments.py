@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from core.api import errors
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.pages.base import redirect
 from forum.models import Comment
 from forum.pages.base import ForumPage

@@ -10,7 +10,8 @@ from accounts.models import Status, User
 from accounts.permissions import Authenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
-from core.api.views import TenantViewSet, in_transaction
+from core.api.views import TenantViewSet
+from core.db.transactions import in_transaction
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet
 from forum.models import Category, Comment, Post

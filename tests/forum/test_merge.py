@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts.models import Status
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from forum.models import Post
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import (
