@@ -1,4 +1,4 @@
-"""Generation B: clients, contacts, contact lists and deals."""
+"""The views of clients, contacts, contact lists and deals in the Account API (JSON)."""
 
 from typing import Any
 

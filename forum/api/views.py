@@ -1,4 +1,4 @@
-"""Generation B: posts and tasks."""
+"""The views of posts and tasks in the Account API (JSON)."""
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied

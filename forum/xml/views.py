@@ -1,4 +1,4 @@
-"""Generation A: the forum's XML behind HTTP Basic (contract; decisions, section 3)."""
+"""The views of the Forum API (XML)."""
 
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
