@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "limits": ("accounts.throttling:count_request",),
     "permissions": ("rest_framework.views:APIView.check_permissions",),
     "body, parsing": ("forum.xml.formats:XMLParser.parse", "core.api.formats:BodyParser.parse"),
-    "body, validation": ("core.api.resources:ResourceSerializer.read",),
+    "body, validation": ("core.api.serializers:ResourceSerializer.find_errors",),
     "filters of lists": ("core.api.lists:Listing.read_list",),
     "ORM: building queries": (
         "django.db.models.query:QuerySet._filter_or_exclude",
@@ -66,7 +66,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "forum.xml.documents:Shape.write",
         "forum.xml.documents:array",
         "forum.xml.documents:document",
-        "core.api.resources:ResourceSerializer.represent",
+        "core.api.serializers:ResourceSerializer.represent",
         "core.api.formats:JSONRenderer.render",
     ),
     "answer object": ("django.http.response:HttpResponse.__init__",),

@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.urls import register_converter
 from django.utils.translation import gettext_lazy as _
 
 
@@ -13,4 +14,7 @@ class CoreConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from core.api.routing import IdConverter
         from core.db import checks  # noqa: F401
+
+        register_converter(IdConverter, "id")

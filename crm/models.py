@@ -155,7 +155,7 @@ class ClientQuerySet(TrashableQuerySet):
             ),
         )
 
-    def meant_by(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
+    def find_existing(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
         """The client, locked, that has any of the external ids or else the e-mail, in any case; the oldest of several.
 
         Of two that look for the same e-mail at the same time, the second waits until the first has made its client.

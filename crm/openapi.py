@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.api.fields import NAME_LENGTH
-from core.api.resources import ResourceSerializer
+from core.api.serializers import ResourceSerializer
 from core.openapi.additional_fields import typed_shape
 from core.openapi.components import API_TOKEN, refusal
 from core.openapi.fields import (

@@ -12,8 +12,9 @@ from accounts.models import PREFIX_PATTERN, Account, Host, is_reserved
 from accounts.names import INVISIBLE, has_invisible
 from accounts.permissions import AdminToWrite
 from core.api.fields import Integer, Text
-from core.api.resources import JSONViewSet, ResourceSerializer
-from core.api.views import in_transaction
+from core.api.serializers import ResourceSerializer
+from core.api.views import JSONViewSet
+from core.db.transactions import in_transaction
 
 
 class Prefix(Text):
@@ -88,8 +89,8 @@ class AccountViewSet(JSONViewSet):
 
         def act() -> tuple[Account, Any, str, list[str]]:
             context = {"account": partner, "user": request.user}
-            account = AccountSerializer(data=self.body("account"), context=context)
-            user = OwnerSerializer(data=self.body("user"), context={**context, "account": None})
+            account = AccountSerializer(data=self.body.get("account"), context=context)
+            user = OwnerSerializer(data=self.body.get("user"), context={**context, "account": None})
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values

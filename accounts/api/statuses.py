@@ -11,10 +11,11 @@ from accounts.permissions import AdminToWrite
 from core.api.fields import Boolean, Choice, Integer, Text
 from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Listing
-from core.api.resources import ResourceSerializer, ResourceViewSet
-from core.api.views import in_transaction
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
 from core.db.ordering import BIGGEST_POSITION
 from core.db.text import is_carriable
+from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 
 
@@ -58,10 +59,10 @@ class StatusViewSet(Listing, ResourceViewSet):
     def listed_of(account):
         return account.statuses.all()
 
-    def locate(self, row) -> str:
+    def location_of(self, row) -> str:
         return f"{self.base_url}/app/statuses/{row.id}.json"
 
-    def meant(self, given: Any) -> Status | None:
+    def find_existing(self, given: Any) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)
         if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_carriable(str(code)):
             return None
@@ -79,10 +80,10 @@ class StatusViewSet(Listing, ResourceViewSet):
         in_transaction(act)
         return self.answer("ok")
 
-    def make(self, values: dict[str, Any]) -> Status:
+    def create_row(self, values: dict[str, Any]) -> Status:
         row = Status(account=self.account)
         row.write(values)
         return row
 
-    def change(self, row: Status, values: dict[str, Any]) -> None:
+    def update_row(self, row: Status, values: dict[str, Any]) -> None:
         row.write(values)

@@ -1,6 +1,6 @@
 from django.http import HttpResponse
 
-from core.api.resources import JSONViewSet
+from core.api.views import JSONViewSet
 from core.errors import FieldErrors
 
 

@@ -6,8 +6,10 @@ from django.http import Http404, HttpResponse
 
 from accounts.permissions import Admin
 from core.api.lists import Paged
-from core.api.resources import JSONViewSet, ResourceViewSet, moment
-from core.api.views import in_transaction
+from core.api.resources import ResourceViewSet
+from core.api.serializers import format_time
+from core.api.views import JSONViewSet
+from core.db.transactions import in_transaction
 from core.db.trash import Trashable, contents, restore
 from core.errors import FieldError
 
@@ -33,7 +35,7 @@ class TrashViewSet(Paged, JSONViewSet):
             "id": row["id"],
             "resource": row["resource"],
             "name": row["called"],
-            "trashed_at": moment(row["trashed_at"], self.account.zone),
+            "trashed_at": format_time(row["trashed_at"], self.account.zone),
             "trashed_by_id": row["trashed_by_id"],
         }
 

@@ -4,7 +4,7 @@ from accounts.api.account import AccountViewSet
 from accounts.api.statuses import StatusViewSet
 from accounts.api.trash import TrashViewSet
 from accounts.api.users import UserViewSet
-from core.api.resources import RESOURCE, RESOURCE_ITEM
+from core.api.routing import RESOURCE, RESOURCE_ITEM
 from core.changes.views import ChangeViewSet
 
 urlpatterns = [

@@ -11,7 +11,8 @@ from accounts.names import INVISIBLE, has_invisible
 from core.api.fields import Choice, Email, Integer, Text
 from core.api.filters import ListFilters
 from core.api.lists import Listing
-from core.api.resources import JSONViewSet, ResourceSerializer
+from core.api.serializers import ResourceSerializer
+from core.api.views import JSONViewSet
 from core.db.tenancy import fold
 from core.db.text import is_carriable
 from core.errors import FieldError, FieldErrors

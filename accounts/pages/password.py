@@ -15,7 +15,7 @@ from accounts.pages.forms import Form, NewPassword, check_password_rules
 from accounts.pages.settings import to_id
 from accounts.pages.sign_in import sign_in
 from core.api.throttling import count_from_address
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.pages.base import Page, redirect
 
 PURPOSE = "password"

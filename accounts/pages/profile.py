@@ -29,8 +29,8 @@ from accounts.pages.forms import (
 from accounts.pages.password import LinkPage, tell, tell_of_change
 from accounts.pages.settings import to_id
 from core.api.throttling import count_from_address
-from core.api.views import in_transaction
 from core.db.tenancy import fold
+from core.db.transactions import in_transaction
 from core.pages.base import Page, redirect
 
 EMAIL = "email"

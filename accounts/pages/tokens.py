@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from accounts.models import APIToken
 from accounts.pages.examples import TOKEN, examples, sections, try_out
 from accounts.pages.forms import Form
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.base import Page, base_url, redirect
 from core.pages.errors import as_sentence

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import SettingsPage, to_id
 from core.api.resources import ResourceViewSet
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR, contents, restore
 from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path

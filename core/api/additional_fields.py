@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
 from core.api.fields import Boolean, Day, Exact, Integer, Time, WireField, long_text
-from core.api.resources import ResourceSerializer, moment
+from core.api.serializers import ResourceSerializer, format_time
 from core.db.additional_fields import MAX_FIELDS, MAX_LENGTH, as_json, merged, storable
 from core.db.text import is_carriable
 from core.errors import FieldError, FieldErrors
@@ -120,11 +120,11 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         return values
 
     @classmethod
-    def show(cls, values, zone) -> dict[str, Any]:
-        data = super().show(values, zone)
+    def represent_values(cls, values, zone) -> dict[str, Any]:
+        data = super().represent_values(values, zone)
         if stored := cls.additional_fields_of(data):
             fields = {
-                name: moment(datetime.fromisoformat(value), zone) if cls.typed.get(name) is Time else value
+                name: format_time(datetime.fromisoformat(value), zone) if cls.typed.get(name) is Time else value
                 for name, value in sorted(stored.items())
             }
             data = {**data, "additional_fields": fields, **{name: fields[name] for name in cls.typed if name in fields}}

@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: what is sent again because its answer was lost is carried out once (decisions, section 4).
+"""`Idempotency-Key`: a request that a client repeats, because its answer was lost, is carried out once.
 
-The answer is stored in the transaction that it tells of, so that either both are there or neither. A refusal is not stored:
-nothing was carried out, and the same key may be used for a request that is put right.
+The answer is stored in the transaction of the request, so that either both are committed or neither is. A refusal is not stored:
+nothing was carried out, and the client may use the key again for a corrected request.
 """
 
 import hashlib
@@ -20,15 +20,16 @@ from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
 from core.db import locks
+from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
 
 KEPT_FOR = timedelta(hours=24)
-KEY_LENGTH = 255
+MAX_KEY_LENGTH = 255
 
 
 class IdempotentAnswerQuerySet(models.QuerySet):
     def erase(self, *, most: int) -> int:
-        """Erase at most `most` of those that are kept no longer; returns how many."""
+        """Erase at most `most` expired answers, and return how many were erased."""
         table = self.model._meta.db_table
         with connection.cursor() as cursor:
             cursor.execute(
@@ -39,19 +40,19 @@ class IdempotentAnswerQuerySet(models.QuerySet):
 
 
 class IdempotentAnswer(models.Model):
-    """What was answered to the first request with a key."""
+    """The answer to the first request with a key."""
 
     pk = models.CompositePrimaryKey("account_id", "caller", "key")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False)
-    # The token, or in generation A the user.
+    # The token; in the Forum API the user; for a form of a page the user, too.
     caller = models.CharField(max_length=255)
     key = models.CharField(max_length=255)
-    # SHA-256 of the request.
+    # SHA-256 of the request. Empty for a form.
     fingerprint = models.BinaryField()
     status = models.SmallIntegerField()
     headers = models.JSONField()
     body = models.BinaryField()
-    # Without an index: the table holds no more than a day, the oldest in front.
+    # Without an index: the table has the rows of one day, the oldest first.
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = IdempotentAnswerQuerySet.as_manager()
@@ -63,37 +64,47 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def of(cls, view, response: HttpResponse, **identity) -> Self:
+    def from_response(cls, view, response: HttpResponse, **identity) -> Self:
+        """Return a new answer that repeats `response`, without secrets (`shown_once`)."""
         body = response.content
         if view.shown_once:
-            # A secret is stored nowhere, and so not here.
             body = view.answer({**response.data, **dict.fromkeys(view.shown_once)}).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **identity)
 
-    def replay(self, view) -> HttpResponse:
+    def replay(self) -> HttpResponse:
+        """Return the response once more."""
         headers = {**self.headers, "Idempotent-Replayed": "true"}
         return HttpResponse(bytes(self.body), status=self.status, headers=headers)
 
 
+def accepts_key(method: str, action: str | None) -> bool:
+    """Return whether a request may have a key: each POST except for lists, which the Forum API also reads by POST."""
+    return method == "POST" and action not in (None, "list")
+
+
 def key_of(request: Request) -> str | None:
-    """The key of a request, if it has one. Raises FieldError."""
+    """Return the key of a request, if it has one. Raises FieldError."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable():
-        # The server hands on what is not ASCII as nothing; to go on without a key would be to risk doing it twice.
+        # The server passes on a header that is not ASCII as an empty one. Without a key, the request could be carried out twice.
         raise FieldError("idempotency_key", "must be 1-255 printable characters of ASCII")
-    if len(key) > KEY_LENGTH:
-        raise FieldError("idempotency_key", f"is too long (maximum is {KEY_LENGTH} characters)")
+    if len(key) > MAX_KEY_LENGTH:
+        raise FieldError("idempotency_key", f"is too long (maximum is {MAX_KEY_LENGTH} characters)")
     return key
 
 
-def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
-    """The answer of `act`, or the stored one if it was carried out before; within the transaction of both.
+def answer_once(view, key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+    """Return the response of `handler`, or the stored one if the request was carried out before.
 
-    Raises Conflict while the first is still running, and FieldError for another request under the same key.
+    Raises Conflict while the first request is running, and FieldError for another request under the same key.
     """
+    return in_transaction(lambda: _answer_once(view, key, handler))
+
+
+def _answer_once(view, key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     request = view.request
     identity = {
         "account_id": view.account.id,
@@ -102,7 +113,7 @@ def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     }
     if not locks.try_to_hold("idempotency key", *identity.values()):
         raise Conflict("The first request with this Idempotency-Key is still being carried out; try again")
-    fingerprint = fingerprint_of(request, view.manner)
+    fingerprint = fingerprint_of(request, view.request_options)
     stored = IdempotentAnswer.objects.filter(**identity).first()
     if stored is not None and stored.created_at < timezone.now() - KEPT_FOR:
         stored.delete()
@@ -110,51 +121,55 @@ def once(view, key: str, act: Callable[[], HttpResponse]) -> HttpResponse:
     if stored is not None:
         if bytes(stored.fingerprint) != fingerprint:
             raise FieldError("idempotency_key", "was used for another request in the last 24 hours")
-        return stored.replay(view)
-    response = act()
-    IdempotentAnswer.of(view, response, fingerprint=fingerprint, **identity).save(force_insert=True)
+        return stored.replay()
+    response = handler()
+    IdempotentAnswer.from_response(view, response, fingerprint=fingerprint, **identity).save(force_insert=True)
     return response
 
 
-def fingerprint_of(request: Request, manner: list[str]) -> bytes:
-    """SHA-256 of what was asked: method, address and body, but for the token, which may be sent in any place; and in what manner,
-    where headers say that."""
+def fingerprint_of(request: Request, options: list[str]) -> bytes:
+    """Return a SHA-256 of method, path, query and body, without the token, which may be sent elsewhere, and of the `options`.
+
+    Raises ParseError.
+    """
     query = [pair for pair in parse_qsl(request.META["QUERY_STRING"], keep_blank_values=True) if pair[0] != "api_token"]
     body: Any = request.data
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "api_token"}
     try:
-        asked = json.dumps([request.method, request.path, query, body, *manner], sort_keys=True, default=repr)
+        text = json.dumps([request.method, request.path, query, body, *options], sort_keys=True, default=repr)
     except RecursionError:
         raise ParseError("The body is nested too deeply") from None
-    return hashlib.sha256(asked.encode()).digest()
+    return hashlib.sha256(text.encode()).digest()
 
 
 def new_form_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def location_of_form(user, form_key: str, said: dict[str, Any]) -> str | None:
-    """The address that was answered if this very form was sent with the same words before."""
-    stored = IdempotentAnswer.objects.filter(**_identity_of_form(user, form_key, said)).first()
+def location_of_form(user, form_key: str, values: dict[str, Any]) -> str | None:
+    """Return the URL that was answered if the same form was sent with the same values before."""
+    stored = IdempotentAnswer.objects.filter(**_identity_of_form(user, form_key, values)).first()
     return stored.headers["Location"] if stored is not None else None
 
 
-def once_from_form(user, form_key: str, said: dict[str, Any], act: Callable[[], str]) -> str:
-    """The address that `act` answers, or that of the first time, in one transaction. The second of two at once waits for the
-    first: whoever clicked twice gets one answer."""
-    identity = _identity_of_form(user, form_key, said)
+def once_from_form(user, form_key: str, values: dict[str, Any], create: Callable[[], str]) -> str:
+    """Return the URL that `create` returns, or the one of the first time, within the caller's transaction.
+
+    The second of two simultaneous requests waits for the first: a double click creates one thing.
+    """
+    identity = _identity_of_form(user, form_key, values)
     locks.hold(tuple(identity.values()))
-    if (location := location_of_form(user, form_key, said)) is not None:
+    if (location := location_of_form(user, form_key, values)) is not None:
         return location
-    location = act()
+    location = create()
     answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
     answer.save(force_insert=True)
     return location
 
 
-def _identity_of_form(user, form_key: str, said: dict[str, Any]) -> dict[str, Any]:
-    # Without a key it is a form of its own; with other words it is another one.
-    words = json.dumps([form_key or new_form_key(), said], sort_keys=True)
-    key = hashlib.sha256(words.encode()).hexdigest()
+def _identity_of_form(user, form_key: str, values: dict[str, Any]) -> dict[str, Any]:
+    # A form without a key is a new form each time, and one with other values is another form.
+    text = json.dumps([form_key or new_form_key(), values], sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()
     return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 from core.api.filters import ListFilters
 from core.api.paging import Page
-from core.api.resources import shown_by
+from core.api.resources import values_query
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
@@ -204,11 +204,11 @@ class Listing(Paged):
         else:
             page, order, filters = self.read_list()
             ids = self.ids(filters, order, start=page.start, stop=page.stop)
-        shown = shown_by(type(self))(account_id=self.account.id, ids=ids[: page.size]) if ids else []
+        shown = values_query(type(self))(account_id=self.account.id, ids=ids[: page.size]) if ids else []
         place, zone = self.serializer_class.names.index("id"), self.account.zone
         rows = {values[place]: values for values in shown}
         return self.answer_page(
-            page, [rows.get(id) for id in ids], lambda values: self.serializer_class.show(values, zone)
+            page, [rows.get(id) for id in ids], lambda values: self.serializer_class.represent_values(values, zone)
         )
 
 

@@ -1,311 +1,29 @@
-"""Generation B: the base of every JSON resource (decisions, section 4)."""
+"""The base of the views of JSON resources: create, read, update, delete."""
 
-import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
-from functools import cache, cached_property
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpResponse, QueryDict
-from django.utils.translation import gettext_lazy as _
-from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
 
-from core.api.fields import MISSING, Integer, Time
-from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.api.parameters import as_parameters
-from core.api.views import TenantViewSet, in_transaction
+from core.api.serializers import ResourceSerializer
+from core.api.views import JSONViewSet
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
-from core.db.trash import Trashable, TrashedId
-from core.errors import ConcurrentUpdate, FieldError, FieldErrors
+from core.db.transactions import in_transaction
+from core.db.trash import Trashable
+from core.errors import ConcurrentUpdate, FieldErrors
 
 if TYPE_CHECKING:
     from accounts.models import Account
-
-# Of the names that were ignored: how many are listed, cut after so many characters, in how many bytes. Proxies and clients
-# refuse headers that are long.
-IGNORED_LISTED, IGNORED_LENGTH, IGNORED_BYTES = 20, 64, 2000
-NOT_SETTABLE = "is not a field that can be set"
-REPEATED = "is given more than once"
-METHOD_KEY = "_method"
-OVERRIDING_METHODS = ("PUT", "PATCH", "DELETE")
-
-_KEY = re.compile(r"\[.*\]\Z", re.DOTALL)
-
-
-def moment(value: datetime | None, zone: ZoneInfo) -> str | None:
-    """A time as both generations write it: in the account's zone, to the second, with a numeric offset."""
-    return None if value is None else value.astimezone(zone).isoformat(timespec="seconds")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a header lists them: percent-encoded, the first ones, and the beginnings of long ones."""
-    written, length = [], 0
-    for name in names[:IGNORED_LISTED]:
-        written.append(quote(name[:IGNORED_LENGTH], safe="", errors="replace"))
-        length += len(written[-1]) + 1
-        if length > IGNORED_BYTES:
-            return ",".join(written[:-1])
-    return ",".join(written)
-
-
-def named(errors: Iterable[FieldError], key: str) -> list[FieldError]:
-    """Return the errors of the one object in a body, which stands under `key`: that is the name only of the object itself."""
-    return [error if error.field else error.within(key) for error in errors]
-
-
-def not_settable(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
-    """Return an error for each name that was ignored, but for those that have one among `errors`."""
-    known = {error.field.partition(".")[0] for error in errors}
-    return [FieldError(name, NOT_SETTABLE) for name in names if name not in known]
-
-
-class WireSerializer(serializers.Serializer):
-    """An object whose fields are `WireField`s."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.values: dict[str, Any] = {}
-
-    def to_internal_value(self, data) -> dict[str, Any]:
-        """Return the values of the fields. Raises FieldErrors with the errors of all fields at once."""
-        values, errors = {}, []
-        for field in self._writable_fields:
-            try:
-                values[field.field_name] = field.run_validation(field.get_value(data))
-            except FieldErrors as caught:
-                errors += [error.within(field.field_name) for error in caught.errors]
-            except serializers.SkipField:
-                pass
-        if errors:
-            raise FieldErrors(errors)
-        return values
-
-    def read(self) -> dict[str, Any]:
-        """Read what was sent into `values`. Raises FieldErrors."""
-        self.values = self.run_validation(self.initial_data)
-        return self.values
-
-    def find_errors(self) -> list[FieldError]:
-        """Read what was sent into `values`, or return what is wrong with it."""
-        try:
-            self.read()
-        except FieldErrors as caught:
-            return caught.errors
-        return []
-
-
-class ResourceSerializer(WireSerializer):
-    """The fields of a resource, once, in the order of the wire.
-
-    Reads only what was sent: a PUT names the fields that change. What is not one of its fields, or is read-only, is
-    gathered in `ignored`.
-    """
-
-    id = Integer(read_only=True)
-    created_at = Time(read_only=True)
-    updated_at = Time(read_only=True)
-
-    # Of the fields that a row has under another name than the wire.
-    sources: ClassVar[dict[str, str]] = {}
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.ignored: list[str] = []
-
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        declared = cls._declared_fields
-        # Inherited fields come first in a subclass; the times belong at the end.
-        order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
-        cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
-        cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], Time))
-        cls.columns: ClassVar = tuple(cls.sources.get(name, name) for name in cls.names)
-        # Their positions, and those that a new resource needs.
-        cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
-        cls.needed: ClassVar = {name for name in cls.writable if declared[name].required}
-
-    def get_fields(self) -> dict[str, serializers.Field]:
-        given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}
-        names = self.writable.keys() & given.keys() | (set() if self.partial else self.needed)
-        declared = self._declared_fields
-        return {
-            name: type(declared[name])(*declared[name]._args, **declared[name]._kwargs)
-            for name in sorted(names, key=self.writable.__getitem__)
-        }
-
-    def run_validation(self, data=serializers.empty):
-        if data is None or data is serializers.empty:
-            raise FieldError("", MISSING, "required")
-        if not isinstance(data, dict):
-            raise FieldError("", _("must be an object"), "object")
-        self.ignored = [name for name in data if name not in self.writable]
-        return super().run_validation(data)
-
-    @property
-    def pending_links(self) -> list[str]:
-        """The names of the links to what is in the trash."""
-        return [
-            name
-            for name, value in self.values.items()
-            if any(isinstance(id, TrashedId) for id in (value if isinstance(value, list) else [value]))
-        ]
-
-    @classmethod
-    def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
-        return cls.show([getattr(row, column) for column in cls.columns], zone)
-
-    @classmethod
-    def show(cls, values: Sequence, zone: ZoneInfo) -> dict[str, Any]:
-        """What is answered for a row's `columns`."""
-        data = dict(zip(cls.names, values, strict=True))
-        for name in cls.times:
-            data[name] = moment(data[name], zone)
-        return data
-
-
-class JSONViewSet(TenantViewSet):
-    parser_classes = [BodyParser]
-    renderer_classes = [JSONRenderer]
-
-    serializer_class: type[ResourceSerializer]
-    # The top level of a body: the token, the resources, and what the endpoint names besides.
-    body_keys: tuple[str, ...] = ()
-    # What else may be there, and belongs to no resource.
-    common_keys = frozenset({"api_token", METHOD_KEY})
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.ignored_parameters: list[str] = []
-
-    def initial(self, request, *args, **kwargs) -> None:
-        is_overridden = self.override_method(request)
-        super().initial(request, *args, **kwargs)
-        # A page of another site can have a browser send forms, and with them the session's cookie, but no token.
-        if request.auth is None and (is_overridden or media_type_of(request) in FORM_TYPES):
-            raise PermissionDenied("A form, or another method in the place of POST, needs an api_token")
-
-    def override_method(self, request) -> bool:
-        """Take PUT, PATCH or DELETE in the place of POST, where `_method` or X-HTTP-Method-Override says so.
-
-        Some clients and the servers between know GET and POST alone. Raises FieldError for another method.
-        """
-        if request.method != "POST":
-            return False
-        given = request.META.get("HTTP_X_HTTP_METHOD_OVERRIDE") or request.query_params.get(METHOD_KEY)
-        if not given and isinstance(request.data, dict):
-            given = request.data.get(METHOD_KEY)
-        method = str(given or "POST").strip().upper()
-        if method == "POST":
-            return False
-        if method not in OVERRIDING_METHODS:
-            raise FieldError(METHOD_KEY, f"is not one of {', '.join(OVERRIDING_METHODS)}", "choice")
-        request._request.method = method
-        self.action = self.action_map.get(method.lower())
-        return True
-
-    @cached_property
-    def parameters(self) -> QueryDict:
-        """The parameters of the query; on GET and DELETE also the keys of the body that the query does not name."""
-        query, body = self.request.query_params, self.request.data
-        if not body or not isinstance(body, dict) or self.request.method not in ("GET", "HEAD", "DELETE"):
-            return query
-        found = query.copy()
-        for name, value in as_parameters(body):
-            if name not in query:
-                found.appendlist(name, value)
-        return found
-
-    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
-        """Note the parameters that a list does not know, for the answer to name. `name[key]` in `known` is one with any key.
-
-        Returns the errors by parameter: of those that are given more than once, and with `Prefer: handling=strict` of unknown ones.
-        """
-        errors = {}
-        for name, values in self.parameters.lists():
-            if name in self.common_keys:
-                continue
-            if _KEY.sub("[key]", name) not in known:
-                self.ignored_parameters.append(name)
-            elif len(values) > 1:
-                errors[name] = FieldError(name, REPEATED)
-        if self.ignored_parameters and self.strict:
-            allowed = ", ".join(known)
-            message = "is not one of the parameters {allowed}" if known else "is not a parameter: there are none"
-            for name in self.ignored_parameters:
-                errors[name] = FieldError(name, message, "unknown", {"allowed": allowed})
-        return errors
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """The body."""
-        if not isinstance(self.request.data, dict):
-            raise FieldError("body", _("must be an object"), "object")
-        return self.request.data
-
-    def body(self, key: str):
-        """What the body has under `key`. Other keys are noted as ignored."""
-        return self.given.get(key)
-
-    def represent(self, row) -> dict[str, Any]:
-        return self.serializer_class.represent(row, self.account.zone)
-
-    def answer(
-        self,
-        data,
-        *,
-        status: int = 200,
-        ignored: list[str] | None = None,
-        pending: list[str] | None = None,
-        headers: dict | None = None,
-    ) -> HttpResponse:
-        headers = dict(headers or {})
-        if ignored:
-            headers["X-Ignored-Fields"] = listed(ignored)
-        if self.ignored_parameters:
-            headers["X-Ignored-Parameters"] = listed(self.ignored_parameters)
-        if pending:
-            headers["X-Pending-Links"] = listed(pending)
-        return super().answer(data, status=status, headers=headers)
-
-    @property
-    def strict(self) -> bool:
-        """Whether the client would rather have unknown fields refused (RFC 7240)."""
-        preferences = self.request.headers.get("Prefer", "").lower().replace('"', "").replace(" ", "")
-        return "handling=strict" in preferences.replace(";", ",").split(",")
-
-    @property
-    def manner(self) -> list[str]:
-        return ["strict"] if self.strict else []
-
-    def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
-        """Validate what the body has under each key. Raises FieldErrors with the errors of all of them at once.
-
-        Returns the names that were ignored. With `Prefer: handling=strict` they are errors.
-        """
-        errors: list[FieldError] = []
-        ignored = [name for name in self.given if name not in {*self.common_keys, *self.body_keys, *serializers_by_key}]
-        single = len(serializers_by_key) == 1
-        for key, serializer in serializers_by_key.items():
-            found = serializer.find_errors()
-            errors += named(found, key) if single else [error.within(key) for error in found]
-            ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
-        if ignored and self.strict:
-            errors += not_settable(ignored, errors)
-        if errors:
-            raise FieldErrors(errors)
-        return ignored
 
 
 class ResourceViewSet(JSONViewSet):
     """Create, read, update and delete one kind of resource of the account."""
 
     key: str
-    # What a row is; of those that go to the trash, it says here which viewset answers them when they come back.
+    # A trashable model is registered in `trashable`, by which a restored row finds its viewset.
     model: type[Model]
     trashable: ClassVar[dict[str, type["ResourceViewSet"]]] = {}
 
@@ -316,113 +34,112 @@ class ResourceViewSet(JSONViewSet):
 
     @staticmethod
     def rows_of(account: "Account") -> QuerySet:
-        """The rows that a path may name, with all that they are answered with: the account's, and none in the trash."""
+        """Return the account's rows that are not in the trash, with everything that an answer needs."""
         raise NotImplementedError
 
     def rows(self) -> QuerySet:
         return self.rows_of(self.account)
 
-    def locate(self, row) -> str:
-        """Where a row is read."""
+    def location_of(self, row) -> str:
+        """Return the URL of the row."""
         return f"{self.base_url}/app/{self.key}s/{row.id}.json"
 
     def find(self, id: int, *, locked: bool = False):
-        row = found_by(type(self)).first(account_id=self.account.id, id=id, locked=locked)
+        """Return the row of that id. Raises Http404."""
+        row = row_query(type(self)).first(account_id=self.account.id, id=id, locked=locked)
         if row is None:
             raise Http404
         row.account = self.account
         return row
 
     def context(self) -> dict[str, Any]:
-        """What the fields look things up by."""
+        """Return the context of the serializer, by which its fields look up what the input names."""
         return {"account": self.account}
 
     def serializer(self, data, row=None, context: dict | None = None) -> ResourceSerializer:
         return self.serializer_class(row, data=data, partial=row is not None, context=context or self.context())
 
     def create(self, request) -> HttpResponse:
-        return self.write(lambda: self.meant(self.content(None)))
+        return self.write(lambda: self.find_existing(self.read_content(None)))
 
     def retrieve(self, request, id: int) -> HttpResponse:
-        values = shown_by(type(self)).first(account_id=self.account.id, ids=[id])
+        values = values_query(type(self)).first(account_id=self.account.id, ids=[id])
         if values is None:
             raise Http404
-        return self.answer(self.serializer_class.show(values, self.account.zone))
+        return self.answer(self.serializer_class.represent_values(values, self.account.zone))
 
     def update(self, request, id: int) -> HttpResponse:
         return self.write(lambda: self.find(id, locked=True))
 
-    def meant(self, given: Any):
-        """The row, locked, that a create means instead of a new one; none unless the resource has such a rule."""
+    def find_existing(self, given: Any):
+        """Return the row, locked, that a create updates instead of adding one; None unless the resource has such a rule."""
         return
 
-    def content(self, row) -> Any:
-        """What is to be written to the row, or to a new one: what the body has under the key."""
-        return self.complete(self.body(self.key), row)
+    def read_content(self, row) -> Any:
+        """Return the input for the row, or for a new one: the value under the body's key."""
+        return self.complete(self.body.get(self.key), row)
 
     def complete(self, given: Any, row=None) -> Any:
-        """What a body has for one resource, with what it says besides."""
+        """Return the input for one resource, with fields that are given beside it."""
         return given
 
-    def write(self, which: Callable[[], Any], content: Callable[[Any], Any] | None = None) -> HttpResponse:
-        """Change the row that `which` finds, locked; where it finds none, make one."""
+    def write(self, find: Callable[[], Any], read: Callable[[Any], Any] | None = None) -> HttpResponse:
+        """Update the row that `find` returns, locked, or create one if it returns None; answer with the row.
 
-        def act():
-            row = which()
-            serializer = self.serializer((content or self.content)(row), row)
+        `read` returns the input for the row, by default `read_content`.
+        """
+
+        def write_row():
+            row = find()
+            serializer = self.serializer((read or self.read_content)(row), row)
             try:
                 ignored = self.check(**{self.key: serializer})
             except FieldErrors:
-                # Another request may have created the row meanwhile, in which case this conflict is the only error.
-                if row is None and which() is not None:
+                # Another request may have created the row meanwhile, in which case the conflict with it is the only error.
+                if row is None and find() is not None:
                     raise ConcurrentUpdate("Another request made it meanwhile") from None
                 raise
             pending = serializer.pending_links
             if row is None:
-                return self.make(serializer.values), ignored, pending, True
-            self.change(row, serializer.values)
+                return self.create_row(serializer.values), ignored, pending, True
+            self.update_row(row, serializer.values)
             return row, ignored, pending, False
 
-        row, ignored, pending, made = in_transaction(act)
-        headers = {"Location": self.locate(row)} if made else {}
-        status = 201 if made else 200
+        row, ignored, pending, created = in_transaction(write_row)
+        headers = {"Location": self.location_of(row)} if created else {}
+        status = 201 if created else 200
         return self.answer(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
 
     def destroy(self, request, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
         return self.answer("ok")
 
-    def make(self, values: dict[str, Any]):
+    def create_row(self, values: dict[str, Any]):
         raise NotImplementedError
 
-    def change(self, row, values: dict[str, Any]) -> None:
+    def update_row(self, row, values: dict[str, Any]) -> None:
         raise NotImplementedError
 
 
 @cache
-def found_by(viewset: type[ResourceViewSet]) -> Prepared:
-    """The row of an id."""
+def row_query(viewset: type[ResourceViewSet]) -> Prepared:
+    """Return the query for the row of an id."""
 
     @prepared(account_id=int, id=int)
-    def found(account_id, id, locked):
+    def query(account_id, id, locked):
         rows = viewset.rows_of(account_of(account_id)).filter(id=id)[:1]
         return rows.locked() if locked else rows
 
-    return found
+    return query
 
 
 @cache
-def shown_by(viewset: type[ResourceViewSet]) -> Prepared:
-    """What is answered for the rows of some ids, in no order."""
+def values_query(viewset: type[ResourceViewSet]) -> Prepared:
+    """Return the query for the values that are answered for rows of some ids, in no particular order."""
 
     @prepared(account_id=int, ids=list)
-    def shown(account_id, ids):
+    def query(account_id, ids):
         rows = viewset.rows_of(account_of(account_id)).order_by().filter(id__any=ids)
         return rows.values_list(*viewset.serializer_class.columns)
 
-    return shown
-
-
-RESOURCE = {"post": "create"}
-BULK = {"post": "bulk"}
-RESOURCE_ITEM = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+    return query

@@ -3,7 +3,8 @@
 from django.http import HttpResponse
 
 from core.api.fields import Integer, Scalar
-from core.api.resources import JSONViewSet, WireSerializer, moment
+from core.api.serializers import WireSerializer, format_time
+from core.api.views import JSONViewSet
 from core.changes.models import KEPT_FOR, Cursor, ExpiredError
 from core.errors import FieldError, FieldErrors
 
@@ -62,7 +63,7 @@ class ChangeViewSet(JSONViewSet):
                         "resource": row.resource,
                         "id": row.id,
                         "change": row.change,
-                        "at": moment(row.at, self.account.zone),
+                        "at": format_time(row.at, self.account.zone),
                     }
                     for row in given
                 ],

@@ -4,7 +4,7 @@ from typing import Any
 
 from core.api.errors import CODES, SENTENCES
 from core.api.fields import Boolean
-from core.api.idempotency import KEY_LENGTH
+from core.api.idempotency import MAX_KEY_LENGTH
 
 JSONSchema = dict[str, Any]
 
@@ -69,7 +69,7 @@ PARAMETERS = {
         "in": "header",
         "name": "Idempotency-Key",
         "description": "A text of your own making: a request is carried out once in 24 hours under it.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": KEY_LENGTH, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+        "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     },
     "Prefer": {
         "in": "header",

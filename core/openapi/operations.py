@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from core.api.resources import ResourceSerializer
+from core.api.serializers import ResourceSerializer
 
 JSONSchema = dict[str, Any]
 # A serializer, or the ones that a key may be read by.

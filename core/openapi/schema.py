@@ -8,9 +8,11 @@ from rest_framework.serializers import Serializer
 
 from core.api.fields import WireField
 from core.api.formats import URL_ENCODED
+from core.api.idempotency import accepts_key
 from core.api.lists import LARGEST_PAGE, Listing
 from core.api.paging import SIZE
-from core.api.resources import ResourceSerializer, ResourceViewSet
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
 from core.openapi.components import API_TOKEN, COUNTED, ERRORS, HEADERS, PARAMETERS, REFUSALS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import OPERATIONS, SHAPES, Operation, Shape, Takes
@@ -68,9 +70,9 @@ class OperationSchema(AutoSchema):
         return self.view.action == "list"
 
     @property
-    def keeps_key(self) -> bool:
-        """Whether an Idempotency-Key is heeded (`TenantViewSet.initial`)."""
-        return self.method == "POST" and not self.is_list
+    def accepts_key(self) -> bool:
+        """Whether a request may have an Idempotency-Key."""
+        return accepts_key(self.method, self.view.action)
 
     def component(self, kind: str, name: str, definition: JSONSchema) -> JSONSchema:
         found = ResolvedComponent(name, kind, schema=definition, object=name)
@@ -111,7 +113,7 @@ class OperationSchema(AutoSchema):
         return self.said.asks()
 
     def header_parameters(self) -> list[str]:
-        return [*(["Idempotency-Key"] if self.keeps_key else []), *self.said.heeds]
+        return [*(["Idempotency-Key"] if self.accepts_key else []), *self.said.heeds]
 
     def body(self) -> JSONSchema | None:
         raise NotImplementedError
@@ -171,13 +173,13 @@ class OperationSchema(AutoSchema):
             names.append("Location")
         if "page" in self.query_parameters():
             names.append("Link")
-        if self.keeps_key:
+        if self.accepts_key:
             names.append("Idempotent-Replayed")
         return names
 
     def refusals(self) -> set[int]:
         found = {400, 401, 404, 413, 429, 503}
-        if self.keeps_key:
+        if self.accepts_key:
             found |= {409, 422}
         if self.query_parameters() or self.body():
             found |= {422}

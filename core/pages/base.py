@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views import View
 
 from core.api import throttling
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.error_responses import error_response, throttled, unavailable
 from core.errors import Conflict, FieldError, FieldErrors, Throttled
 from core.pages.errors import as_sentence, beside_field

@@ -76,8 +76,8 @@ class ExternalIds(WireField):
 
     def check_holders(self, pairs: dict[str, str | None], row) -> None:
         wanted, lookup = {key: value for key, value in pairs.items() if value is not None}, self.context["lookup"]
-        if lookup.hopeful and row is None:
-            lookup.passed_over = bool(wanted)
+        if lookup.optimistic and row is None:
+            lookup.skipped_lookup = bool(wanted)
             return
         held = lookup.holders(self.model, wanted)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}

@@ -14,12 +14,12 @@ from crm.models import Client, ClientQuerySet, Resource, email_key
 
 
 class Lookup:
-    """As the database has it at the moment. A `hopeful` one passes over what an insert finds out by itself."""
+    """A lookup in the database. An `optimistic` one skips what an insert checks by itself, and sets `skipped_lookup`."""
 
-    def __init__(self, account: Account, *, hopeful: bool = False):
+    def __init__(self, account: Account, *, optimistic: bool = False):
         self.account = account
-        self.hopeful = hopeful
-        self.passed_over = False
+        self.optimistic = optimistic
+        self.skipped_lookup = False
 
     def holders(self, model: type[ExternallyIdentified], pairs: Mapping[str, str]) -> dict[Pair, int]:
         return model.holders(self.account.id, pairs.items())
@@ -87,8 +87,8 @@ class Ahead(Lookup):
             raise ConcurrentUpdate("A client changed meanwhile")
         self._rows |= locked
 
-    def meant_by(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:
-        """As `ClientQuerySet.meant_by`, after `lock_clients`."""
+    def find_existing(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:
+        """As `ClientQuerySet.find_existing`, after `lock_clients`."""
         holder_id = Client.only_one(self.holders(Client, external_ids).values(), self.called)
         if holder_id is None and (key := email_key(email)):
             if key in self._unsure:

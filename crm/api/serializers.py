@@ -22,7 +22,7 @@ from core.api.fields import (
     WireField,
     long_text,
 )
-from core.api.resources import ResourceSerializer
+from core.api.serializers import ResourceSerializer
 from core.errors import ConcurrentUpdate
 from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
 from crm.models import Client, Deal

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from accounts.api.tags import TagViewSet
-from core.api.resources import BULK, RESOURCE, RESOURCE_ITEM
+from core.api.routing import BULK, RESOURCE, RESOURCE_ITEM
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
 LIST = {"get": "list"}

@@ -1,4 +1,4 @@
-"""Generation B: clients, contacts, contact lists and deals."""
+"""The views of clients, contacts, contact lists and deals in the Account API (JSON)."""
 
 from typing import Any
 
@@ -7,8 +7,9 @@ from django.http import HttpResponse
 from core.api.errors import envelope
 from core.api.fields import MISSING, Boolean
 from core.api.lists import Listing
-from core.api.resources import NOT_SETTABLE, REPEATED, ResourceViewSet, named, not_settable
-from core.api.views import in_transaction
+from core.api.resources import ResourceViewSet
+from core.api.views import NOT_SETTABLE, REPEATED, named, not_settable
+from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.api.fields import ExternalIds, with_external_id
 from crm.api.filters import (
@@ -26,51 +27,52 @@ from crm.models import Client, Contact, ContactList, Deal
 
 
 class CRMViewSet(Listing, ResourceViewSet):
-    model: type
-    """Create, read and update one kind of the CRM's resources, with an optimistic create.
+    """The base of the views of clients, contacts, contact lists and deals.
 
-    The external ids of a new row must be free. Nearly always they are, so the first try does not look them up: one statement
-    inserts the row with its external ids, or nothing if another row holds one of them. In that case, and for any other error, the
-    request runs a second time and looks everything up, so that the answer names all errors at once. `hopeful` says that the
-    first try has not begun.
+    A create is optimistic: the first attempt does not look up whether the external ids of the new row are free, because the
+    insert fails if they are not. If it fails, or if the input has any other error, the second attempt looks them up, so that the
+    answer names all errors.
     """
 
-    hopeful = True
+    model: type
+    # Whether the next attempt is the first one.
+    optimistic = True
     lookup: Lookup
 
     def context(self):
-        self.lookup, self.hopeful = Lookup(self.account, hopeful=self.hopeful), False
+        """Return the context of one attempt; only the first one is optimistic."""
+        self.lookup, self.optimistic = Lookup(self.account, optimistic=self.optimistic), False
         return {**super().context(), "lookup": self.lookup}
 
     def check(self, **serializers):
         try:
             return super().check(**serializers)
         except FieldErrors:
-            if self.lookup.passed_over:
+            if self.lookup.skipped_lookup:
                 raise ConcurrentUpdate("What was not looked up may be wrong too") from None
             raise
 
-    def make(self, values):
+    def create_row(self, values):
         row = self.model(account=self.account)
-        row.write(values, by=self.request.user, alone=self.lookup.hopeful)
+        row.write(values, by=self.request.user, alone=self.lookup.optimistic)
         return row
 
-    def change(self, row, values):
+    def update_row(self, row, values):
         row.write(values, by=self.request.user)
 
 
 class BulkViewSet(CRMViewSet):
-    """Up to a thousand creates in one request: each as if it had been sent alone, after those before it.
+    """The base of views with bulk creates: up to a thousand items in one request, each as if it were sent alone, in their order.
 
-    What they name is looked up for all of them at once, each is judged in turn, and what is valid is written at once, in one
-    transaction. An item is known by its position, from 0.
+    What the items name is looked up for all of them at once. Each is then validated in turn, and the valid ones are written
+    together, in one transaction. Errors name an item by its position, counted from 0.
     """
 
     MOST_AT_ONCE = 1000
 
     def bulk(self, request) -> HttpResponse:
         items, all_or_nothing = self.read_items(), self.read_atomic()
-        ignored = [name for name in self.given if name not in {*self.common_keys, f"{self.key}s", *self.body_keys}]
+        ignored = [name for name in self.body if name not in {*self.common_keys, f"{self.key}s", *self.body_keys}]
         if ignored and self.strict:
             raise FieldErrors(FieldError(name, NOT_SETTABLE) for name in ignored)
         results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
@@ -80,7 +82,7 @@ class BulkViewSet(CRMViewSet):
         )
 
     def read_items(self) -> list[Any]:
-        items = self.body(f"{self.key}s")
+        items = self.body.get(f"{self.key}s")
         if items is None:
             raise FieldError(f"{self.key}s", MISSING, "required")
         if not isinstance(items, list):
@@ -100,8 +102,8 @@ class BulkViewSet(CRMViewSet):
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
     @property
-    def manner(self):
-        return [*super().manner, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
+    def request_options(self):
+        return [*super().request_options, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
 
     def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
         """The result of each item, and the names of fields that were ignored. Raises FieldErrors if all or nothing."""
@@ -109,7 +111,7 @@ class BulkViewSet(CRMViewSet):
         outcomes, errors, ignored, pending = [], {}, [], {}
         for position, given in enumerate(items):
             try:
-                row = self.meant_ahead(given, context["lookup"])
+                row = self.find_existing_ahead(given, context["lookup"])
                 serializer = self.serializer(given, row, context)
                 ignored += self.check_one(serializer)
             except FieldErrors as caught:
@@ -153,8 +155,8 @@ class BulkViewSet(CRMViewSet):
     def lock_ahead(self, ahead: Ahead, bodies: list[dict], nested: list[dict]) -> None:
         """Look up, and lock where they may change, the holders of external ids that the bodies name."""
 
-    def meant_ahead(self, given: Any, ahead: Ahead):
-        """As `meant`."""
+    def find_existing_ahead(self, given: Any, ahead: Ahead):
+        """As `find_existing`, for one item of many."""
         return
 
 
@@ -163,7 +165,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         """Change the one that has the external ids of the query; where there is none, make one that has them."""
         pairs = self.read_pairs()
 
-        def which():
+        def find():
             row = self.model.holding(self.rows(), self.account.id, pairs)
             others = [] if row is None else sorted(pairs.items() - row.external_ids.items())
             if others:
@@ -175,11 +177,11 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
                 )
             return row
 
-        def content(row):
-            given = self.complete(self.body(self.key), row)
+        def read(row):
+            given = self.complete(self.body.get(self.key), row)
             return given if row is not None else self.identified(given, pairs)
 
-        return self.write(which, content)
+        return self.write(find, read)
 
     def known_ids(self):
         """Asked for by external ids alone, as most applications do, it is their one holder."""
@@ -243,7 +245,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         """`try_update` may stand beside the client as well as in it, and `external_id` is one of its external ids."""
         if not isinstance(given, dict):
             return given
-        beside = {name: self.given[name] for name in self.body_keys if name in self.given}
+        beside = {name: self.body[name] for name in self.body_keys if name in self.body}
         return with_external_id({**beside, **given}, row.external_ids if row is not None else {})
 
     def may_mean_another(self, given: Any) -> bool:
@@ -254,10 +256,10 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
             # It is refused with all else that is wrong.
             return False
 
-    def meant(self, given):
+    def find_existing(self, given):
         if not self.may_mean_another(given):
             return None
-        return self.rows().meant_by(
+        return self.rows().find_existing(
             self.account.id, email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids"))
         )
 
@@ -265,10 +267,12 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         ahead.look_up_holders(Client, bodies)
         ahead.lock_clients(self.rows(), [body for body in bodies if self.may_mean_another(body)], by_email=True)
 
-    def meant_ahead(self, given, ahead):
+    def find_existing_ahead(self, given, ahead):
         if not self.may_mean_another(given):
             return None
-        return ahead.meant_by(email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids")))
+        return ahead.find_existing(
+            email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids"))
+        )
 
 
 class ContactViewSet(BulkViewSet):

@@ -6,7 +6,7 @@ from accounts.models import Status
 from accounts.roles import ASSIGNABLE
 from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
 from core.api.fields import Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
-from core.api.resources import ResourceSerializer
+from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors
 from forum.models import Category, Post
 

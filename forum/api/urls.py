@@ -1,7 +1,7 @@
 from django.urls import path
 
 from accounts.api.tags import TagViewSet
-from core.api.resources import RESOURCE, RESOURCE_ITEM
+from core.api.routing import RESOURCE, RESOURCE_ITEM
 from forum.api.views import PostViewSet, TaskViewSet
 
 LIST = {"get": "list"}

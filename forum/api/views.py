@@ -1,4 +1,4 @@
-"""Generation B: posts and tasks."""
+"""The views of posts and tasks in the Account API (JSON)."""
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
@@ -7,9 +7,10 @@ from accounts.api.filters import TagFilter
 from core.api.fields import Boolean
 from core.api.filters import ListFilters, QueryTime, WireFilter, link_filter
 from core.api.lists import Listing
-from core.api.resources import JSONViewSet, ResourceViewSet
-from core.api.views import in_transaction
+from core.api.resources import ResourceViewSet
+from core.api.views import JSONViewSet
 from core.db.text import cleaned
+from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate
 from forum.api.serializers import (
     COMMENT,
@@ -78,7 +79,7 @@ class PostViewSet(Listing, ResourceViewSet):
             return self.answer("ok")
 
     def create(self, request) -> HttpResponse:
-        given = self.body(self.key)
+        given = self.body.get(self.key)
         if isinstance(given, dict) and given.get("task_kind") == COMMENT:
             return self.comment(given)
         return super().create(request)
@@ -122,7 +123,7 @@ class PostViewSet(Listing, ResourceViewSet):
         def act():
             post, comment = self.hold_comment(id)
             serializer = CommentAsPostSerializer(
-                comment, data=self.body(self.key), partial=True, context={"account": self.account}
+                comment, data=self.body.get(self.key), partial=True, context={"account": self.account}
             )
             ignored = self.check(post=serializer)
             if "comment" in serializer.values:
@@ -152,7 +153,7 @@ class PostViewSet(Listing, ResourceViewSet):
     def create_comment(self, request, id: int) -> HttpResponse:
         def act():
             post = self.find(id, locked=True)
-            serializer = CommentSerializer(data=self.body("comment"), context={"account": self.account})
+            serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
             ignored = self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"]), ignored
 
@@ -167,7 +168,7 @@ class PostViewSet(Listing, ResourceViewSet):
     def answer_comment(
         self, comment: Comment, data: dict, ignored: list[str], pending: list[str] | None = None
     ) -> HttpResponse:
-        headers = {"Location": self.locate(comment)}
+        headers = {"Location": self.location_of(comment)}
         return self.answer(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
     def vote(self, request, id: int) -> HttpResponse:
@@ -179,19 +180,19 @@ class PostViewSet(Listing, ResourceViewSet):
             return post, post.vote(by=request.user), ignored
 
         post, cast, ignored = in_transaction(act)
-        headers = {"Location": self.locate(post)} if cast else {}
+        headers = {"Location": self.location_of(post)} if cast else {}
         return self.answer(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
 
     def withdraw_vote(self, request, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))
         return self.answer("ok")
 
-    def make(self, values):
+    def create_row(self, values):
         row = Post(account=self.account, agent=agent_of(self.request))
         row.write(values, by=self.request.user, alone=True)
         return row
 
-    def change(self, row, values):
+    def update_row(self, row, values):
         row.write(values, by=self.request.user)
 
 

@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect
 from forum.models import Comment

@@ -13,7 +13,7 @@ from accounts.models import Status
 from accounts.pages.forms import Form
 from accounts.pages.settings import to_id
 from core.api import idempotency, throttling
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import Page, came_from, nothing, redirect, sign_in_path
 from forum.api.views import agent_of

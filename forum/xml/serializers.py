@@ -3,7 +3,7 @@
 from accounts.api.users import NewUserSerializer
 from accounts.roles import ASSIGNABLE
 from core.api.fields import Choice, Related, Text, long_text
-from core.api.resources import ResourceSerializer
+from core.api.serializers import ResourceSerializer
 from forum.api.serializers import StatusCode
 from forum.models import Post
 

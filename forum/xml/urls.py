@@ -1,5 +1,6 @@
 from django.urls import path, register_converter
 
+from core.api.routing import RESOURCE_ITEM
 from forum.pages.urls import or_page
 from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
 
@@ -29,7 +30,7 @@ urlpatterns = [
     path("app/posts.xml", PostViewSet.as_view({"get": "list", "post": "create"})),
     path(
         "app/posts/<id:id>.xml",
-        PostViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}),
+        PostViewSet.as_view(RESOURCE_ITEM),
     ),
 ]
 

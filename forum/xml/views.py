@@ -1,4 +1,4 @@
-"""Generation A: the forum's XML behind HTTP Basic (contract; decisions, section 3)."""
+"""The views of the Forum API (XML)."""
 
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
@@ -10,7 +10,8 @@ from accounts.models import Status, User
 from accounts.permissions import Authenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
-from core.api.views import TenantViewSet, in_transaction
+from core.api.views import TenantViewSet
+from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet

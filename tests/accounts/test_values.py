@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.api.additional_fields import CUSTOM_FIELDS
 from core.api.fields import Boolean, Scalar, Text, WireField
-from core.api.resources import ResourceSerializer
+from core.api.serializers import ResourceSerializer
 from crm.api.serializers import (
     ClientSerializer,
     ContactListSerializer,

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Status
-from core.api.views import in_transaction
+from core.db.transactions import in_transaction
 from core.errors import FieldErrors
 from forum.models import Post
 from tests.support.assertions import assert_refused, errors_of, read

@@ -1,0 +1,78 @@
+"""Attributes of Django REST framework's views that `TenantViewSet` does not use, with what to use instead.
+
+DRF ignores an attribute that nothing reads: a view that limits its rows in `get_queryset`, or its rate in `throttle_classes`,
+would look safe without being so. A class that defines one of these attributes therefore raises TypeError when it is imported.
+"""
+
+from collections.abc import Iterable
+
+from rest_framework.decorators import MethodMapper
+from rest_framework.permissions import BasePermission
+
+_ONE_FORMAT = "`renderer_classes` with one renderer: the suffix of the path decides the format"
+_ROUTE = "a route in a `urls.py`: `as_view({method: action})`"
+_ROW_PERMISSIONS = (
+    "a method of the model or its QuerySet, such as `may_be_changed_by` or `visible_to`, that the view calls"
+)
+
+# The table "DRF hooks" of CONTRIBUTING.md is made from this one.
+REPLACEMENTS: dict[tuple[str, ...], str] = {
+    ("queryset", "get_queryset"): "`rows_of`; in a `Listing`, `listed_of`",
+    ("get_object", "lookup_field", "lookup_url_kwarg"): "`find`, with the `<id:id>` of the path",
+    ("filter_backends", "filter_queryset", "filterset_class", "filterset_fields"): "`filters`, a `ListFilters` class",
+    ("search_fields",): "the parameter `q`, which searches what the model declares as searched",
+    ("ordering", "ordering_fields"): "`default_order` and `orders`",
+    ("pagination_class", "paginator", "paginate_queryset", "get_paginated_response"): (
+        "`Listing` or `Paged`, with `largest_page`"
+    ),
+    ("get_serializer", "get_serializer_class"): "`serializer_class`, or override `serializer`",
+    ("get_serializer_context",): "`context`",
+    ("perform_create", "perform_update"): "`create_row` and `update_row`",
+    ("perform_destroy",): "`destroy`, or the model's `trash`",
+    ("partial_update",): "`update`: PUT and PATCH both change only the fields that are sent",
+    ("get_success_headers",): "`location_of`",
+    ("throttle_classes", "throttle_scope", "get_throttles", "check_throttles", "throttled"): (
+        "`core.api.throttling`, which counts every request; a view counts more by calling `accounts.throttling`"
+    ),
+    ("check_object_permissions",): _ROW_PERMISSIONS,
+    ("content_negotiation_class", "perform_content_negotiation", "get_format_suffix", "get_renderers"): _ONE_FORMAT,
+    ("get_renderer_context",): "`answer`, which gives the renderer the data and nothing else",
+    ("default_response_headers", "finalize_response"): "`answer(data, headers=…)`",
+    ("versioning_class", "determine_version"): "another path: the APIs have no versions",
+    ("metadata_class", "options"): "the OpenAPI document: OPTIONS is answered with 405",
+    ("name", "description", "suffix", "get_view_name", "get_view_description"): (
+        "the `openapi` module of the room, which describes each operation"
+    ),
+    ("basename", "detail", "get_extra_actions", "get_extra_action_url_map"): _ROUTE,
+    ("reverse_action",): "`django.urls.reverse`",
+    ("setup",): "`initial`",
+}
+UNUSED_HOOKS = {name: replacement for names, replacement in REPLACEMENTS.items() for name in names}
+
+
+def refuse_unused_hooks(view: type, names: Iterable[str], *, source: type) -> None:
+    """Raise TypeError if one of `names`, which `view` takes from the class `source`, is an unused hook."""
+    for name in names:
+        if name in UNUSED_HOOKS:
+            origin = "" if source is view else f" (from {source.__name__})"
+            raise TypeError(f"{view.__name__} defines {name}{origin}, which nothing calls; use {UNUSED_HOOKS[name]}")
+
+
+def check_view(view: type, base: type) -> None:
+    """Raise TypeError if `view`, a subclass of `base`, has an attribute that DRF reads and `base` does not."""
+    for source in view.__mro__:
+        # Another subclass of `base` was checked when it was defined; what `base` itself inherits is DRF's.
+        if source is view or not (issubclass(source, base) or issubclass(base, source)):
+            refuse_unused_hooks(view, vars(source), source=source)
+    for name, value in vars(view).items():
+        if isinstance(getattr(value, "mapping", None), MethodMapper):
+            raise TypeError(f"{view.__name__} decorates {name} with @action, which nothing reads; use {_ROUTE}")
+    if "renderer_classes" in vars(view) and len(view.renderer_classes) != 1:
+        raise TypeError(f"{view.__name__} has {len(view.renderer_classes)} renderers; use {_ONE_FORMAT}")
+    for permission in view.permission_classes:
+        inherited = BasePermission.has_object_permission
+        if getattr(permission, "has_object_permission", inherited) is not inherited:
+            raise TypeError(
+                f"{view.__name__} has a permission class with has_object_permission ({permission.__name__}), "
+                f"which nothing calls; use {_ROW_PERMISSIONS}"
+            )

@@ -1,0 +1,150 @@
+"""A view that defines an attribute of DRF's that `TenantViewSet` does not use is a TypeError that names what to use."""
+
+import pytest
+from django.conf import settings
+from rest_framework import mixins, viewsets
+from rest_framework.decorators import action
+from rest_framework.generics import GenericAPIView
+from rest_framework.permissions import BasePermission
+from rest_framework.renderers import JSONRenderer, StaticHTMLRenderer
+
+from core.api.lists import Listing
+from core.api.resources import ResourceViewSet
+from core.api.unused_hooks import UNUSED_HOOKS
+from core.api.views import JSONViewSet, TenantViewSet
+from crm.api.views import ClientViewSet
+from tests.support.assertions import assert_refused
+
+# What `TenantViewSet` uses of DRF's views: attributes, then methods.
+USED = {
+    "authentication_classes",
+    "http_method_names",
+    "parser_classes",
+    "permission_classes",
+    "renderer_classes",
+    "schema",
+    "serializer_class",
+    "settings",
+    "allowed_methods",
+    "as_view",
+    "check_permissions",
+    "dispatch",
+    "get_authenticate_header",
+    "get_authenticators",
+    "get_content_negotiator",
+    "get_exception_handler",
+    "get_exception_handler_context",
+    "get_parser_context",
+    "get_parsers",
+    "get_permissions",
+    "handle_exception",
+    "http_method_not_allowed",
+    "initial",
+    "initialize_request",
+    "perform_authentication",
+    "permission_denied",
+    "raise_uncaught_exception",
+    # The actions.
+    "create",
+    "destroy",
+    "list",
+    "retrieve",
+    "update",
+    # Django's, of every view.
+    "view_is_async",
+}
+# Attributes that DRF or django-filter read from a view without declaring them.
+UNDECLARED = {"filterset_class", "filterset_fields", "ordering", "ordering_fields", "search_fields", "throttle_scope"}
+# What as_view sets on every viewset.
+SET_BY_AS_VIEW = {"basename", "description", "detail", "name", "suffix"}
+
+
+def test_it_names_every_attribute_of_drf():
+    """A new version of DRF may add a hook: then decide whether `TenantViewSet` uses it."""
+    declared = {name for name in dir(viewsets.ModelViewSet) if not name.startswith("_")} - SET_BY_AS_VIEW
+    assert declared - USED == UNUSED_HOOKS.keys() - UNDECLARED - SET_BY_AS_VIEW
+
+
+@pytest.mark.parametrize("name", UNUSED_HOOKS)
+def test_it_rejects_a_class_that_defines_one(name):
+    with pytest.raises(TypeError) as error:
+        type("ProductViewSet", (JSONViewSet,), {name: None})
+    assert str(error.value) == f"ProductViewSet defines {name}, which nothing calls; use {UNUSED_HOOKS[name]}"
+
+
+@pytest.mark.parametrize(
+    ("bases", "message"),
+    [
+        ((mixins.CreateModelMixin, JSONViewSet), r"defines \w+ \(from CreateModelMixin\)"),
+        ((GenericAPIView, ResourceViewSet), r"defines \w+ \(from GenericAPIView\)"),
+        ((Listing, mixins.DestroyModelMixin, ResourceViewSet), r"defines perform_destroy \(from DestroyModelMixin\)"),
+    ],
+    ids=str,
+)
+def test_it_rejects_a_mixin_that_defines_one(bases, message):
+    with pytest.raises(TypeError, match=message):
+        type("ProductViewSet", bases, {})
+
+
+def test_it_rejects_one_in_a_route():
+    with pytest.raises(TypeError, match="ClientViewSet defines throttle_classes"):
+        ClientViewSet.as_view({"get": "list"}, throttle_classes=[])
+
+
+def test_it_rejects_what_is_used_in_part_only():
+    class OwnRows(BasePermission):
+        def has_object_permission(self, request, view, obj) -> bool:
+            return False
+
+    @action(detail=True)
+    def archive(self, request, pk): ...
+
+    for values, message in (
+        ({"renderer_classes": [JSONRenderer, StaticHTMLRenderer]}, "has 2 renderers"),
+        ({"renderer_classes": []}, "has 0 renderers"),
+        ({"permission_classes": [OwnRows]}, "has_object_permission"),
+        ({"archive": archive}, "decorates archive with @action"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            type("ProductViewSet", (JSONViewSet,), values)
+
+
+def test_a_subclass_of_a_view_that_has_routes_is_valid():
+    """`as_view` sets `name` and others on the class."""
+    view = type("ProductViewSet", (ClientViewSet,), {})
+    view.as_view({"get": "list"})
+    assert type("OtherViewSet", (view,), {"largest_page": 10}).largest_page == 10
+
+
+def test_no_request_reads_one(acme, monkeypatch):
+    read = set()
+
+    def record(self, name):
+        read.add(name)
+        return object.__getattribute__(self, name)
+
+    monkeypatch.setattr(TenantViewSet, "__getattribute__", record, raising=False)
+    for client, path, body in (
+        (acme.json(), "/app/clients.json", {"client": {"name": "Ann"}}),
+        (acme.xml(), "/app/posts.xml", None),
+    ):
+        assert client.get(path).status_code == 200
+        assert client.post(path, json=body, headers={"Idempotency-Key": "1"}).status_code in (201, 422)
+        assert client.options(path).status_code == 405
+    assert acme.json("wrong").get("/app/clients.json").status_code == 401
+    assert_refused(acme.json().get("/app/clients/1.json"), 404, "not_found")
+    assert "initial" in read
+    assert read & UNUSED_HOOKS.keys() == set()
+
+
+def test_no_setting_of_drf_sets_one():
+    """DRF takes the default of `throttle_classes` from DEFAULT_THROTTLE_CLASSES. The public OpenAPI views are plain DRF views."""
+    public = {"content_negotiation_class", "metadata_class"}
+    defaults = {f"DEFAULT_{name.upper()}" for name in UNUSED_HOOKS.keys() - public} | {
+        "DEFAULT_FILTER_BACKENDS",
+        "DEFAULT_RENDERER_CLASSES",
+        "DEFAULT_THROTTLE_RATES",
+        "DEFAULT_VERSION",
+        "PAGE_SIZE",
+    }
+    assert settings.REST_FRAMEWORK.keys() & defaults == set()
