@@ -18,7 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.models import Account
 from bench.data import LOGIN
 from core.db.text import escape
-from core.search.queries import indexed, search
+from core.search.queries import search, search_transaction
 
 MADE = json.loads(os.environ["BENCH_MADE"])
 ACCOUNT, FORUM, CATEGORY, STATUS, USER = (MADE[name] for name in ("account", "forum", "category", "status", "user"))
@@ -244,7 +244,7 @@ def search_for(given: str) -> tuple[list[int], list[tuple[str, list]]]:
         asked.append((sql, values))
         return execute(sql, values, many, context)
 
-    with connection.execute_wrapper(note), indexed(ACCOUNT, given) as query:
+    with connection.execute_wrapper(note), search_transaction(ACCOUNT, given) as query:
         return search(Account(id=ACCOUNT).clients.live(), query, enough=26)[:26], asked
 
 

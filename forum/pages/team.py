@@ -22,7 +22,7 @@ from core.api.fields import TEXT_LENGTH, Tags
 from core.db.text import cleaned
 from core.errors import Conflict
 from core.pages.base import nothing, redirect
-from core.search.queries import LENGTH
+from core.search.queries import MAX_QUERY_LENGTH
 from forum.api.serializers import PostSerializer
 from forum.models import Post
 from forum.pages.base import ForumPage, KeepingPage
@@ -124,7 +124,7 @@ class TeamPage(ForumPage):
 
     def looked_for(self) -> str:
         is_sent = self.request.method == "POST"
-        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:LENGTH].strip()
+        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q and not is_sent:
             # What is sent is counted anyway.
             throttling.count_search(self.request)
