@@ -13,7 +13,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
-from core.api.fields import MISSING, Integer, Time
+from core.api.fields import MISSING, Integer, Text, Time
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
 from core.api.parameters import as_parameters
 from core.api.views import TenantViewSet, in_transaction
@@ -65,6 +65,8 @@ class ResourceSerializer(serializers.Serializer):
 
     # Of the fields that a row has under another name than the wire.
     sources: ClassVar[dict[str, str]] = {}
+    # A text that is a column of the model has the limit of that column, unless the field has one of its own.
+    model: ClassVar[type[Model] | None] = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -74,6 +76,8 @@ class ResourceSerializer(serializers.Serializer):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         declared = cls._declared_fields
+        if cls.model is not None:
+            cls._limit_texts(cls.model)
         # Inherited fields come first in a subclass; the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
         cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
@@ -82,6 +86,15 @@ class ResourceSerializer(serializers.Serializer):
         # Their positions, and those that a new resource needs.
         cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
         cls.needed: ClassVar = {name for name in cls.writable if declared[name].required}
+
+    @classmethod
+    def _limit_texts(cls, model: type[Model]) -> None:
+        limits = {column.name: column.max_length for column in model._meta.concrete_fields}
+        for name, field in cls._declared_fields.items():
+            limit = limits.get(cls.sources.get(name, name))
+            if limit and isinstance(field, Text) and "max_length" not in field._kwargs:
+                # DRF makes further copies of a field from these.
+                field._kwargs["max_length"] = field.max_length = limit
 
     def get_fields(self) -> dict[str, serializers.Field]:
         given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}

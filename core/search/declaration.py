@@ -79,8 +79,13 @@ class Search(BaseConstraint):
 
     @property
     def searched(self) -> set[str]:
-        """The names of the fields that are searched."""
-        return {self.name_field, *self.short, *self.numbers, *self.words, *self.json_values, *self.long}
+        """The names of all fields that are searched."""
+        return {self.name_field, *self.short, *self.numbers, *self.only_words}
+
+    @property
+    def only_words(self) -> list[str]:
+        """The names of the fields in which whole words and their beginnings are found, but no other parts."""
+        return [*self.words, *self.json_values, *self.long]
 
     # What Django asks of a constraint
 
