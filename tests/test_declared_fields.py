@@ -14,10 +14,7 @@ LEFT_TO_PAGES = {
     ("Post", "approved"): "what waits for approval is handled on the pages",
     ("Post", "contact_id"): "the team names a contact on the pages, on whose behalf it writes",
 }
-FORGOTTEN = (
-    "{model}.{field} is not in {serializer}: declare it there, where it belongs on the wire, then run UPDATE_DOCS=1 with pytest"
-    " tests/test_documents.py"
-)
+FORGOTTEN = "{model}.{field} is not in {serializer}: declare it there, in the order of the wire"
 
 
 def viewsets(base: type = ResourceViewSet) -> Iterator[type[ResourceViewSet]]:

@@ -15,7 +15,7 @@ from accounts.management.commands.demo import derive
 from accounts.models import Account
 from core.search.declaration import searched_models
 from tests.support.client import Client
-from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
+from tests.support.examples import REGENERATE, ROOT, UPDATING, Example, compare_pasted, paste, run_document
 from tests.support.service import READY
 
 
@@ -53,7 +53,7 @@ def test_interface_is_as_documented(demo):
     assert routes() - {route_of(example) for example in examples} == set()
 
 
-SEARCHED = "docs/interface.md does not say what is searched of {0}: its table of that needs the row below, which UPDATE_DOCS=1 writes\n{1}"
+SEARCHED = "docs/interface.md does not say what is searched of {0} ({1}): {2}"
 
 
 def searched_row(model: type) -> tuple[str, str]:
@@ -75,7 +75,7 @@ def test_interface_says_what_is_searched():
         lines = list(rows.values())
         path.write_text(head + start + "\n".join(lines) + end + tail)
     for name, row in rows.items():
-        assert row in lines, SEARCHED.format(name, row)
+        assert row in lines, SEARCHED.format(name, REGENERATE, row)
     assert len(lines) == len(rows)
 
 

@@ -1,6 +1,6 @@
 """The statements that make a table searchable, and undo it; for migrations.
 
-Every statement can be executed again, so a migration that is not one transaction may be repeated after a failure.
+Every statement can be executed again, so they may be repeated after a failure in a migration that is not one transaction.
 """
 
 from collections.abc import Mapping, Sequence

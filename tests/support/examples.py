@@ -46,6 +46,7 @@ SHOWN_HEADERS = (
     "Idempotent-Replayed",
 )
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
+REGENERATE = "UPDATE_DOCS=1 with pytest tests/test_documents.py writes the answers anew"
 
 # What stands for the fields that are not shown.
 MORE = "…"
@@ -192,7 +193,7 @@ def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
             if example.cursor:
                 variables["CURSOR"] = example.cursor
             if not UPDATING:
-                assert answer == example.shown, f"{path.name}: $ {command}"
+                assert answer == example.shown, f"{path.name} is out of date ({REGENERATE}): $ {command}"
             ran.append(example)
             texts.append(f"$ {command}\n{answer}")
         return "\n".join(texts) if texts else match[0]
@@ -233,7 +234,7 @@ def compare_pasted(path: Path, answers: list[str], address: str) -> None:
             outline = re.sub(rf"{MORE}(?=\s*}})", f'"{MORE}": null', expected)
             answer = shown(status.strip(), headers, body.strip(), json.loads(outline))
             if not UPDATING:
-                assert answer == text.rstrip("\n") + "\n", path.name
+                assert answer == text.rstrip("\n") + "\n", f"{path.name} is out of date ({REGENERATE})"
             texts.append(answer)
         return "\n".join(texts)
 
