@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from django.core.exceptions import FieldError
 from django.db import models
 from django.urls import get_resolver
 
 from core.api.fields import Text
 from core.api.resources import ResourceSerializer, ResourceViewSet
+from core.db.tenancy import account_of
 
 # Fields of a model that the JSON interface leaves to the pages.
 LEFT_TO_PAGES = {
@@ -46,6 +48,14 @@ def test_every_field_of_a_model_is_on_the_wire(viewset):
         if field.editable and field.name != "account" and (model.__name__, field.name) not in LEFT_TO_PAGES:
             forgotten = FORGOTTEN.format(model=model.__name__, field=field.name, serializer=serializer.__name__)
             assert field.name in {*serializer.columns, *serializer._declared_fields}, forgotten
+
+
+@every_viewset
+def test_every_field_on_the_wire_is_read_from_the_rows(viewset):
+    try:
+        viewset.rows_of(account_of(1)).values_list(*viewset.serializer_class.columns)
+    except FieldError as error:
+        pytest.fail(f"{viewset.serializer_class.__name__} has a field that {viewset.model.__name__} lacks: {error}")
 
 
 @every_viewset
