@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Self
 
 from django.db import IntegrityError, models, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
@@ -11,6 +12,7 @@ from psycopg.errors import ForeignKeyViolation
 from core.db.ordering import BIGGEST_POSITION, Ordered
 from core.db.tenancy import TenantModel
 from core.errors import FieldError
+from core.search.declaration import Search
 
 if TYPE_CHECKING:
     from accounts.models import Account
@@ -61,6 +63,8 @@ class Status(Ordered, TenantModel):
     closed = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
+
+    search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
     objects = StatusQuerySet.as_manager()
 

@@ -20,6 +20,7 @@ from core.db import locks
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.errors import FieldError, FieldErrors
+from core.search.declaration import Search
 
 if TYPE_CHECKING:
     from accounts.models import Account
@@ -144,6 +145,20 @@ class User(Managed, TenantModel, AbstractBaseUser):
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
+
+    search = Search(
+        short=("login", "email"),
+        long=("description",),
+        condition=Q(role__in=("owner", "admin", "agent")),
+        # Members may be a million, so the team has an index of its own.
+        more_indexes={"member": Q(role="member")},
+        not_searched={
+            "password": "a hash",
+            "www": "rarely known to those who search for a user",
+            "language": "a code that most users share",
+            "time_zone": "a name that most users share",
+        },
+    )
 
     objects = UserQuerySet.as_manager()
 

@@ -18,7 +18,8 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.models import Account
 from bench.data import LOGIN
 from core.db.text import escape
-from core.search.queries import indexed, search
+from core.search.queries import search, search_transaction
+from crm.api.serializers import ClientSerializer
 
 MADE = json.loads(os.environ["BENCH_MADE"])
 ACCOUNT, FORUM, CATEGORY, STATUS, USER = (MADE[name] for name in ("account", "forum", "category", "status", "user"))
@@ -57,17 +58,10 @@ RETURNING agent, category_id, comments_cache, content, created_at, id, kind, res
     votes_cache
 """
 
-# What a client is answered with, in the order of the wire; its times come last.
-# fmt: off
-FIELDS = [
-    "id", "name", "email", "note", "external_ids", "first_name", "last_name", "shortcut", "kind", "company", "tax_no",
-    "register_number", "phone", "mobile_phone", "fax", "www", "street", "street_no", "post_code", "city", "province",
-    "country", "delivery_address", "use_delivery_address", "bank", "bank_account", "discount", "description", "tags",
-    "status_id", "responsible_id", "contact_id", "url", "origin", "additional_fields", "creator_id", "updater_id",
-]
-# fmt: on
 COUNTED = ["contacts_count", "posts_count", "deals_count", "last_activity"]
 TIMES = ["created_at", "updated_at"]
+# The other fields of a client, in the order of the wire.
+FIELDS = [name for name in ClientSerializer.names if name not in (*COUNTED, *TIMES)]
 
 
 def counted(table: str, figure: str) -> str:
@@ -244,7 +238,7 @@ def search_for(given: str) -> tuple[list[int], list[tuple[str, list]]]:
         asked.append((sql, values))
         return execute(sql, values, many, context)
 
-    with connection.execute_wrapper(note), indexed(ACCOUNT, given) as query:
+    with connection.execute_wrapper(note), search_transaction(ACCOUNT, given) as query:
         return search(Account(id=ACCOUNT).clients.live(), query, enough=26)[:26], asked
 
 

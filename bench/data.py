@@ -200,7 +200,8 @@ class Maker:
         ).fetchall()
 
     def fill(self) -> None:
-        from core.search import spelling
+        from crm.models import Client
+        from forum.models import Post
 
         size, made = self.size, self.made
         with self.connect() as connection:
@@ -224,7 +225,7 @@ class Maker:
         self.each("Rows", portions)
         others = [(rows.OTHERS_POSTS, known, rows.OTHERS_ROWS), (rows.OTHERS_CLIENTS, known, rows.OTHERS_ROWS)]
         self.each("Rows of other accounts", others)
-        words = [(spelling.fill(table), {}, 1) for table in ("crm_client", "forum_post")]
+        words = [(model.search.learning(model), {}, 1) for model in (Client, Post)]
         counts = [(rows.HOLDERS, known, 1), (rows.TAG_COUNTS, known, 1)]
         self.each("External ids, counts of tags, words", [*words, *counts])
 

@@ -12,12 +12,13 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, User
 from accounts.tags import ShardedCount, Tagged
 from core.db import locks
-from core.db.additional_fields import additional_fields, merged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
 from core.db.prepared import insert, update
 from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import is_carriable
 from core.db.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
 from core.errors import FieldError
+from core.search.declaration import Search
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
 EMAIL_LOCKS = 128
@@ -43,7 +44,7 @@ def optional_long_text() -> models.CharField:
 
 
 def orders_of_list(name: str) -> list[models.Index]:
-    """One for each order of the list, read in either direction; by name, and to find by anything: `core.search.queries`."""
+    """Return an index for each order of a list, read in either direction. `Search` has those by name and for all filters."""
     return [
         models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
         for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))
@@ -220,6 +221,25 @@ class Client(ExternallyIdentified, Tagged, Resource):
     # A new one has nothing yet; others are read `with_counts`.
     contacts_count = posts_count = deals_count = 0
 
+    search = Search(
+        short=("first_name", "last_name", "email", "shortcut", "city", "www"),
+        numbers=("phone", "mobile_phone", "fax", "tax_no", "register_number"),
+        words=("street", "street_no", "post_code"),
+        json_values=("external_ids",),
+        long=("note", "description"),
+        filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
+        not_searched={
+            "kind": "a category that many clients share",
+            "province": "shared by many clients",
+            "country": "shared by many clients",
+            "delivery_address": "mostly repeats the address",
+            "bank": "shared by many clients",
+            "bank_account": "confidential",
+            "url": "the address of the client in another system",
+            "origin": "the name of another system, shared by many clients",
+            "additional_fields": NOT_SEARCHED,
+        },
+    )
     objects = ClientQuerySet.as_manager()
 
     class Meta:
@@ -289,6 +309,13 @@ class Contact(OfClient, Tagged, Resource):
     # Lists in the trash that it is to be put in, too.
     pending_list_ids: list[int] = []
 
+    search = Search(
+        short=("first_name", "last_name", "email", "position"),
+        numbers=("phone", "mobile_phone"),
+        long=("note", "description"),
+        filters=("responsible_id", "creator_id", "updater_id", "tags"),
+        not_searched={"additional_fields": NOT_SEARCHED},
+    )
     objects = ContactQuerySet.as_manager()
 
     class Meta:
@@ -380,6 +407,7 @@ class ContactList(Resource):
     # A new one is empty; others are read `with_counts`.
     contacts_count = 0
 
+    search = Search()
     objects = ContactListQuerySet.as_manager()
 
     class Meta:
@@ -447,6 +475,17 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     # The client that it came with, not written yet.
     nested_client: Client | None = None
 
+    search = Search(
+        json_values=("external_ids",),
+        long=("description",),
+        filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
+        not_searched={
+            "currency": "a code that most deals share",
+            "url": "the address of the deal in another system",
+            "origin": "the name of another system, shared by many deals",
+            "additional_fields": NOT_SEARCHED,
+        },
+    )
     objects = TrashableQuerySet.as_manager()
 
     class Meta:

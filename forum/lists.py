@@ -13,7 +13,7 @@ from accounts.models import Account, Status, User
 from core.db.prepared import fetch, prepared
 from core.db.text import is_carriable
 from core.db.trash import TrashableQuerySet
-from core.search.queries import indexed, like, search
+from core.search.queries import find_similar, search, search_transaction
 from forum import depth
 from forum.forums import Category, Forum
 
@@ -175,7 +175,7 @@ class PostQuerySet(TrashableQuerySet):
         rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
         if not is_carriable(text):
             return []
-        with indexed(account.id, text) as query:
+        with search_transaction(account.id, text) as query:
             ids = search(rows, query, listed=account.posts.live().of_forums(), enough=start + size)
             return rows_of(account, ids[start : start + size], columns)
 
@@ -189,13 +189,15 @@ class PostQuerySet(TrashableQuerySet):
         most: int = 5,
         searched: bool = False,
     ) -> list[tuple]:
-        """The columns of at most so many open posts of a forum whose title is like `text`, typed so far or `searched` for in
-        vain; best first."""
+        """Return the columns of at most `most` open posts of a forum whose title is similar to a text that is still being typed, or
+        that was `searched` in vain; the best first."""
         rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
         if not is_carriable(text):
             return []
-        with indexed(account.id, text) as query:
-            ids = like(rows, query, listed=account.posts.live().of_forums(), most=most, searched=searched)
+        with search_transaction(account.id, text) as query:
+            ids = find_similar(
+                rows, query, listed=account.posts.live().of_forums(), limit=most, already_searched=searched
+            )
             return rows_of(account, ids, columns)
 
     def roadmap(

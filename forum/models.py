@@ -7,11 +7,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
-from core.db.additional_fields import additional_fields, merged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
 from core.db.prepared import insert, prepared, update
 from core.db.tenancy import TenantModel
 from core.db.trash import assign_links, link_indexes, trash_index
 from core.errors import FieldError
+from core.search.declaration import Search
 from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
@@ -110,6 +111,13 @@ class Post(TenantModel, Tagged, Mergeable):
     # Whether its forum holds members' posts back, where whoever makes it has read that already.
     held_back: bool | None = None
 
+    search = Search(
+        name_field="title",
+        long=("content", "response"),
+        filters=("category_id", "forum_id", "status_id", "responsible_id", "user_id", "tags"),
+        not_searched={"agent": "names a program", "additional_fields": NOT_SEARCHED},
+    )
+
     objects = PostQuerySet.as_manager()
 
     class Meta:
@@ -139,7 +147,7 @@ class Post(TenantModel, Tagged, Mergeable):
                 condition=Q(category_id=None, trashed_at=None),
             ),
             # One for each order of the account's lists, of forum posts and of tasks; a row is in three of the six. By name, and
-            # to find by anything: `core.search.queries`.
+            # for all filters: `search`.
             *(
                 models.Index(
                     fields=["account", *fields],

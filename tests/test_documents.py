@@ -14,6 +14,7 @@ from django.urls import get_resolver
 from accounts.models import Account
 from config.local.demo import demo_password, demo_token
 from core.api.unused_hooks import REPLACEMENTS
+from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
 from tests.support.service import READY
@@ -51,6 +52,32 @@ def route_of(example: Example) -> tuple[str, str]:
 def test_interface_is_as_documented(demo):
     examples = run_document(ROOT / "docs" / "interface.md", demo)
     assert routes() - {route_of(example) for example in examples} == set()
+
+
+SEARCHED = "docs/interface.md does not say what is searched of {0}; run `make docs`: {1}"
+
+
+def searched_row(model: type) -> tuple[str, str]:
+    """The name of a resource in the table of what is searched, and its row."""
+    search = model.search
+    name = {"posts": "posts, tasks"}.get(*[str(model._meta.verbose_name_plural)] * 2)
+    short = [search.name_field, *search.short, *search.numbers]
+    cells = (", ".join(f"`{field}`" for field in fields) for fields in (short, search.only_words))
+    return name, f"| {name} | {' | '.join(cells)} |".replace("|  |", "| |")
+
+
+def test_interface_says_what_is_searched():
+    path = ROOT / "docs" / "interface.md"
+    head, start, rest = path.read_text().partition("| of | names and short texts | words only |\n|---|---|---|\n")
+    table, end, tail = rest.partition("\n\n")
+    lines = table.split("\n")
+    rows = dict(sorted(searched_row(model) for model in searched_models()))
+    if UPDATING:
+        lines = list(rows.values())
+        path.write_text(head + start + "\n".join(lines) + end + tail)
+    for name, row in rows.items():
+        assert row in lines, SEARCHED.format(name, row)
+    assert len(lines) == len(rows)
 
 
 def test_readme_examples_answer_as_shown(transactional_db, settings):

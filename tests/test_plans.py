@@ -187,7 +187,7 @@ PATHS = {
 def test_it_works(long_lists, monkeypatch):
     acme, values = long_lists
     # What it is among a million.
-    monkeypatch.setattr("core.api.lists.COMMON", 1500)
+    monkeypatch.setattr("core.api.lists.COMMON_ROWS", 1500)
     values["recently"] = f"{timezone.now() - timedelta(minutes=300):%Y-%m-%dT%H:%M:%SZ}"
     values["lately"] = f"{timezone.now() - timedelta(minutes=10_000):%Y-%m-%dT%H:%M:%SZ}"
     client = acme.json()

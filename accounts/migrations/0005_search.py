@@ -1,6 +1,7 @@
 from django.db import migrations
 
-from core.search.queries import CREATE_FUNCTIONS, DROP_FUNCTIONS, EXTENSIONS, add_search
+from core.search.functions import CREATE_FOLDING, DROP_FOLDING, EXTENSIONS
+from core.search.operations import add_search
 
 
 class Migration(migrations.Migration):
@@ -12,12 +13,11 @@ class Migration(migrations.Migration):
             migrations.RunSQL(f"CREATE EXTENSION IF NOT EXISTS {name};", f"DROP EXTENSION IF EXISTS {name};")
             for name in EXTENSIONS
         ),
-        migrations.RunSQL(CREATE_FUNCTIONS, DROP_FUNCTIONS),
+        migrations.RunSQL(CREATE_FOLDING, DROP_FOLDING),
         add_search(
             "accounts_user",
             short=("login", "email"),
             long=("description",),
-            tagged=False,
-            live="role IN ('owner', 'admin', 'agent')",
+            condition="{row}role IN ('owner', 'admin', 'agent')",
         ),
     ]

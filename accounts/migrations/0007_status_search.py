@@ -1,9 +1,9 @@
 from django.db import migrations
 
-from core.search.queries import add_search
+from core.search.operations import add_search
 
 
 class Migration(migrations.Migration):
     dependencies = [("accounts", "0006_idempotentanswer")]
 
-    operations = [add_search("accounts_status", short=("code",), tagged=False, live="true")]
+    operations = [add_search("accounts_status", short=("code",), condition="true")]

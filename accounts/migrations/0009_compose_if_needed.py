@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.search.queries import COMPOSE_ALWAYS, COMPOSE_IF_NEEDED
+from core.search.functions import COMPOSE_ALWAYS, COMPOSE_IF_NEEDED
 
 
 class Migration(migrations.Migration):

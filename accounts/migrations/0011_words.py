@@ -2,7 +2,7 @@ import django.contrib.postgres.indexes
 import django.db.models.deletion
 from django.db import migrations, models
 
-from core.search.spelling import CREATE_FUNCTIONS, DROP_FUNCTIONS
+from core.search.functions import CREATE_SPELLING, DROP_SPELLING
 
 
 class Migration(migrations.Migration):
@@ -81,5 +81,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.RunSQL(CREATE_FUNCTIONS, DROP_FUNCTIONS),
+        migrations.RunSQL(CREATE_SPELLING, DROP_SPELLING),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.search.spelling import add_words
+from core.search.operations import add_words
 
 
 class Migration(migrations.Migration):
@@ -8,4 +8,7 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("accounts", "0011_words")]
 
-    operations = [add_words(table) for table in ("accounts_user", "accounts_status")]
+    operations = [
+        add_words("accounts_user", condition="({row}role IN ('owner', 'admin', 'agent') OR {row}role = 'member')"),
+        add_words("accounts_status", condition="true"),
+    ]

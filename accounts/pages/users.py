@@ -16,7 +16,7 @@ from accounts.pages.settings import SettingsPage, to_id
 from core.api.throttling import count_search
 from core.db.text import is_carriable
 from core.pages.base import redirect
-from core.search.queries import LENGTH, MOST, indexed, search
+from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
 
 Role = User.Role
 ROLES = {
@@ -82,7 +82,7 @@ class UsersPage(SettingsPage):
         tab = "invitations" if form.is_bound else request.GET.get("tab") or "team"
         if tab not in TABS:
             raise Http404
-        page, q = self.read_page(), request.GET.get("q", "").strip()[:LENGTH]
+        page, q = self.read_page(), request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
         if tab == "invitations":
             rows = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
             found = list(rows[page.start : page.stop])
@@ -107,9 +107,9 @@ class UsersPage(SettingsPage):
         """Those of a page, and one more if there is one; of a search, the best first."""
         if not q:
             return list(listed[page.start : page.stop])
-        if page.start >= MOST or not is_carriable(q):
+        if page.start >= MAX_RESULTS or not is_carriable(q):
             return []
-        with indexed(self.request.account.id, q) as query:
+        with search_transaction(self.request.account.id, q) as query:
             ids = search(listed.order_by(), query, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
         rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
         return [rows[id] for id in ids if id in rows]

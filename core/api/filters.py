@@ -8,7 +8,7 @@ from rest_framework.fields import Field
 
 from core.api.fields import Integer, Text, Time
 from core.errors import FieldError, FieldErrors
-from core.search.queries import LENGTH
+from core.search.queries import MAX_QUERY_LENGTH
 
 
 class _Carrier(forms.ValidationError):
@@ -62,7 +62,7 @@ class SearchText(Text):
     default_error_messages = {"words": "must have a letter or a digit"}
 
     def __init__(self):
-        super().__init__(max_length=LENGTH)
+        super().__init__(max_length=MAX_QUERY_LENGTH)
 
     def to_internal_value(self, data) -> str | None:
         text = super().to_internal_value(data)

@@ -1,4 +1,4 @@
-"""Lists of generation B: pages, orders, filters and searches, the same for every resource (decisions, section 4)."""
+"""Lists of generation B: pages, orders, filters and searches, the same for every resource."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -15,33 +15,36 @@ from core.api.resources import values_query
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
-from core.search.queries import MOST, front, guessed, indexed, search
+from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
 
 if TYPE_CHECKING:
     from accounts.models import Account
 
-# How many rows a page of a JSON list may have; and up to how many the limit is written into the statement.
-LARGEST_PAGE, MOST_LITERAL = 1000, 101
-# What more rows than these have is met among so many rows of a list; on a page further down, if every fourth row has it.
-COMMON, FRONT, SPARSE = 5000, 10_000, 4
-# So many rows that pass are collected and sorted.
-FEW = 50_000
+# The rows of a page of a JSON list at most. A limit up to `MAX_LITERAL_LIMIT` is a literal of the statement.
+MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101
+# If more than `COMMON_ROWS` rows pass the filters, the first page of them is expected within the first `SCAN_ROWS` rows of the list; a
+# later page within `SPARSE_FACTOR` times as many more as the rows before its end.
+COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
+# At most so many rows are collected and sorted.
+SORT_LIMIT = 50_000
 
 
-def in_front(rows: QuerySet, listed: QuerySet, *, start: int, stop: int) -> list[int] | None:
-    """The ids of `rows` from `start` to `stop`, if they are all met near the beginning of what is `listed`, in its order."""
+def scan_in_order(rows: QuerySet, listed: QuerySet, *, start: int, stop: int) -> list[int] | None:
+    """Return the ids of `rows` from `start` to `stop`, if the first rows of `listed`, in the order of `rows`, hold them all."""
     sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
-    beginning, before = front(listed.order_by(*rows.query.order_by), FRONT + SPARSE * stop)
+    first_rows, first_parameters = first_rows_cte(
+        listed.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
+    )
     with connection.cursor() as cursor:
-        cursor.execute(f"WITH {beginning} {sql}", [*before, *parameters])
+        cursor.execute(f"WITH {first_rows} {sql}", [*first_parameters, *parameters])
         ids = [row[0] for row in cursor.fetchall()]
     return ids if len(ids) == stop - start else None
 
 
-def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
-    """The ids of `rows`, which are in order, from `start` to `stop`; None if there are more than a FEW.
+def collect_and_sort(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
+    """Return the ids of the ordered `rows` from `start` to `stop`; None if there are more than `SORT_LIMIT` rows.
 
-    They are planned as if all of them were wanted (MATERIALIZED), and cut off where they are not few.
+    The statement is planned as if all rows were wanted (MATERIALIZED), and ends at the limit.
     """
     terms = {f"term{number}": term.expression for number, term in enumerate(rows.query.order_by)}
     directions = ", ".join(
@@ -51,35 +54,34 @@ def among_few(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
-            WITH found AS MATERIALIZED ({sql}), few AS (SELECT * FROM found LIMIT %s),
-            page AS (SELECT id, {", ".join(terms)} FROM few ORDER BY {directions} LIMIT %s OFFSET %s)
-            SELECT (SELECT count(*) FROM few), (SELECT array_agg(id ORDER BY {directions}) FROM page)
+            WITH found AS MATERIALIZED ({sql}), collected AS (SELECT * FROM found LIMIT %s),
+            page AS (SELECT id, {", ".join(terms)} FROM collected ORDER BY {directions} LIMIT %s OFFSET %s)
+            SELECT (SELECT count(*) FROM collected), (SELECT array_agg(id ORDER BY {directions}) FROM page)
             """,  # noqa: S608
-            [*parameters, FEW + 1, stop - start, start],
+            [*parameters, SORT_LIMIT + 1, stop - start, start],
         )
         number, ids = cursor.fetchone()
-    return None if number > FEW else ids or []
+    return None if number > SORT_LIMIT else ids or []
 
 
 class Paged:
-    """What all lists have: a page that is asked for, parameters that are refused, and links to the pages beside.
+    """The base of all lists: it reads the requested page, refuses wrong parameters, and links to the neighbouring pages.
 
-    Comments and the trash are read in one order and need no more; resources have a `Listing`.
+    Comments and the trash have one order and need no more than this; resources have a `Listing`.
     """
 
-    # How many rows a page may have.
-    largest_page = LARGEST_PAGE
+    max_page_size = MAX_PAGE_SIZE
 
     def read_page(self, *others: str, errors: dict[str, FieldError] | None = None) -> Page:
-        """The page that is asked for. `others` are the parameters there are besides; `name[key]` is one with any key.
+        """Return the requested page. `others` are the other parameters of the list; `name[key]` is one with any key.
 
-        Raises FieldErrors for all that is wrong, with the `errors` found before, of which each parameter has one.
+        Raise FieldErrors with all errors, including the `errors` found before, of which each parameter has at most one.
         """
         found = self.ignore_parameters(["page", "per_page", *others])
-        # A blank one means the default.
+        # A blank parameter means the default.
         given = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
-            page = Page.read(given, largest=self.largest_page)
+            page = Page.read(given, largest=self.max_page_size)
         except FieldErrors as caught:
             found |= {error.field: error for error in caught.errors}
         found |= errors or {}
@@ -90,9 +92,12 @@ class Paged:
     def answer_page(
         self, page: Page, found: Iterable[Any], represent: Callable[[Any], Any] | None = None
     ) -> HttpResponse:
-        """The page of the rows `found` from its start to its stop. None stands for one that is gone meanwhile."""
+        """Answer with the rows `found`, which are one more than the page if another page follows.
+
+        None stands for a row that was deleted meanwhile.
+        """
         found, represent = list(found), represent or self.represent
-        # The links repeat what the list was asked for, wherever that was said.
+        # The links repeat the parameters, whether they came in the query or in the body.
         kept = [(name, value) for name, value in self.parameters.items() if name not in self.ignored_parameters]
         link = page.link(self.base_url + self.request.path, kept, more=len(found) > page.size)
         rows = [represent(row) for row in found[: page.size] if row is not None]
@@ -100,32 +105,31 @@ class Paged:
 
 
 class Listing(Paged):
-    """`GET` of all the resources of a kind. A page takes two statements: its ids, from an index alone, and its rows.
+    """The list of all resources of a kind. A page takes two statements: one for its ids, from an index alone, one for its rows.
 
-    The ids come first so that a page far down the list reads no row that it skips, and so that a row, with what is counted
-    for it, is read once.
+    So a later page reads no row that it skips, and a row and its counts are read once.
     """
 
     filters: type[ListFilters]
     orders = ("id", "created_at", "updated_at", "name")
-    # What no order asked for means, unless it is a search.
+    # The order without an `order` parameter, except for a search.
     default_order: tuple[str, ...] = ("id",)
 
     @staticmethod
     def listed_of(account: "Account") -> QuerySet:
-        """What is listed, bare."""
+        """Return the listed rows, without annotations."""
         raise NotImplementedError
 
     @classmethod
     def rows_of(cls, account: "Account") -> QuerySet:
-        """The rows with all that they are answered with; also those that a path may name."""
+        """Return the rows with everything that an answer needs, for the list and for a single resource."""
         return cls.listed_of(account)
 
     def listed(self) -> QuerySet:
         return self.listed_of(self.account)
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
-        """The page, the order if one is asked for, and the filters, if any. Raises FieldErrors for all that is wrong."""
+        """Return the page, the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
         parameters, errors = self.parameters, {}
         order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
@@ -138,23 +142,25 @@ class Listing(Paged):
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
 
     def known_ids(self) -> list[int] | None:
-        """The few ids that the parameters come to by themselves, where nothing has to be filtered or ordered."""
+        """Return the few ids that follow from the parameters without a filter or an order; None if there are no such ids."""
         return None
 
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
-        """The ids of the rows that pass, from `start` to `stop`. A search is in its own order, if no other is asked for."""
+        """Return the ids of the rows that pass, from `start` to `stop`. A search without an `order` is ranked."""
         text = filters and filters.form.cleaned_data["q"]
         if text is None and (filters is None or not filters.are_used):
-            # PostgreSQL plans a literal limit better than a parameter. Each literal is a statement of its own, so they are few.
-            limits = {"first": stop} if not start and stop <= MOST_LITERAL else {"start": start, "size": stop - start}
+            # PostgreSQL plans a literal limit better than a parameter. Each literal makes a statement of its own, hence the maximum.
+            limits = (
+                {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
+            )
             return listed_by(type(self))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():
             return []
-        with indexed(self.account.id, text or "") as query:
+        with search_transaction(self.account.id, text or "") as query:
             if text is None:
                 return self.filtered(filters, order, start=start, stop=stop)
-            if start >= MOST:
+            if start >= MAX_RESULTS:
                 return []
             if order is None:
                 return search(rows, query, listed=self.listed(), enough=stop)[start:stop]
@@ -165,27 +171,27 @@ class Listing(Paged):
     def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, in order, from `start` to `stop`.
 
-        PostgreSQL can read a filtered page in two ways: walk the index of the order until the page is full, or collect all rows
+        PostgreSQL can read a filtered page in two ways: scan the index of the order until the page is full, or collect all rows
         that pass by the index of the filter, and sort them. It chooses as if the rows that pass were spread evenly over the list.
-        For rows that are all at the end, such as those of a new colleague in a list by id, it would walk through the whole list.
+        For rows that are all at the end, such as those of a new colleague in a list by id, it would scan the whole list.
 
-        So both ways have a limit here. `guessed` reads the estimated number of rows from EXPLAIN. With more than COMMON, the
-        first FRONT rows of the list are tried (`in_front`). If they do not fill the page, the rows that pass are collected and
-        sorted, as long as there are no more than FEW (`among_few`). Only what is left is planned by PostgreSQL alone.
+        So both ways have a limit here. `estimate_counts` reads the estimated number of rows from EXPLAIN. With more than
+        `COMMON_ROWS`, the first `SCAN_ROWS` rows of the list are tried. If they do not fill the page, the rows that pass are collected
+        and sorted, as long as there are no more than `SORT_LIMIT`. The remaining pages are left to PostgreSQL.
         """
         rows, ids = filters.qs.order_by(*self.order_by(order)), None
-        if stop <= FEW:
-            if guessed(rows)[0] > COMMON:
-                # The list begins where the filter by the column that it is in the order of lets it.
+        if stop <= SORT_LIMIT:
+            if estimate_counts(rows)[0] > COMMON_ROWS:
+                # A filter by the column of the order shortens the list at its beginning.
                 listed = filters.only(next(iter(self.columns(order))))
-                ids = in_front(rows, listed, start=start, stop=stop)
+                ids = scan_in_order(rows, listed, start=start, stop=stop)
             if ids is None:
-                ids = among_few(rows, start=start, stop=stop)
+                ids = collect_and_sort(rows, start=start, stop=stop)
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
     @classmethod
     def columns(cls, order: str | None) -> dict[str, bool]:
-        """The columns of an order, and whether they descend; ties are broken by the id."""
+        """Return the columns of an order, each with whether it descends. The id breaks ties."""
         terms = cls.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
         return {term.removeprefix("-"): term.startswith("-") for term in terms}
 
@@ -196,7 +202,7 @@ class Listing(Paged):
             for name, descending in cls.columns(order).items()
         ]
 
-    # Last in the class, where `list` is this from here on.
+    # Last in the class: from here on, `list` is this method.
     def list(self, request) -> HttpResponse:
         ids = self.known_ids()
         if ids is not None:
@@ -214,7 +220,7 @@ class Listing(Paged):
 
 @cache
 def listed_by(listing: type[Listing]) -> Prepared:
-    """The ids of what is listed, in an order."""
+    """Return the prepared statement for the ids of a list in an order."""
 
     @prepared(account_id=int, start=int, size=int)
     def listed(account_id, order, first=None, start=0, size=None):

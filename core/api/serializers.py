@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
+from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import MISSING, Integer, Time
+from core.api.fields import MISSING, Integer, Text, Time
 from core.db.trash import TrashedId
 from core.errors import FieldError, FieldErrors
 
@@ -66,6 +67,8 @@ class ResourceSerializer(WireSerializer):
 
     # Attributes of the row, for fields that have another name there.
     sources: ClassVar[dict[str, str]] = {}
+    # A text field that is a column of the model has the limit of that column, unless the field sets one of its own.
+    model: ClassVar[type[Model] | None] = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -74,6 +77,8 @@ class ResourceSerializer(WireSerializer):
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         declared = cls._declared_fields
+        if cls.model is not None:
+            cls._limit_texts(cls.model)
         # Inherited fields come first in a subclass, but the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
         cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
@@ -82,6 +87,15 @@ class ResourceSerializer(WireSerializer):
         # The position of each writable field, and the names of those that a new resource must have.
         cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
         cls.required_names: ClassVar = {name for name in cls.writable if declared[name].required}
+
+    @classmethod
+    def _limit_texts(cls, model: type[Model]) -> None:
+        limits = {column.name: column.max_length for column in model._meta.concrete_fields}
+        for name, field in cls._declared_fields.items():
+            limit = limits.get(cls.sources.get(name, name))
+            if limit and isinstance(field, Text) and "max_length" not in field._kwargs:
+                # DRF copies a field from these arguments.
+                field._kwargs["max_length"] = field.max_length = limit
 
     def get_fields(self) -> dict[str, serializers.Field]:
         given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}

@@ -23,7 +23,7 @@ REPLACEMENTS: dict[tuple[str, ...], str] = {
     ("search_fields",): "the parameter `q`, which searches what the model declares as searched",
     ("ordering", "ordering_fields"): "`default_order` and `orders`",
     ("pagination_class", "paginator", "paginate_queryset", "get_paginated_response"): (
-        "`Listing` or `Paged`, with `largest_page`"
+        "`Listing` or `Paged`, with `max_page_size`"
     ),
     ("get_serializer", "get_serializer_class"): "`serializer_class`, or override `serializer`",
     ("get_serializer_context",): "`context`",

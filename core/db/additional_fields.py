@@ -13,6 +13,9 @@ from django.db import migrations, models
 
 from core.api.formats import exact
 
+# Why a search does not find them.
+NOT_SEARCHED = "may hold any data of an integration, which the documented interface does not search"
+
 MAX_FIELDS = 200
 MAX_LENGTH = 262_144  # characters, all fields as JSON
 

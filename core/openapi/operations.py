@@ -54,6 +54,13 @@ OPERATIONS: dict[str, Operation] = {}
 SHAPES: dict[type[ResourceSerializer], Shape] = {}
 
 
+def example_of(serializer: type[ResourceSerializer], **values: Any) -> dict[str, Any]:
+    """Return an answer with these values, and null for all other fields, in the order of the serializer."""
+    if unknown := values.keys() - set(serializer.names):
+        raise ValueError(f"{serializer.__name__} answers no {', '.join(sorted(unknown))}")
+    return {name: values.get(name) for name in serializer.names}
+
+
 def operate(paths: str, operation: Operation) -> None:
     """`paths` is a method and a path."""
     OPERATIONS[paths] = operation

@@ -9,7 +9,7 @@ from rest_framework.serializers import Serializer
 from core.api.fields import WireField
 from core.api.formats import URL_ENCODED
 from core.api.idempotency import accepts_key
-from core.api.lists import LARGEST_PAGE, Listing
+from core.api.lists import MAX_PAGE_SIZE, Listing
 from core.api.paging import SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
@@ -36,7 +36,7 @@ def pages(largest: int) -> dict[str, JSONSchema]:
 
 
 # Of the JSON lists.
-PAGES = pages(LARGEST_PAGE)
+PAGES = pages(MAX_PAGE_SIZE)
 
 
 class OperationSchema(AutoSchema):

@@ -1,36 +1,28 @@
-"""The words that an account's rows have, so that one which is mistyped is looked for among them, and not in all of the rows.
+"""The words that the rows of an account have. A word that is mistyped is corrected by them, not by a look at all of the rows.
 
-There are a few thousand words in a million names. What is like a word by its trigrams is found among them in a millisecond, and
-then the rows that have it by the index of the search. The database keeps them: whatever writes a row of a searched table
-writes its new words. Words that may have no row any more are noted, and removed by housekeeping once they have none.
+A million names have a few thousand words. A trigram index finds those that are similar to a word in a millisecond, and the search index
+then finds the rows. Triggers keep the words: every way of writing a row of a searched table stores its new words, and the words that it
+no longer has as stale. Housekeeping removes a stale word once no row has it.
 """
 
 from collections.abc import Sequence
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
-from django.db import connection, migrations, models, transaction
+from django.db import connection, models, transaction
 
-# Which rows of a searched table are found, where it is not those outside the trash, in the words of the indexes that they are
-# found by. `{0}` stands before each column.
-LIVE = {
-    "accounts_user": "({0}role IN ('owner', 'admin', 'agent') OR {0}role = 'member')",
-    "accounts_status": "true",
-}
-# How many words a mistyped one is taken for at most.
-MOST = 10
-AT_ONCE = 200
+from core.search.declaration import searched_models
 
-
-def live(table: str, row: str = "") -> str:
-    return LIVE.get(table, "{0}trashed_at IS NULL").format(row and f"{row}.")
+# A mistyped word is taken for so many words at most.
+MAX_CORRECTIONS = 10
+STALE_WORDS_BATCH = 200
 
 
 class WordQuerySet(models.QuerySet):
-    def like(self, account_id: int, table: str, terms: Sequence[str]) -> dict[str, list[str]]:
-        """For each of the terms the words in the account's rows of the table that are like it, the closest first.
+    def similar(self, account_id: int, table: str, terms: Sequence[str]) -> dict[str, list[str]]:
+        """Return for each term the similar words in the account's rows of the table, the most similar first.
 
-        How alike is set with the connection: pg_trgm.similarity_threshold.
+        The setting pg_trgm.similarity_threshold of the connection decides which words are similar.
         """
         with connection.cursor() as cursor:
             cursor.execute(
@@ -40,7 +32,7 @@ class WordQuerySet(models.QuerySet):
                     GROUP BY word ORDER BY similarity(word, term) DESC, word LIMIT %s
                 ) FROM unnest(%s::text[]) AS term
                 """,
-                [account_id, table, MOST, list(terms)],
+                [account_id, table, MAX_CORRECTIONS, list(terms)],
             )
             return dict(cursor.fetchall())
 
@@ -48,7 +40,8 @@ class WordQuerySet(models.QuerySet):
 class Word(models.Model):
     """A word of five letters or more that some row has, or had, in its short text; `kind` is the table.
 
-    `noted_by` is a connection, so that none waits for another that notes the same: a new word may be there more than once.
+    `noted_by` is a database connection, so that no connection waits for another that stores the same word. A new word may therefore be
+    stored more than once.
     """
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
@@ -72,15 +65,17 @@ class Word(models.Model):
 
 class StaleWordQuerySet(models.QuerySet):
     def keep_house(self) -> None:
-        """Remove the words that were noted, if no row has them.
+        """Remove the words that no row has any more.
 
-        A word that comes back while it is removed may be missing: rows are found by it nevertheless, if it is typed right.
+        A word that a row is given at the same moment may go missing. The row is still found by the word when it is typed correctly.
         """
-        while self._remove_some():
+        found = {model._meta.db_table: f"({model.search.is_found(model)})" for model in searched_models()}
+        while self._remove_batch(found):
             pass
 
     @transaction.atomic
-    def _remove_some(self) -> int:
+    def _remove_batch(self, found: dict[str, str]) -> int:
+        """Take some stale words off the list, and remove those that no row has. `found` are conditions of rows, by table."""
         with connection.cursor() as cursor:
             cursor.execute(
                 """
@@ -88,26 +83,29 @@ class StaleWordQuerySet(models.QuerySet):
                     SELECT ctid FROM accounts_staleword LIMIT %s FOR UPDATE SKIP LOCKED
                 )) RETURNING account_id, kind, word
                 """,
-                [AT_ONCE],
+                [STALE_WORDS_BATCH],
             )
-            noted = cursor.fetchall()
-            # The index of the search has the words, though the database may not think of it first.
+            stale = cursor.fetchall()
+            # The search index has the words, but PostgreSQL may prefer to scan the table.
             cursor.execute("SET LOCAL enable_seqscan = off")
-            for account_id, table, word in set(noted):
+            for account_id, table, word in set(stale):
+                if table not in found:
+                    # Its search was removed meanwhile, and its words with it.
+                    continue
                 cursor.execute(
                     f"""
                     DELETE FROM accounts_word WHERE account_id = %s AND kind = %s AND word = %s AND NOT EXISTS (
                         SELECT FROM {connection.ops.quote_name(table)}
-                        WHERE account_id = %s AND {live(table)} AND search_words @@ to_tsquery('simple', %s)
+                        WHERE account_id = %s AND {found[table]} AND search_words @@ to_tsquery('simple', %s)
                     )
                     """,  # noqa: S608
                     [account_id, table, word, account_id, f"'{word}'"],
                 )
-        return len(noted)
+        return len(stale)
 
 
 class StaleWord(models.Model):
-    """A word that a row had, and perhaps none has any more. It may be noted while its account goes."""
+    """A word that a row no longer has, and perhaps no row. It may be stored while its account is deleted."""
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
     account = models.ForeignKey(
@@ -121,86 +119,3 @@ class StaleWord(models.Model):
 
     class Meta:
         db_table = "accounts_staleword"
-
-
-# Migrations
-
-CREATE_FUNCTIONS = r"""
--- The words of a text that may be mistyped, as `Query.is_loose` says.
-CREATE FUNCTION search.spelled(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
-AS $$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $$;
-
--- Those that an account's rows of a table had not before.
-CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text LANGUAGE sql STABLE ROWS 8
-AS $$
-    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
-        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
-    )
-$$;
-
-CREATE FUNCTION search.learn() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO accounts_word (account_id, kind, word, noted_by)
-    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
-    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
-    ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
-
-CREATE FUNCTION search.relearn() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'UPDATE' THEN
-        INSERT INTO accounts_word (account_id, kind, word, noted_by)
-        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
-        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
-        ON CONFLICT DO NOTHING;
-    END IF;
-    INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
-    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(OLD.search_text) AS word
-    ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
-"""
-
-DROP_FUNCTIONS = """
-DROP FUNCTION search.relearn();
-DROP FUNCTION search.learn();
-DROP FUNCTION search.unknown(bigint, text, text);
-DROP FUNCTION search.spelled(text);
-"""
-
-
-def fill(table: str) -> str:
-    """The statement that learns the words of all rows there are."""
-    return f"""
-        INSERT INTO accounts_word (account_id, kind, word, noted_by)
-        SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.spelled(search_text) AS word WHERE {live(table)}
-        ON CONFLICT DO NOTHING;
-    """  # noqa: S608
-
-
-def add_words(table: str) -> migrations.RunSQL:
-    """Keep the words of a searched table, and learn those of its rows.
-
-    For a migration that is not one transaction (`atomic = False`): to learn a large table's words takes a while, in which
-    others write. It may be done again.
-    """
-    before, after = live(table, "OLD"), live(table, "NEW")
-    return migrations.RunSQL(
-        [
-            (
-                f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
-                " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()"
-            ),
-            (
-                f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
-                f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()"
-            ),
-            (
-                f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
-                " EXECUTE FUNCTION search.relearn()"
-            ),
-            fill(table),
-        ],
-        [f"DROP TRIGGER IF EXISTS {name} ON {table}" for name in ("unlearn", "relearn", "learn")],
-    )

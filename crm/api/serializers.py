@@ -20,12 +20,11 @@ from core.api.fields import (
     Text,
     Time,
     WireField,
-    long_text,
 )
 from core.api.serializers import ResourceSerializer
 from core.errors import ConcurrentUpdate
 from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
-from crm.models import Client, Deal
+from crm.models import Client, Contact, ContactList, Deal
 
 CLIENT_FIELDS = CUSTOM_FIELDS | {
     EXTERNAL_ID: Text,
@@ -49,9 +48,11 @@ CLIENT_FIELDS = CUSTOM_FIELDS | {
 
 
 class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
+    model = Client
+
     name = BuiltName()
     email = Text()
-    note = long_text()
+    note = Text()
     external_ids = ExternalIds(Client)
     first_name = Text()
     last_name = Text()
@@ -70,12 +71,12 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
     city = Text()
     province = Text()
     country = Text()
-    delivery_address = long_text()
+    delivery_address = Text()
     use_delivery_address = Boolean()
     bank = Text()
     bank_account = Text()
     discount = Exact()
-    description = long_text()
+    description = Text()
     tags = Tags()
     status_id = Related("statuses", kind="client")
     responsible_id = Related("users", **ASSIGNABLE)
@@ -103,9 +104,11 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
 
 
 class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
+    model = Contact
+
     name = BuiltName()
     email = Text()
-    note = long_text()
+    note = Text()
     client_id = Related("clients")
     contact_list_ids = RelatedList("contact_lists")
     first_name = Text()
@@ -113,7 +116,7 @@ class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
     phone = Text()
     mobile_phone = Text()
     position = Text()
-    description = long_text()
+    description = Text()
     responsible_id = Related("users", **ASSIGNABLE)
     tags = Tags()
     additional_fields = AdditionalFields(CUSTOM_FIELDS)
@@ -137,6 +140,8 @@ class ContactListName(Text):
 
 
 class ContactListSerializer(ResourceSerializer):
+    model = ContactList
+
     name = ContactListName(required=True)
     contacts_count = Integer(read_only=True)
 
@@ -159,9 +164,11 @@ class GuestName(BuiltName):
 class NestedClientSerializer(ResourceSerializer):
     """A client given inside a deal. One that already holds one of the external ids is meant, whatever else is said."""
 
+    model = Client
+
     name = GuestName()
     email = Text()
-    note = long_text()
+    note = Text()
     external_ids = NestedExternalIds(Client)
 
 
@@ -203,8 +210,10 @@ class NestedClient(WireField):
 
 
 class DealSerializer(with_additional_fields(CUSTOM_FIELDS)):
+    model = Deal
+
     name = Text(required=True)
-    description = long_text()
+    description = Text()
     price = Exact()
     client_id = Related("clients")
     client = NestedClient(write_only=True)

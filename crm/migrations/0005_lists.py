@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from core.search.queries import add_search
+from core.search.operations import add_search
 
 EXTERNAL_IDS = "jsonb_path_query_array(external_ids, '$.*')::text"
 PERSON = ("first_name", "last_name", "email")
@@ -25,20 +25,20 @@ class Migration(migrations.Migration):
             numbers=("phone", "mobile_phone", "fax", "tax_no", "register_number"),
             words=("street", "street_no", "post_code", EXTERNAL_IDS),
             long=("note", "description"),
-            links=("status_id", "responsible_id", "creator_id", "updater_id"),
+            filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
         ),
         add_search(
             "crm_contact",
             short=(*PERSON, "position"),
             numbers=("phone", "mobile_phone"),
             long=("note", "description"),
-            links=("responsible_id", "creator_id", "updater_id"),
+            filters=("responsible_id", "creator_id", "updater_id", "tags"),
         ),
-        add_search("crm_contactlist", tagged=False),
+        add_search("crm_contactlist"),
         add_search(
             "crm_deal",
             words=(EXTERNAL_IDS,),
             long=("description",),
-            links=("status_id", "responsible_id", "creator_id", "updater_id"),
+            filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
         ),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.search.spelling import add_words
+from core.search.operations import add_words
 
 
 class Migration(migrations.Migration):

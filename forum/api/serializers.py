@@ -57,9 +57,11 @@ POST_FIELDS = CUSTOM_FIELDS | {
 
 
 class PostSerializer(with_additional_fields(POST_FIELDS)):
+    model = Post
+
     id = Integer(read_only=True)
     title = Text(required=True)
-    content = long_text()
+    content = Text()
     task_kind = Choice(Post.TaskKind.values)
     client_id = Related("clients")
     responsible_id = Related("users", **ASSIGNABLE)
@@ -74,7 +76,7 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
     priority = Integer(low=-(2**31), high=2**31 - 1)
     scheduled_at = Time()
     tags = Tags()
-    response = long_text()
+    response = Text()
     additional_fields = AdditionalFields(POST_FIELDS)
     user_id = Integer(read_only=True)
     nick = Text(read_only=True)

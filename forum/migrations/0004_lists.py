@@ -1,7 +1,7 @@
 from django.db import migrations, models
 from django.db.models import Q
 
-from core.search.queries import add_search
+from core.search.operations import add_search
 
 
 class Migration(migrations.Migration):
@@ -24,6 +24,6 @@ class Migration(migrations.Migration):
             "forum_post",
             name="title",
             long=("content", "response"),
-            links=("category_id", "forum_id", "status_id", "responsible_id", "user_id"),
+            filters=("category_id", "forum_id", "status_id", "responsible_id", "user_id", "tags"),
         ),
     ]

@@ -1,7 +1,5 @@
 """Posts, tasks, comments and votes in JSON."""
 
-from typing import Any
-
 from core.openapi.additional_fields import typed_shape
 from core.openapi.fields import WireFieldExtension
 from core.openapi.operations import (
@@ -10,6 +8,7 @@ from core.openapi.operations import (
     JSONSchema,
     Operation,
     Shape,
+    example_of,
     operate,
     operate_list,
     operate_resource,
@@ -58,36 +57,31 @@ SHAPES[CommentSerializer] = Shape(Comment)
 SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 
-POST: dict[str, Any] = {
-    "id": 20,
-    "title": "Reply by e-mail",
-    "content": "Answering a notification should add a comment.",
-    "task_kind": "feedback",
-    "client_id": None,
-    "responsible_id": 15,
-    "kind": "suggestion",
-    "status": "planned",
-    "status_id": 5,
-    "category_id": 2,
-    "forum_id": 1,
-    "post_id": None,
-    "private": False,
-    "closed": False,
-    "priority": 0,
-    "scheduled_at": None,
-    "tags": [],
-    "response": None,
-    "additional_fields": {},
-    "user_id": 15,
-    "nick": "Ann Kowalska",
-    "agent": "curl/8.5.0",
-    "votes_cache": 1,
-    "comments_cache": 2,
-    "points": 1,
-    "response_user_id": None,
-    "duplicate_from_id": None,
+POST = example_of(
+    PostSerializer,
+    id=20,
+    title="Reply by e-mail",
+    content="Answering a notification should add a comment.",
+    task_kind="feedback",
+    responsible_id=15,
+    kind="suggestion",
+    status="planned",
+    status_id=5,
+    category_id=2,
+    forum_id=1,
+    private=False,
+    closed=False,
+    priority=0,
+    tags=[],
+    additional_fields={},
+    user_id=15,
+    nick="Ann Kowalska",
+    agent="curl/8.5.0",
+    votes_cache=1,
+    comments_cache=2,
+    points=1,
     **TIMES,
-}
+)
 TASK = {
     **POST,
     "id": 30,

@@ -19,7 +19,7 @@ from core.api.fields import TEXT_LENGTH, held
 from core.db import locks
 from core.errors import FieldError
 from core.pages.base import redirect
-from core.search.queries import indexed, search
+from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
 from forum.models import Post
@@ -67,7 +67,7 @@ def customers(account: Account, text: str) -> list[Customer]:
     if not text:
         return []
     ids, sides = [], []
-    with indexed(account.id, text) as query:
+    with search_transaction(account.id, text) as query:
         for kind, name in THINGS.items():
             things = getattr(account, name).live()
             # With whatever is like it, too, one would wait longer at every letter.

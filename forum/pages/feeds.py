@@ -15,7 +15,7 @@ from core.api import throttling
 from core.db.text import cleaned
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
-from core.search.queries import LENGTH
+from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import plain
 from forum.models import Category, Post
 from forum.pages.reading import ORDERS, READ, SHOWN, ListPage, path_of, query_of
@@ -57,7 +57,7 @@ class FeedPage(ListPage):
         if order not in ORDERS:
             raise Http404
         given = {"status_id": status.id} if status else {}
-        q = cleaned(parameters.get("q", ""))[:LENGTH].strip()
+        q = cleaned(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
             rows = Post.objects.search(

@@ -14,7 +14,7 @@ from core.db.tenancy import fold
 from core.db.text import cleaned
 from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
-from core.search.queries import LENGTH
+from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import plain, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
@@ -134,7 +134,7 @@ class PostListPage(ListPage):
                 if address := former_address(category_name):
                     return redirect(address)
                 raise Http404
-        q = cleaned(request.GET.get("q", ""))[:LENGTH].strip()
+        q = cleaned(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
         is_everywhere = bool(q) and category_name is None

@@ -21,7 +21,7 @@ from core.db.text import cleaned
 from core.error_responses import error_response
 from core.errors import FieldError, FieldErrors
 from core.pages.base import nothing, redirect
-from core.search.queries import LENGTH
+from core.search.queries import MAX_QUERY_LENGTH
 from forum.api.serializers import PostSerializer
 from forum.models import Post
 from forum.pages.base import ForumPage, KeepingPage
@@ -113,7 +113,7 @@ class TeamPage(ForumPage):
 
     def looked_for(self) -> str:
         is_sent = self.request.method == "POST"
-        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:LENGTH].strip()
+        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q and not is_sent:
             # What is sent is counted anyway.
             throttling.count_search(self.request)

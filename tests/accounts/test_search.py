@@ -5,7 +5,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.search.queries import MOST, Query, indexed, search
+from core.search.queries import MAX_RESULTS, search, search_transaction
+from core.search.terms import Query
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client
@@ -174,10 +175,10 @@ def test_pages_of_a_search(acme):
 @pytest.mark.parametrize("front", [1, 3, 100])
 @pytest.mark.parametrize("most", [2, 1000])
 def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, front, most):
-    monkeypatch.setattr("core.search.queries.guessed", lambda every, *several: [0, *(10_000 for _ in several)])
-    monkeypatch.setattr("core.search.queries.FRONT", front)
-    monkeypatch.setattr("core.search.queries.MOST", most)
-    monkeypatch.setattr("core.search.queries.BLOCK", most)
+    monkeypatch.setattr("core.search.queries.estimate_counts", lambda every, *several: [0, *(10_000 for _ in several)])
+    monkeypatch.setattr("core.search.queries.SCAN_ROWS", front)
+    monkeypatch.setattr("core.search.queries.MAX_RESULTS", most)
+    monkeypatch.setattr("core.search.queries.RANKED_BATCH", most)
     for name in ("Ewa Nowak", "Adam Nowak", "Nowak", "Nowka"):
         make_client(acme.alice, name)
         make_client(other.mallory, name)
@@ -193,8 +194,8 @@ def test_it_is_the_accounts_own(acme, other):
 
 
 def test_at_most_a_thousand_are_found(acme, monkeypatch):
-    monkeypatch.setattr("core.search.queries.MOST", 5)
-    monkeypatch.setattr("core.api.lists.MOST", 5)
+    monkeypatch.setattr("core.search.queries.MAX_RESULTS", 5)
+    monkeypatch.setattr("core.api.lists.MAX_RESULTS", 5)
     for number in range(8):
         make_client(acme.alice, f"Nowak {number}")
     json = acme.json()
@@ -204,7 +205,7 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
     assert len(names(last)) == 1
     assert "next" not in last.links
     assert names(json.get(f"{PATH}?q=nowak&per_page=2&page=4")) == []
-    assert MOST == 1000
+    assert MAX_RESULTS == 1000
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,7 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
 )
 def test_whatever_is_asked_is_answered(acme, text):
     make_client(acme.alice, "Jan")
-    with indexed(acme.account.id, text) as query:
+    with search_transaction(acme.account.id, text) as query:
         assert isinstance(search(Client.objects.filter(account=acme.account), query), list)
 
 
@@ -262,7 +263,7 @@ def test_long_texts_of_any_letters_are_stored(acme):
     }.items(),
 )
 def test_folding(db, text, folded):
-    with indexed(0, text) as query:
+    with search_transaction(0, text) as query:
         assert query.text == folded
 
 
@@ -301,4 +302,4 @@ def test_text_that_is_composed_already_is_folded_alike(db, texts):
 )
 def test_what_is_looked_for(text, digits, words, like_words):
     query = Query(text)
-    assert (query.digits, query.words, query.like_words) == (digits, words, like_words)
+    assert (query.digits, query.prefix_tsquery, query.variant_tsquery) == (digits, words, like_words)

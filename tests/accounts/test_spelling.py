@@ -109,12 +109,12 @@ def test_the_closest_words_come_first_and_are_the_accounts_own(acme, other):
     for name in ("Kowalski", "Kowalska", "Kowalewski", "Nowak"):
         make_client(acme.alice, name)
     make_client(other.mallory, "Kovalskij")
-    like = Word.objects.like(acme.account.id, "crm_client", ["kowalskki", "nowka", "zebra"])
+    like = Word.objects.similar(acme.account.id, "crm_client", ["kowalskki", "nowka", "zebra"])
     assert like["kowalskki"][0] == "kowalski"
     assert set(like["kowalskki"]) == {"kowalski", "kowalska", "kowalewski"}
     assert like["nowka"] == ["nowak"]
     assert like["zebra"] == []
-    assert Word.objects.like(acme.account.id, "crm_contact", ["kovalski"]) == {"kovalski": []}
+    assert Word.objects.similar(acme.account.id, "crm_contact", ["kovalski"]) == {"kovalski": []}
 
 
 def test_a_mistyped_word_is_found_from_its_first_row_on(acme):

@@ -239,11 +239,11 @@ def test_external_ids(acme, other):
     "limits",
     [
         # In the order of the list from the start, in part, and when more have it than are collected; collected.
-        {"COMMON": -1},
-        {"COMMON": -1, "FRONT": 3, "SPARSE": 0},
-        {"COMMON": -1, "FRONT": 3, "SPARSE": 0, "FEW": 5},
-        {"COMMON": 10**9, "FEW": 5},
-        {"COMMON": 10**9},
+        {"COMMON_ROWS": -1},
+        {"COMMON_ROWS": -1, "SCAN_ROWS": 3, "SPARSE_FACTOR": 0},
+        {"COMMON_ROWS": -1, "SCAN_ROWS": 3, "SPARSE_FACTOR": 0, "SORT_LIMIT": 5},
+        {"COMMON_ROWS": 10**9, "SORT_LIMIT": 5},
+        {"COMMON_ROWS": 10**9},
     ],
     ids=str,
 )

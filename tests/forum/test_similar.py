@@ -71,7 +71,7 @@ def test_there_are_at_most_so_many(acme):
 
 
 def test_similarity_of_what_many_have(acme, monkeypatch):
-    monkeypatch.setattr("core.search.queries.MOST", 3)
+    monkeypatch.setattr("core.search.queries.MAX_RESULTS", 3)
     for number in range(12):
         make_post(acme.carol, f"A dark theme {number}")
     assert len(similar(acme, "a dark theme")) == 3

@@ -1,130 +1,21 @@
-"""The resources of generation B as they are answered, in the order of the wire; what a test does not say is null."""
+"""The answers of the JSON interface for a resource; every field that a test does not name is null.
 
+The names come from the serializers. Their spelling and order are compared with `docs/interface.md`, by `tests/test_documents.py`.
+"""
+
+from accounts.api.statuses import StatusSerializer
 from accounts.models import User
+from core.api.resources import ResourceSerializer
+from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
+from forum.api.serializers import CommentAsPostSerializer, CommentSerializer, PostSerializer
 from tests.support.assertions import on_the_wire
 
-CLIENT = [
-    "name",
-    "email",
-    "note",
-    "external_ids",
-    "first_name",
-    "last_name",
-    "shortcut",
-    "kind",
-    "company",
-    "tax_no",
-    "register_number",
-    "phone",
-    "mobile_phone",
-    "fax",
-    "www",
-    "street",
-    "street_no",
-    "post_code",
-    "city",
-    "province",
-    "country",
-    "delivery_address",
-    "use_delivery_address",
-    "bank",
-    "bank_account",
-    "discount",
-    "description",
-    "tags",
-    "status_id",
-    "responsible_id",
-    "contact_id",
-    "url",
-    "origin",
-    "additional_fields",
-    "creator_id",
-    "updater_id",
-    "contacts_count",
-    "posts_count",
-    "deals_count",
-    "last_activity",
-]
 
-CONTACT = [
-    "name",
-    "email",
-    "note",
-    "client_id",
-    "contact_list_ids",
-    "first_name",
-    "last_name",
-    "phone",
-    "mobile_phone",
-    "position",
-    "description",
-    "responsible_id",
-    "tags",
-    "additional_fields",
-    "creator_id",
-    "updater_id",
-]
-
-CONTACT_LIST = ["name", "contacts_count"]
-
-DEAL = [
-    "name",
-    "description",
-    "price",
-    "client_id",
-    "external_ids",
-    "currency",
-    "status_id",
-    "responsible_id",
-    "url",
-    "origin",
-    "expected_close_date",
-    "tags",
-    "additional_fields",
-    "creator_id",
-    "updater_id",
-]
-
-POST = [
-    "title",
-    "content",
-    "task_kind",
-    "client_id",
-    "responsible_id",
-    "kind",
-    "status",
-    "status_id",
-    "category_id",
-    "forum_id",
-    "post_id",
-    "private",
-    "closed",
-    "priority",
-    "scheduled_at",
-    "tags",
-    "response",
-    "additional_fields",
-    "user_id",
-    "nick",
-    "agent",
-    "votes_cache",
-    "comments_cache",
-    "points",
-    "response_user_id",
-    "duplicate_from_id",
-]
-
-STATUS = ["code", "name", "kind", "color", "position", "closed"]
-
-COMMENT = ["comment", "kind", "post_id", "user_id", "nick", "agent"]
-COMMENT_AS_POST = [*COMMENT, "content", "task_kind"]
-
-
-def _body(names: list[str], row, fields: dict) -> dict:
-    assert fields.keys() <= set(names)
+def _body(serializer: type[ResourceSerializer], row, fields: dict) -> dict:
+    assert fields.keys() <= set(serializer.names)
     return {
+        **dict.fromkeys(serializer.names),
         "id": row.id,
-        **dict.fromkeys(names),
         **fields,
         "created_at": on_the_wire(row.created_at),
         "updated_at": on_the_wire(row.updated_at),
@@ -144,16 +35,16 @@ def client_body(row, by: User, **fields) -> dict:
         "deals_count": 0,
         "last_activity": on_the_wire(row.updated_at),
     }
-    return _body(CLIENT, row, {**usual, **fields})
+    return _body(ClientSerializer, row, {**usual, **fields})
 
 
 def contact_body(row, by: User, **fields) -> dict:
     usual = {"contact_list_ids": [], "tags": [], "additional_fields": {}, "creator_id": by.id, "updater_id": by.id}
-    return _body(CONTACT, row, {**usual, **fields})
+    return _body(ContactSerializer, row, {**usual, **fields})
 
 
 def contact_list_body(row, **fields) -> dict:
-    return _body(CONTACT_LIST, row, {"contacts_count": 0, **fields})
+    return _body(ContactListSerializer, row, {"contacts_count": 0, **fields})
 
 
 def deal_body(row, by: User, **fields) -> dict:
@@ -165,7 +56,7 @@ def deal_body(row, by: User, **fields) -> dict:
         "creator_id": by.id,
         "updater_id": by.id,
     }
-    return _body(DEAL, row, {**usual, **fields})
+    return _body(DealSerializer, row, {**usual, **fields})
 
 
 def post_body(row, by: User, **fields) -> dict:
@@ -189,17 +80,17 @@ def post_body(row, by: User, **fields) -> dict:
         "comments_cache": 0,
         "points": 0,
     }
-    return _body(POST, row, {**usual, **fields})
+    return _body(PostSerializer, row, {**usual, **fields})
 
 
 def comment_body(row, by: User, **fields) -> dict:
-    return _body(COMMENT, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **fields})
+    return _body(CommentSerializer, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **fields})
 
 
 def comment_as_post_body(row, by: User, text: str) -> dict:
     fields = {"comment": text, "content": text, "task_kind": "comment", "post_id": row.post_id}
-    return _body(COMMENT_AS_POST, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
+    return _body(CommentAsPostSerializer, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 
 
 def status_body(row, **fields) -> dict:
-    return _body(STATUS, row, {"kind": "post", "position": 8, "closed": False, **fields})
+    return _body(StatusSerializer, row, {"kind": "post", "position": 8, "closed": False, **fields})

@@ -113,7 +113,7 @@ def test_a_subclass_of_a_view_that_has_routes_is_valid():
     """`as_view` sets `name` and others on the class."""
     view = type("ProductViewSet", (ClientViewSet,), {})
     view.as_view({"get": "list"})
-    assert type("OtherViewSet", (view,), {"largest_page": 10}).largest_page == 10
+    assert type("OtherViewSet", (view,), {"max_page_size": 10}).max_page_size == 10
 
 
 def test_no_request_reads_one(acme, monkeypatch):

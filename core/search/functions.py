@@ -1,0 +1,87 @@
+"""The SQL functions of the search, which migrations create in the schema `search`."""
+
+EXTENSIONS = ("unaccent", "pg_trgm", "btree_gin")
+
+# Each function binds the objects that it calls when it is created, so neither the schema of the extensions nor a later search_path
+# matters. A function is as immutable as the rules of `unaccent`: after a change of these rules, rebuild the generated columns.
+CREATE_FOLDING = r"""
+CREATE SCHEMA search;
+
+CREATE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, normalize($1, NFKC))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
+
+-- Numbers in one piece, however they are written: 48601234567, pl1234567890. E'\x01', which no text has, parts them.
+CREATE FUNCTION search.compact(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+', '', 'g'), E'\x01', ' ');
+
+-- Cut where a name is longer than an index takes.
+CREATE FUNCTION search.name(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN left(search.fold($1), 255);
+
+-- Cut far below what a tsvector holds, as folding may lengthen a text many times.
+CREATE FUNCTION search.words(text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN to_tsvector('pg_catalog.simple', left(search.fold($1), 100000));
+"""
+
+DROP_FOLDING = "DROP SCHEMA search CASCADE;"
+
+# Nearly all text is composed already. To check that takes a fifth of the time of composing it.
+COMPOSE_IF_NEEDED = r"""
+CREATE FUNCTION search.composed(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length($1) = length($1) OR $1 IS NFKC NORMALIZED THEN $1 ELSE normalize($1, NFKC) END;
+
+-- It gives the same as before, so the columns that are made with it stay.
+CREATE OR REPLACE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
+"""
+
+COMPOSE_ALWAYS = r"""
+CREATE OR REPLACE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, normalize($1, NFKC))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
+
+DROP FUNCTION search.composed(text);
+"""
+
+CREATE_SPELLING = r"""
+-- The words of a text that may be mistyped, by the rule of `core.search.terms.is_correctable`.
+CREATE FUNCTION search.spelled(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
+AS $$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $$;
+
+-- Those that an account's rows of a table had not before.
+CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text LANGUAGE sql STABLE ROWS 8
+AS $$
+    SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (
+        SELECT FROM accounts_word AS known WHERE known.account_id = $1 AND known.kind = $2 AND known.word = spelled.word
+    )
+$$;
+
+CREATE FUNCTION search.learn() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO accounts_word (account_id, kind, word, noted_by)
+    SELECT DISTINCT account_id, TG_TABLE_NAME, word, pg_backend_pid()
+    FROM written, search.unknown(account_id, TG_TABLE_NAME, search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION search.relearn() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
+        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
+        ON CONFLICT DO NOTHING;
+    END IF;
+    INSERT INTO accounts_staleword (account_id, kind, word, noted_by)
+    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.spelled(OLD.search_text) AS word
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+"""
+
+DROP_SPELLING = """
+DROP FUNCTION search.relearn();
+DROP FUNCTION search.learn();
+DROP FUNCTION search.unknown(bigint, text, text);
+DROP FUNCTION search.spelled(text);
+"""

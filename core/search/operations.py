@@ -1,0 +1,150 @@
+"""The statements that make a table searchable, and undo it; for migrations.
+
+Every statement can be executed again, so they may be repeated after a failure in a migration that is not one transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from django.db import migrations
+
+TRIGGERS = ("unlearn", "relearn", "learn")
+COLUMNS = ("search_words", "search_text", "search_name")
+NOT_TRASHED = "{row}trashed_at IS NULL"
+
+
+def concatenate(*texts: str, separator: str = "' '") -> str:
+    return f" || {separator} || ".join(f"coalesce({text}, '')" for text in texts)
+
+
+def add_columns(
+    table: str,
+    *,
+    name: str,
+    short: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    words: Sequence[str] = (),
+    long: Sequence[str] = (),
+) -> str:
+    """Return the statement that replaces the generated columns, each of SQL expressions. It rewrites the table once.
+
+    To drop a column drops its indexes, so `create_indexes` has to follow.
+    """
+    text = f"search.fold({concatenate(name, *short, *numbers)})"
+    if numbers:
+        separated = concatenate(*numbers, separator=r"E'\x01'")
+        text += f" || ' ' || search.compact({separated})"
+    all_words = f"setweight(search.words({concatenate(name, *short, *numbers, *words)}), 'A')"
+    if long:
+        all_words += f" || setweight(search.words({concatenate(*long)}), 'D')"
+    return f"""
+        ALTER TABLE {table}
+            {", ".join(f"DROP COLUMN IF EXISTS {column}" for column in COLUMNS)},
+            ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED,
+            ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS ({text}) STORED,
+            ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS ({all_words}) STORED
+    """
+
+
+def drop_columns(table: str) -> str:
+    return f"ALTER TABLE {table} {', '.join(f'DROP COLUMN IF EXISTS {column}' for column in COLUMNS)}"
+
+
+def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]) -> list[str]:
+    """Return the statements for the index in the order of names, and for the search index; for the rows of a condition.
+
+    `more` are conditions of further search indexes, by the first part of their names.
+    """
+    name = table.partition("_")[2]
+    return [
+        f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}",
+        search_index(name, table, [*filters, "search_words"], condition),
+        *(search_index(other, table, ["search_words"], rows) for other, rows in more.items()),
+    ]
+
+
+def search_index(name: str, table: str, columns: Sequence[str], condition: str) -> str:
+    """Return the statement for an index of everything that a search looks for, alone or together.
+
+    New rows wait in the index's pending list, which every search reads, until a write that makes it longer than the limit (in kB)
+    moves them. At the default of 4 MB, that write took a second.
+    """
+    return (
+        f"CREATE INDEX IF NOT EXISTS {name}_found ON {table}"
+        f" USING gin ({', '.join(['account_id', *columns])}, search_text gin_trgm_ops)"
+        f" WITH (gin_pending_list_limit = 256) WHERE {condition}"
+    )
+
+
+def create_triggers(table: str, *, before: str, after: str) -> list[str]:
+    """Return the statements for the triggers that keep the table's words.
+
+    `before` and `after` are the condition that a row is found, before (`OLD`) and after (`NEW`) an update.
+    """
+    return [
+        (
+            f"CREATE OR REPLACE TRIGGER learn AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
+            " FOR EACH STATEMENT EXECUTE FUNCTION search.learn()"
+        ),
+        (
+            f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
+            f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()"
+        ),
+        (
+            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
+            " EXECUTE FUNCTION search.relearn()"
+        ),
+    ]
+
+
+def drop_triggers(table: str) -> list[str]:
+    return [f"DROP TRIGGER IF EXISTS {name} ON {table}" for name in TRIGGERS]
+
+
+def learn_words(table: str, *, condition: str) -> str:
+    """Return the statement that stores the words of all rows. It follows the triggers, so no row is missed."""
+    return f"""
+        INSERT INTO accounts_word (account_id, kind, word, noted_by)
+        SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.spelled(search_text) AS word
+        WHERE {condition}
+        ON CONFLICT DO NOTHING
+    """  # noqa: S608
+
+
+def forget_words(table: str) -> list[str]:
+    return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("accounts_word", "accounts_staleword")]  # noqa: S608
+
+
+# For the migrations that are older than `core.search.declaration.Search`
+
+
+def add_search(
+    table: str,
+    *,
+    name: str = "name",
+    filters: Sequence[str] = (),
+    condition: str = NOT_TRASHED,
+    **columns: Sequence[str],
+) -> migrations.RunSQL:
+    """Add the columns and indexes of a searched table. `condition` is SQL with `{row}` before each column."""
+    return migrations.RunSQL(
+        [
+            add_columns(table, name=name, **columns),
+            *create_indexes(table, filters=filters, condition=condition.format(row=""), more={}),
+        ],
+        drop_columns(table),
+    )
+
+
+def add_words(table: str, *, condition: str = NOT_TRASHED) -> migrations.RunSQL:
+    """Keep the words of a searched table, and learn those of its rows.
+
+    For a migration that is not one transaction (`atomic = False`): learning the words of a large table takes a while, during which
+    others write.
+    """
+    return migrations.RunSQL(
+        [
+            *create_triggers(table, before=condition.format(row="OLD."), after=condition.format(row="NEW.")),
+            learn_words(table, condition=condition.format(row="")),
+        ],
+        drop_triggers(table),
+    )

@@ -1,0 +1,149 @@
+"""`search = Search(…)` on a model: what it says of each text field, and what a migration makes of it."""
+
+import pytest
+from django.db import connection, migrations, models
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.state import ModelState, ProjectState
+
+from core.models import Word
+from core.search.declaration import Search, searched_models
+from crm.models import Client
+from tests.support.factories import make_client
+from tests.support.lists import names
+
+# All that a declaration creates for a table.
+OBJECTS = """
+SELECT attname, format_type(atttypid, atttypmod), attcollation::regcollation::text, pg_get_expr(adbin, adrelid)
+FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+WHERE attrelid = %(table)s::regclass AND attname LIKE 'search\\_%%'
+UNION ALL
+SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid), '', '' FROM pg_index
+WHERE indrelid = %(table)s::regclass AND pg_get_indexdef(indexrelid) LIKE '%%search\\_%%'
+UNION ALL
+SELECT tgname, pg_get_triggerdef(oid), '', '' FROM pg_trigger
+WHERE tgrelid = %(table)s::regclass AND tgfoid::regproc::text LIKE 'search.%%'
+"""
+FORGOTTEN = (
+    "{model}.{field} is neither searched nor excluded: name it in {model}.search, in `short`, `words` or `long`, or in `not_searched`"
+    " with the reason, and run `manage.py makemigrations`"
+)
+every_model = pytest.mark.parametrize("model", searched_models(), ids=lambda model: model.__name__)
+
+
+def objects(model: type[models.Model]) -> set[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(OBJECTS, {"table": model._meta.db_table})
+        return set(cursor.fetchall())
+
+
+def text_fields(model: type[models.Model]) -> list[str]:
+    """Those that people write: not the columns derived from others, and not the codes of a choice."""
+    kinds = (models.CharField, models.TextField, models.JSONField)
+    return [
+        field.name
+        for field in model._meta.concrete_fields
+        if isinstance(field, kinds) and field.editable and not field.choices
+    ]
+
+
+def replace(model: type[models.Model], old: Search, new: Search) -> None:
+    """As a migration does after a change."""
+    # The triggers of the rows that the test has made.
+    connection.check_constraints()
+    with connection.schema_editor() as editor:
+        editor.remove_constraint(model, old)
+        editor.add_constraint(model, new)
+
+
+def declared(**fields) -> Search:
+    return Search(name="client_search", filters=Client.search.filters, **fields)
+
+
+def words(account) -> set[str]:
+    return set(Word.objects.filter(account=account, kind="crm_client").values_list("word", flat=True))
+
+
+@every_model
+def test_every_text_field_is_searched_or_says_why_not(model):
+    search = model.search
+    for field in text_fields(model):
+        forgotten = FORGOTTEN.format(model=model.__name__, field=field)
+        assert field in search.searched | search.not_searched.keys(), forgotten
+    assert search.searched & search.not_searched.keys() == set()
+    assert search.searched | search.not_searched.keys() == set(text_fields(model))
+    assert all(search.not_searched.values())
+
+
+@every_model
+def test_the_database_has_what_is_declared(db, model):
+    before = objects(model)
+    assert len(before) == 3 + 2 + len(model.search.more_indexes) + 3
+    replace(model, model.search, model.search)
+    assert objects(model) == before
+
+
+def test_it_can_be_removed(db):
+    with connection.schema_editor() as editor:
+        editor.remove_constraint(Client, Client.search)
+    assert objects(Client) == set()
+
+
+def test_it_can_be_created_again(db):
+    before = objects(Client)
+    with connection.schema_editor() as editor:
+        editor.add_constraint(Client, Client.search)
+    assert objects(Client) == before
+
+
+def test_a_change_searches_the_rows_that_there_are(acme):
+    make_client(acme.alice, "Kowalski", shortcut="Abbreviated", country="Portugal", note="in passing")
+    changed = declared(short=("country",), long=("note",))
+    replace(Client, Client.search, changed)
+    assert words(acme.account) == {"kowalski", "portugal"}
+    json = acme.json()
+    for query, expected in {"ortuga": 1, "potrugal": 1, "passing": 1, "abbreviated": 0}.items():
+        assert len(names(json.get("/app/clients.json", params={"q": query}))) == expected, query
+    replace(Client, changed, Client.search)
+    assert words(acme.account) == {"kowalski", "abbreviated"}
+
+
+def test_a_new_table_has_it_with_its_first_migration(acme):
+    """A model that is created with its search in one operation, as the optimizer puts them together."""
+    fields = [
+        ("id", models.BigIntegerField(primary_key=True)),
+        ("account_id", models.BigIntegerField()),
+        ("name", models.CharField(max_length=255)),
+        ("trashed_at", models.DateTimeField(null=True)),
+    ]
+    operation = migrations.CreateModel("Product", fields, {"constraints": [Search(name="product_search")]})
+    before, state = ProjectState(), ProjectState()
+    operation.state_forwards("crm", state)
+    with connection.schema_editor() as editor:
+        operation.database_forwards("crm", editor, before, state)
+    assert len(objects(state.apps.get_model("crm", "Product"))) == 8
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO crm_product VALUES (1, %s, 'Wheelbarrow')", [acme.account.id])
+    assert Word.objects.filter(account=acme.account, kind="crm_product", word="wheelbarrow").exists()
+
+
+def changes(new: Search) -> list[str]:
+    """The operations that `makemigrations` writes when the declaration of clients becomes another."""
+    before, after = (ProjectState(real_apps={"accounts"}) for _ in range(2))
+    for state, search in ((before, Client.search), (after, new)):
+        client = ModelState.from_model(Client)
+        client.options["constraints"] = [search]
+        state.add_model(client)
+    found = MigrationAutodetector(before, after)._detect_changes()
+    return [type(operation).__name__ for migration in found.get("crm", []) for operation in migration.operations]
+
+
+def test_makemigrations_sees_a_change():
+    assert changes(Client.search.clone()) == []
+    assert changes(declared(short=("country",))) == ["RemoveConstraint", "AddConstraint"]
+
+
+def test_a_reason_is_in_no_migration():
+    other = Client.search.clone()
+    other.not_searched = {"country": "another reason"}
+    assert changes(other) == []
+    assert "not_searched" not in other.deconstruct()[2]
