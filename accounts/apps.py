@@ -6,3 +6,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts import checks  # noqa: F401
+        from accounts.pages.navigation import register_entries
+
+        register_entries()

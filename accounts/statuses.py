@@ -12,7 +12,7 @@ from core.db.ordering import BIGGEST_POSITION, Ordered
 from core.db.tenancy import TenantModel
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 
 class StatusQuerySet(models.QuerySet):

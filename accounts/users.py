@@ -21,7 +21,7 @@ from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 # As long as a hash of a password, for signing as much text.
 NO_HASH = "!" * 97

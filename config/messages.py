@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-ROOMS = ("accounts", "config", "crm", "forum")
+ROOMS = ("accounts", "config", "core", "crm", "forum")
 PO = BASE_DIR / "locale" / "pl" / "LC_MESSAGES" / "django.po"
 MO = PO.with_suffix(".mo")
 

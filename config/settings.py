@@ -142,6 +142,7 @@ MIDDLEWARE = [
 ]
 # Within PagesMiddleware, for pages alone.
 PAGE_MIDDLEWARE = [
+    "forum.pages.middleware.forum_middleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -277,7 +278,7 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
 CSRF_FAILURE_VIEW = "core.pages.base.csrf_failure"
-MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
+MESSAGE_STORAGE = "accounts.cookies.Messages"
 # For how many seconds a link to set another password is good.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # Pages hold no script, style or form of others, and are framed by none.

@@ -3,3 +3,19 @@ from django.apps import AppConfig
 
 class ForumConfig(AppConfig):
     name = "forum"
+
+    def ready(self) -> None:
+        from accounts.signals import account_created
+        from accounts.sites import sites
+        from forum.models import Forum
+        from forum.pages.navigation import register_entries
+
+        sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
+        account_created.connect(open_first_forum)
+        register_entries()
+
+
+def open_first_forum(sender, account, host, **kwargs) -> None:
+    from forum.models import Forum
+
+    Forum.objects.open_first(account, host)

@@ -156,7 +156,7 @@ def sections() -> dict[str, list[Example]]:
 
 def newest_of(request: HttpRequest, needed: set[str]) -> dict[str, Any]:
     """The ids of the newest things, the name of the forum's first category, and who asks: what there is of what is needed."""
-    account, forum = request.account, request.forum
+    account, forum = request.account, request.site
     # What is merged into another takes no votes and no comments.
     forum_posts = account.posts.live().of_forums().filter(duplicate_from_id=None)
     things = {

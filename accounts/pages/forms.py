@@ -27,7 +27,7 @@ from core.pages.words import fault_beside_field
 
 
 class Form(forms.Form):
-    """A form of a page. Each field is drawn by `accounts/field.html`, with its label, its help and its faults."""
+    """A form of a page. Each field is drawn by `core/field.html`, with its label, its help and its faults."""
 
     required_css_class = "required"
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy, override
 from rest_framework.exceptions import Throttled
 
 from accounts import passwords, throttling
+from accounts.cookies import delete_session, set_language, set_session
 from accounts.models import Session, User
-from accounts.pages.cookies import delete_session, set_language, set_session
 from accounts.pages.forms import Form, too_many_attempts
 from core.db.text import is_carriable
 from core.pages.base import Page, redirect, safe_path

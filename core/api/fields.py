@@ -21,7 +21,7 @@ from core.db.text import is_carriable
 from core.db.trash import TrashedId
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 MISSING = "can't be blank"
 NAME_LENGTH = 255

@@ -18,7 +18,7 @@ from core.db.tenancy import account_of
 from core.search.queries import MOST, front, guessed, indexed, search
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 # How many rows a page of a JSON list may have; and up to how many the limit is written into the statement.
 LARGEST_PAGE, MOST_LITERAL = 1000, 101

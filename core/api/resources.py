@@ -23,7 +23,7 @@ from core.db.trash import Trashable, TrashedId
 from core.errors import ConcurrentUpdate
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 # Of the names that were ignored: how many are listed, cut after so many characters, in how many bytes. Proxies and clients
 # refuse headers that are long.

@@ -23,7 +23,7 @@ from core.errors import Conflict
 from core.pages.words import fault_beside_field, fault_in_words
 
 if TYPE_CHECKING:
-    from accounts.models import User
+    from accounts.users import User
 
 
 class Page(View):

@@ -29,7 +29,7 @@ class XMLViewSet(TenantViewSet):
 
     @property
     def forum_id(self) -> int:
-        return self.request._request.address.forum_id
+        return self.request._request.address.site_id
 
     @property
     def zone(self):

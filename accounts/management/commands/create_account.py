@@ -9,8 +9,9 @@ from rest_framework.exceptions import ValidationError
 
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
-from accounts.hosts import normalize, public_url
-from accounts.models import Account, Host, is_reserved
+from accounts.host_names import is_reserved, normalize, public_url
+from accounts.models import Account, Host
+from accounts.opening import open_account
 from core.api.errors import faults
 
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
         if problems:
             raise CommandError("\n".join(problems))
         try:
-            made, owner, token = Account.objects.create_with_owner(
+            made, owner, token = open_account(
                 prefix=account.values["prefix"],
                 login=login,
                 email=email,

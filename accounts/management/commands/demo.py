@@ -8,9 +8,10 @@ from django.contrib.auth.hashers import check_password
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from accounts.hosts import full_name
+from accounts.host_names import full_name
 from accounts.management.story import Story
 from accounts.models import Account, APIToken, User
+from accounts.opening import open_account
 
 
 def derive(purpose: str, length: int) -> str:
@@ -49,7 +50,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def make(self, password: str, token: str, *, bare: bool) -> Account:
-        account, owner, _ = Account.objects.create_with_owner(
+        account, owner, _ = open_account(
             prefix=self.PREFIX,
             name="Demo",
             login=self.LOGIN,
