@@ -17,8 +17,7 @@ from django.utils.translation import gettext_noop
 from accounts.host_names import normalize, public_url
 from accounts.models import Host
 from accounts.sites import sites
-from core.api import errors
-from core.db import readiness
+from core.api import errors, readiness
 from core.db.prepared import prepared
 
 logger = logging.getLogger("rostrum.hosts")

@@ -193,7 +193,7 @@ application = Application(
         bodies=settings.BODIES,
         share=settings.BODIES_OF_ONE,
     ),
-    # Probes ask the database together (`core.db.readiness`), so none has to wait for another.
+    # Probes ask the database together (`core.api.readiness`), so none has to wait for another.
     probes=Admission(turns=2, places=2, patience=0),
 )
 

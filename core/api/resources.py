@@ -19,7 +19,7 @@ from core.api.parameters import as_parameters
 from core.api.views import TenantViewSet, in_transaction
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
-from core.db.trash import Trashable, TrashedId
+from core.db.trash import TrashedId
 from core.errors import ConcurrentUpdate
 
 if TYPE_CHECKING:
@@ -267,15 +267,9 @@ class JSONViewSet(TenantViewSet):
 class ResourceViewSet(JSONViewSet):
     """Create, read, update and delete one kind of resource of the account."""
 
+    # Both as in `core.registry`.
     key: str
-    # What a row is; of those that go to the trash, it says here which viewset answers them when they come back.
     model: type[Model]
-    trashable: ClassVar[dict[str, type["ResourceViewSet"]]] = {}
-
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        if "model" in vars(cls) and issubclass(cls.model, Trashable):
-            ResourceViewSet.trashable[cls.key] = cls
 
     @staticmethod
     def rows_of(account: "Account") -> QuerySet:

@@ -14,9 +14,9 @@ from core.api.views import TenantViewSet, in_transaction
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet
 from forum.models import Category, Comment, Post
-from forum.openapi.schema import XMLOperationSchema
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
+from forum.xml.schema import XMLOperationSchema
 from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
