@@ -15,8 +15,8 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts import passwords, throttling
+from accounts.cookies import SESSION_COOKIE
 from accounts.models import Account, APIToken, Session, User
-from accounts.pages.cookies import SESSION_COOKIE
 from core.db.text import is_carriable
 
 
@@ -100,7 +100,7 @@ class Basic(BaseAuthentication):
         if "HTTP_X_CSRFTOKEN" in request.META:
             # A page's own request, of a session that has ended: to Basic the browser would ask for a password itself.
             return "Session"
-        realm = re.sub(r"[^ -~]", "?", request._request.address.forum_name)
+        realm = re.sub(r"[^ -~]", "?", request._request.address.site_name)
         realm = realm.replace("\\", "\\\\").replace('"', '\\"')
         return f'Basic realm="{realm}", charset="UTF-8"'
 

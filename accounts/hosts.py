@@ -1,70 +1,58 @@
-"""Names of hosts: from a Host header, or what somebody types, to the name that an account's address is stored under."""
+"""The hosts that belong to accounts."""
 
 import re
-from functools import lru_cache
 
 from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
 
-_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
+from accounts.account import PREFIX_PATTERN, Account
+from accounts.host_names import is_reserved, read
+from core.errors import FieldError
 
 
-def normalize(host: str) -> str | None:
-    """The stored name of a host: one label for an address under BASE_DOMAIN, else the whole name; None if it is none.
+class HostQuerySet(models.QuerySet):
+    def claim(self, account: Account, text: str) -> "Host":
+        """Return the account's host of an address that a person typed, and create it if there is none.
 
-    Lower case, without port and final dot; at most 253 characters, labels of 1-63 (RFC 1035).
+        Raise FieldError for an address that the account cannot have. It does not tell which account has it.
+        """
+        name, base = read(text), settings.BASE_DOMAIN
+        if name is None or (name.endswith(f".{base}") and name != base):
+            raise FieldError("host", _("is not an address that a forum can have"))
+        if "." not in name and name != account.prefix:
+            if not re.match(PREFIX_PATTERN, name) or len(name) < 2:
+                raise FieldError("host", _("is not an address that a forum can have"))
+            if is_reserved(name):
+                raise FieldError("host", _("is reserved"))
+        # Refuse the parent domains of the service, and IP addresses.
+        if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():
+            raise FieldError("host", _("is not available"))
+        host = self.filter(name=name).first()
+        if host is None:
+            host = self.create(account=account, name=name)
+        elif host.account_id != account.id:
+            raise FieldError("host", _("is not available"))
+        return host
+
+
+class Host(models.Model):
+    """An address of the service. `name` is one label for an address under BASE_DOMAIN, else a whole domain name.
+
+    Every account has the host that is named as its prefix. A site has exactly one host, which may be that one.
     """
-    return _normalize(host, settings.BASE_DOMAIN) if len(host) <= 260 else None
 
+    account = models.ForeignKey(Account, models.CASCADE, related_name="hosts", db_index=False)
+    name = models.CharField(max_length=255)
 
-@lru_cache(maxsize=10_000)
-def _normalize(host: str, base_domain: str) -> str | None:
-    name = host.lower()
-    if name.startswith("["):
-        return None
-    name, colon, port = name.partition(":")
-    if colon and not (port.isascii() and port.isdigit() and len(port) <= 5):
-        return None
-    name = name.removesuffix(".")
-    if len(name) > 253 or not all(_LABEL.match(label) for label in name.split(".")):
-        return None
-    if name in (base_domain, "localhost"):
-        return name
-    label = name.removesuffix("." + base_domain)
-    if "." not in label:
-        # A bare label that BASE_DOMAIN does not follow is nobody's address.
-        return label if label != name else None
-    return name
+    objects = HostQuerySet.as_manager()
 
+    class Meta:
+        constraints = [
+            # Without the account, because a host is looked up to find the account.
+            models.UniqueConstraint(fields=["name"], name="host_name_unique"),
+            models.UniqueConstraint(fields=["account", "id"], name="host_of_account"),
+        ]
 
-def read(text: str) -> str | None:
-    """The stored name of the address that somebody types: with its scheme or without, under BASE_DOMAIN or a domain of one's own.
-
-    A single word is meant to be under BASE_DOMAIN. None if it is no address.
-    """
-    host = re.sub(r"\Ahttps?://", "", text.strip().lower()).partition("/")[0]
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode()
-        except UnicodeError:
-            return None
-    return normalize(host if "." in host.removesuffix(".") else f"{host}.{settings.BASE_DOMAIN}")
-
-
-def full_name(name: str) -> str:
-    """What is typed into a browser, for a stored name."""
-    return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"
-
-
-def public_scheme() -> str:
-    """Return the scheme by which people reach the service."""
-    return "https" if settings.HTTPS else "http"
-
-
-def public_url(name: str) -> str:
-    """Return the URL of a stored host name, without a slash at the end.
-
-    It is built from the settings alone: the Host header of a request is whatever its sender wrote.
-    """
-    scheme, port = public_scheme(), settings.PUBLIC_PORT
-    is_default = port is None or port == {"http": 80, "https": 443}[scheme]
-    return f"{scheme}://{full_name(name)}" + ("" if is_default else f":{port}")
+    def __str__(self) -> str:
+        return self.name

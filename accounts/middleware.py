@@ -1,4 +1,4 @@
-"""From the Host header to the tenant, once, before anything else."""
+"""Find the tenant of the Host header, before anything else is done with a request."""
 
 import logging
 import threading
@@ -14,9 +14,10 @@ from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_lazy
 
-from accounts.hosts import normalize, public_url
-from accounts.models import Account, Host
-from core.db import readiness
+from accounts.host_names import normalize, public_url
+from accounts.models import Host
+from accounts.sites import sites
+from core.api import readiness
 from core.db.prepared import prepared
 from core.error_responses import error_response, unavailable
 
@@ -25,12 +26,15 @@ logger = logging.getLogger("rostrum.hosts")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What a host stands for. Only ids and the forum's name: whatever decides anything is read fresh with the user."""
+    """The account and the site of a host.
+
+    It is cached, so it has only ids and names. Permissions are decided by what is read with the user.
+    """
 
     account_id: int | None
-    forum_id: int | None
-    forum_name: str
-    # At such a host the token alone says which account is meant.
+    site_id: int | None
+    site_name: str
+    # Whether the token determines the account: so at the hosts of the service itself.
     token_decides: bool = False
     # The account's prefix, which is the part of its tokens after the slash.
     prefix: str = ""
@@ -48,16 +52,11 @@ def host_named(name):
     return Host.objects.filter(name=name).values_list("account_id", "id", "account__prefix")
 
 
-@prepared(account_id=int, host_id=int)
-def forum_at(account_id, host_id):
-    return Account(id=account_id).forums.living_at(host_id).values_list("id", "name")[:1]
-
-
 class AddressBook:
     """A cache of the addresses that requests named in the last `seconds`. It saves two statements for each request.
 
-    An address that was moved to another account must answer for that one within a second, in every process. So an entry expires
-    sooner than that, counted from before it was read. Unknown addresses are not cached: a new account answers at once.
+    A host that moves to another account must answer there within a second, in every process. So an entry is valid for less
+    than that, counted from before it was read. Unknown hosts are not cached: a new account answers at once.
     """
 
     def __init__(self, *, size: int = 10_000, seconds: float = 0.9):
@@ -96,15 +95,15 @@ class AddressBook:
         if row is None:
             return None
         account_id, host_id, prefix = row
-        forum_id, forum_name = forum_at.first(account_id=account_id, host_id=host_id)
-        return Address(account_id, forum_id, forum_name, token_decides=service, prefix=prefix, host=host)
+        site_id, site_name = sites.at_host(account_id, host_id) or (None, "")
+        return Address(account_id, site_id, site_name, token_decides=service, prefix=prefix, host=host)
 
 
 address_book = AddressBook()
 
 
 class AccountMiddleware:
-    """Sets `request.address`; a request for an unknown host goes no further."""
+    """Set `request.address`, and answer 404 to requests for an unknown host."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -112,7 +111,7 @@ class AccountMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.answer(request)
         if not response.streaming:
-            # Whatever says nothing else may hold what is one caller's alone.
+            # An answer may contain data of one user, unless its view says otherwise.
             response.headers.setdefault("Cache-Control", "private, no-store")
             if request.method in ("GET", "HEAD") and response.status_code == 200:
                 response = shorten(request, response)
@@ -141,7 +140,7 @@ class AccountMiddleware:
         except (OperationalError, InterfaceError) as error:
             logger.error("the database is away: %s", type(error).__name__)
             return unavailable(request)
-        if address is None or (address.forum_id is None and not is_of_no_forum(request.path_info)):
+        if address is None or (address.site_id is None and not is_without_site(request.path_info)):
             return error_response(request, 404, message="No forum lives at this address")
         request.address = address
         request.commits = connection.commits
@@ -152,9 +151,9 @@ compression = GZipMiddleware(lambda request: None)
 
 
 def shorten(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Say which version the answer is, say no more where the client has it (304), and compress it where it takes that.
+    """Set the ETag. Answer 304 to a client that has this version, and compress the answer for a client that accepts it.
 
-    The tag is weak: whatever way the same answer is encoded, it is the same (RFC 9110, section 8.8.1).
+    The tag is weak, because it is the same for all encodings of an answer (RFC 9110, section 8.8.1).
     """
     etag = response.headers.get("ETag")
     if etag is None:
@@ -166,6 +165,6 @@ def shorten(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     return response
 
 
-def is_of_no_forum(path: str) -> bool:
-    """Whether a path is answered at the service's own hosts too, where no forum lives."""
+def is_without_site(path: str) -> bool:
+    """Return whether a path is answered at the hosts of the service too, which have no site."""
     return path.endswith(".json") or path == "/app/docs" or path.startswith(settings.STATIC_URL)

@@ -6,9 +6,8 @@ from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
 from accounts.api.statuses import StatusFilters, StatusSerializer
 from accounts.api.users import Login, Password, UserSerializer
 from accounts.models import Account, Status, User
-from core.api.resources import ResourceViewSet
+from core.api.changes import FeedSerializer, Since
 from core.changes.models import Change
-from core.changes.views import FeedSerializer, Since
 from core.openapi.fields import SPACE, UNCARRIABLE, TextExtension, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
@@ -20,6 +19,7 @@ from core.openapi.operations import (
     operate_resource,
 )
 from core.openapi.schema import PAGES, JSONOperationSchema
+from core.registry import registry
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
 TIME = {"type": "string", "format": "date-time"}
@@ -197,12 +197,12 @@ TRASHED = {
 
 
 def kinds() -> dict[str, JSONSchema]:
-    return {"resource": {"type": "string", "enum": sorted(ResourceViewSet.trashable)}}
+    return {"resource": {"type": "string", "enum": sorted(registry.trashable())}}
 
 
 def restored(schema: JSONOperationSchema, status: int) -> JSONSchema:
     """Any of the resources that go to the trash."""
-    viewsets = [viewset for _, viewset in sorted(ResourceViewSet.trashable.items())]
+    viewsets = [resource.viewset for _, resource in sorted(registry.trashable().items())]
     return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
 
 

@@ -15,7 +15,7 @@ from core.errors import FieldError
 from core.search.declaration import Search
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 
 class StatusQuerySet(models.QuerySet):

@@ -10,7 +10,7 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.trash import Trashable
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 
 class TagQuerySet(models.QuerySet):

@@ -23,7 +23,7 @@ from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 # As long as a hash of a password, for signing as much text.
 NO_HASH = "!" * 97

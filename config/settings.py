@@ -145,6 +145,7 @@ MIDDLEWARE = [
 ]
 # PagesMiddleware calls these, for pages only.
 PAGE_MIDDLEWARE = [
+    "forum.pages.middleware.forum_middleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -280,7 +281,7 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 COOKIE_PREFIX = "__Host-" if HTTPS else ""
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrf"
 CSRF_FAILURE_VIEW = "core.pages.base.csrf_failure"
-MESSAGE_STORAGE = "accounts.pages.cookies.Messages"
+MESSAGE_STORAGE = "accounts.cookies.Messages"
 # How long a link to reset a password is valid, in seconds.
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 # Pages load scripts and styles from their own host only, submit forms to it only, and cannot be framed.
@@ -304,7 +305,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "EXCEPTION_HANDLER": "core.api.exceptions.handle",
+    "EXCEPTION_HANDLER": "core.exception_handler.handle",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.SuffixDecides",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",

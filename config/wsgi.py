@@ -197,7 +197,7 @@ application = Application(
         max_bodies=settings.MAX_BODIES,
         max_bodies_per_sender=settings.MAX_BODIES_PER_SENDER,
     ),
-    # Simultaneous probes share one query (`core.db.readiness`), so none waits for another.
+    # Simultaneous probes share one query (`core.api.readiness`), so none waits for another.
     probes=Admission(slots=2, capacity=2, queue_timeout=0),
 )
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from core.api.errors import json_response, xml_response
 from core.api.negotiation import is_for_people
-from core.errors import FieldError
+from core.errors import RETRY_AFTER, FieldError
 from core.pages.errors import error_page
 
 # For requests that write: nothing tells how far the service came.
@@ -17,8 +17,6 @@ UNCERTAIN = "The service failed; the request may have been carried out"
 # The connection was lost while a transaction was being committed, or after that.
 LOST = gettext_lazy("The connection to the database was lost; the request may have been carried out")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-
-RETRY_AFTER = 5  # seconds, when the database is away, or more is asked than can be answered
 
 
 def error_response(

@@ -7,6 +7,9 @@ with `gettext_lazy` if a page may show it: pages answer in the reader's language
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+# Seconds after which a request may be sent again that failed because the database was not available or the service was full.
+RETRY_AFTER = 5
+
 
 class FieldErrors(Exception):
     """The errors of one or more fields."""

@@ -8,3 +8,9 @@ class CrmConfig(AppConfig):
         "client": _("client"),
         "contact": _("contact"),
     }
+
+    def ready(self) -> None:
+        from core.registry import registry
+        from crm.resources import RESOURCES
+
+        registry.register(*RESOURCES)

@@ -6,6 +6,7 @@ from typing import Any, Self
 from django.db import models, transaction
 from django.db.models import Case, Q, Subquery, When
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Host, Status, User
@@ -28,6 +29,20 @@ class ForumQuerySet(models.QuerySet):
         return self.filter(Q(host_id=host_id) | Q(is_default=True)).order_by(
             Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
         )
+
+    def at_host(self, account_id: int, host_id: int) -> tuple[int, str] | None:
+        """Return the id and the name of the forum of a host (`accounts.sites`)."""
+        return _forum_at_host.first(account_id=account_id, host_id=host_id)
+
+    def with_account(self, account_id: int, id: int) -> "Forum | None":
+        """Return the forum with its account, read in one statement (`accounts.sites`)."""
+        return _forum_with_account.first(account_id=account_id, id=id)
+
+    def open_first(self, account: Account, host: Host) -> "Forum":
+        """Create the default forum of a new account, with a category."""
+        forum = account.forums.create(name=account.name or account.prefix, host_id=host.id, is_default=True)
+        account.categories.create(forum_id=forum.id, name="General", position=1)
+        return forum
 
     @transaction.atomic(savepoint=False)
     def open(self, account: Account, *, name: str, host: str, **fields: Any) -> "Forum":
@@ -84,8 +99,13 @@ class Forum(TenantModel):
 
     @property
     def takes_sign_ups(self) -> bool:
-        """Whether a visitor may make himself a member."""
+        """Return whether visitors may sign up as members."""
         return self.access == self.Access.PUBLIC
+
+    @property
+    def summary(self) -> str:
+        """The sentence about the forum for search engines, in the active language."""
+        return gettext("What people suggest to %(name)s, and what becomes of it.") % {"name": self.name}
 
     def may_be_read_by(self, user: User | None) -> bool:
         """`user` is one of the account's, or None for a visitor who is not signed in."""
@@ -144,6 +164,16 @@ class Forum(TenantModel):
     def _leave(self, host_id: int) -> None:
         """An address is free when no forum is there; but the account keeps its own."""
         self.account.hosts.filter(id=host_id).exclude(name=self.account.prefix).delete()
+
+
+@prepared(account_id=int, host_id=int)
+def _forum_at_host(account_id, host_id):
+    return Account(id=account_id).forums.living_at(host_id).values_list("id", "name")[:1]
+
+
+@prepared(account_id=int, id=int)
+def _forum_with_account(account_id, id):
+    return Account(id=account_id).forums.filter(id=id).select_related("account")[:1]
 
 
 class CategoryQuerySet(models.QuerySet):

@@ -12,6 +12,7 @@ from core.db.prepared import insert, prepared, update
 from core.db.tenancy import TenantModel
 from core.db.trash import assign_links, link_indexes, trash_index
 from core.errors import FieldError
+from core.registry import registry
 from core.search.declaration import Search
 from forum.depth import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
@@ -354,12 +355,16 @@ class Post(TenantModel, Tagged, Mergeable):
 
     @transaction.atomic(savepoint=False)
     def vote_for(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Cast the vote of a client or of a contact; False where it was cast before. Raises FieldError for one not there."""
+        """Cast the vote of a client or of a contact, and return whether it is new.
+
+        Raise FieldError if the account has no such client or contact.
+        """
         self.hold()
         self.refuse_if_merged()
         voter = self._voter(client_id, contact_id)
-        for link, things in (("client_id", self.account.clients), ("contact_id", self.account.contacts)):
-            if link in voter and not things.live().filter(id=voter[link]).exists():
+        for customer in registry.customers():
+            link = f"{customer.key}_id"
+            if link in voter and not customer.rows_of(self.account).live().filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         # In the row the database counts.

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import APIToken, Session
 from config.environment import database
 from config.local.postgres import Cluster
-from core.db.readiness import readiness
+from core.api.readiness import readiness
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
 

@@ -7,9 +7,12 @@ from django.http import HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
 from accounts import throttling
+from accounts.account import PREFIX_PATTERN
 from accounts.api.users import NewUserSerializer, UserSerializer
-from accounts.models import PREFIX_PATTERN, Account, Host, is_reserved
+from accounts.host_names import is_reserved
+from accounts.models import Account, Host
 from accounts.names import INVISIBLE, has_invisible
+from accounts.opening import open_account
 from accounts.permissions import AdminToWrite
 from core.api.fields import Integer, Text
 from core.api.serializers import ResourceSerializer
@@ -46,7 +49,7 @@ class FromPartner(Text):
 
 
 class AccountName(Text):
-    """The name of a new account, which its first forum gets as well."""
+    """The name of a new account, which its first site gets as well."""
 
     default_error_messages = {"invisible": INVISIBLE}
 
@@ -94,7 +97,7 @@ class AccountViewSet(JSONViewSet):
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
-            made = Account.objects.create_with_owner(
+            made = open_account(
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],

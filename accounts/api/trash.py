@@ -1,4 +1,4 @@
-"""What was deleted in the last 30 days, and getting it back (decisions, section 6)."""
+"""The trash: resources that were deleted in the last 30 days, and restoring them."""
 
 from typing import Any
 
@@ -12,14 +12,15 @@ from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
 from core.db.trash import Trashable, contents, restore
 from core.errors import FieldError
+from core.registry import registry
 
 
 class TrashViewSet(Paged, JSONViewSet):
     permission_classes = [Admin]
 
     def kinds(self) -> dict[str, type[Trashable]]:
-        """The kinds of resources that are asked for: one if it is named, else all."""
-        every = {key: viewset.model for key, viewset in sorted(ResourceViewSet.trashable.items())}
+        """Return the kinds of resources that the request is for: the one that it names, else all."""
+        every = dict(sorted(registry.trashable_models().items()))
         named = self.parameters.get("resource", "").strip()
         if named and named not in every:
             raise FieldError("resource", f"is not one of {', '.join(every)}", "choice")
@@ -45,7 +46,7 @@ class TrashViewSet(Paged, JSONViewSet):
             found = restore(self.account, self.kinds(), id)
             if found is None:
                 raise Http404
-            viewset = ResourceViewSet.trashable[found[0]](request=request)
+            viewset = registry.get(found[0]).viewset(request=request)
             return viewset, viewset.find(id), ignored
 
         viewset, row, ignored = in_transaction(act)

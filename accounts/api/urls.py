@@ -4,8 +4,8 @@ from accounts.api.account import AccountViewSet
 from accounts.api.statuses import StatusViewSet
 from accounts.api.trash import TrashViewSet
 from accounts.api.users import UserViewSet
+from core.api.changes import ChangeViewSet
 from core.api.routing import RESOURCE, RESOURCE_ITEM
-from core.changes.views import ChangeViewSet
 
 urlpatterns = [
     path("app/account.json", AccountViewSet.as_view({"get": "retrieve", "post": "create"})),

@@ -1,4 +1,4 @@
-"""Examples that run: every operation of the OpenAPI document, with what one's own account has filled in."""
+"""Examples that run: every operation of the OpenAPI document, filled in with values of the user's own account."""
 
 import json
 import re
@@ -15,16 +15,15 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from accounts.pages.running import Answer, run
-from core.api.resources import ResourceViewSet
 from core.db.trash import contents
 from core.openapi.document import document
 from core.pages.base import Page, base_url
+from core.registry import registry
 
 METHODS = ("get", "post", "put", "patch", "delete")
 PASSWORD, TOKEN = "PASSWORD", "YOUR_API_TOKEN"
-# Things whose ids examples name, by what they are called in paths.
-THINGS = {"clients": "client", "contacts": "contact", "contact_lists": "contact_list", "deals": "deal", "posts": "post"}
-THINGS |= {"statuses": "status", "trash": "trash"}
+# The name of the sample for an id in the trash, and the collection in its paths.
+TRASH = "trash"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Example:
     tag: str
     summary: str
     description: str
-    # xml, behind a password; json, behind a token; neither for what is public.
+    # "xml" needs a password, "json" a token; "" is public.
     language: str
     media_type: str
     parameters: tuple[Parameter, ...]
@@ -65,16 +64,28 @@ class Example:
         return slugify(self.tag)
 
     @property
+    def kind(self) -> str:
+        """The key of the resource that the path is about; "" if there is none."""
+        collection = f"{self.path}//".split("/")[2].partition(".")[0]
+        resource = registry.in_collection(collection)
+        return resource.key if resource else TRASH if collection == TRASH else ""
+
+    @property
     def needs(self) -> str:
-        """The thing that its path names by id."""
-        return THINGS[self.path.split("/")[2]] if "{id}" in self.path else ""
+        """The key of the resource whose id is in the path."""
+        return self.kind if "{id}" in self.path else ""
 
     @property
     def makes(self) -> str:
-        """The thing whose id its answer has, for other examples to use."""
-        _, _, things = self.path.rpartition("/")
-        name, _, suffix = things.partition(".")
-        return THINGS.get(name, "") if self.method == "POST" and suffix and self.path == f"/app/{things}" else ""
+        """The key of the resource that it creates; the answer has an id for other examples to use."""
+        is_collection = re.fullmatch(r"/app/\w+\.\w+", self.path)
+        return self.kind if self.method == "POST" and is_collection else ""
+
+    @property
+    def id_samples(self) -> tuple[str, ...]:
+        """The names of the samples for the id in the path, the preferred one first."""
+        resource = registry.get(self.needs)
+        return resource.samples_in_path(self.language) if resource else tuple(filter(None, [self.needs]))
 
     @property
     def is_destructive(self) -> bool:
@@ -82,7 +93,7 @@ class Example:
 
 
 def resolved(definition: dict[str, Any]) -> dict[str, Any]:
-    """What a reference stands for."""
+    """Follow the references of a definition in the document."""
     while "$ref" in definition:
         found: Any = document()
         for part in definition["$ref"].removeprefix("#/").split("/"):
@@ -92,7 +103,7 @@ def resolved(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_words(value: Any) -> str:
-    """A value of a query."""
+    """Return a value as a query string has it."""
     if isinstance(value, dict):
         return "&".join(f"{name}={inner}" for name, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -116,7 +127,7 @@ def read_parameter(definition: dict[str, Any]) -> Parameter:
 
 @cache
 def examples() -> dict[str, Example]:
-    """All of them, by id, in the order of the document."""
+    """Return all examples by id, in the order of the document."""
     found = {}
     for path, operations in document()["paths"].items():
         for method in METHODS:
@@ -143,7 +154,7 @@ def examples() -> dict[str, Example]:
 
 @cache
 def sections() -> dict[str, list[Example]]:
-    """By the last segment of the address of their page: generation B, then A, then what is public."""
+    """Return the examples by the last segment of their page's path: JSON first, then XML, then the public ones."""
     found: dict[str, list[Example]] = {}
     order = ["json", "xml", ""]
     for example in sorted(examples().values(), key=lambda example: (order.index(example.language), example.tag)):
@@ -151,54 +162,36 @@ def sections() -> dict[str, list[Example]]:
     return found
 
 
-# What the account has
+# Samples: values that the account has
 
 
-def newest_of(request: HttpRequest, needed: set[str]) -> dict[str, Any]:
-    """The ids of the newest things, the name of the forum's first category, and who asks: what there is of what is needed."""
-    account, forum = request.account, request.forum
-    # What is merged into another takes no votes and no comments.
-    forum_posts = account.posts.live().of_forums().filter(duplicate_from_id=None)
-    things = {
-        "client": account.clients.live(),
-        "contact": account.contacts.live(),
-        "contact_list": account.contact_lists.live(),
-        "deal": account.deals.live(),
-        "post": forum_posts,
-        "task": account.posts.tasks(),
-        "forum_post": forum_posts.of_forum(forum.id),
-        "status": account.statuses.all(),
-    }
-    columns = {name: Subquery(rows.order_by("-id").values("id")[:1]) for name, rows in things.items() if name in needed}
-    if "category_name" in needed:
-        columns["category_name"] = Subquery(account.categories.of_forum(forum.id).values("name")[:1])
-    found = Account.objects.filter(id=account.id).values(**columns).get() if columns else {}
-    if "trash" in needed:
-        kinds = {key: viewset.model for key, viewset in sorted(ResourceViewSet.trashable.items())}
-        row = contents(account, kinds, most=1).first()
-        found["trash"] = row and row["id"]
+def read_samples(request: HttpRequest, needed: set[str]) -> dict[str, Any]:
+    """Return the needed samples that the account has, by name, and the user's own id as `responsible`."""
+    columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in needed}
+    found = Account.objects.filter(id=request.account.id).values(**columns).get() if columns else {}
+    if TRASH in needed:
+        row = contents(request.account, registry.trashable_models(), most=1).first()
+        found[TRASH] = row and row["id"]
     return {name: value for name, value in found.items() if value is not None} | {"responsible": request.user.id}
 
 
 def needed_by(shown: list[Example]) -> set[str]:
-    found = {example.needs for example in shown}
-    if any(example.language == "xml" and example.needs for example in shown):
-        found.add("forum_post")
-    elif "post" in found:
-        found.add("task")
+    """Return the names of the samples that the examples can use."""
+    found = set()
     for example in shown:
-        found |= {thing_of(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
-        found |= {thing_of(parameter.name) for parameter in example.parameters if parameter.example}
+        found |= set(example.id_samples)
+        found |= {sample_name(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
+        found |= {sample_name(parameter.name) for parameter in example.parameters if parameter.example}
     return found
 
 
-def thing_of(name: str) -> str:
-    """What `client_id` and `contact_list_ids` are of; other names are what they are."""
+def sample_name(name: str) -> str:
+    """Return the sample for a field or parameter: `client` for `client_id`, `contact_list` for `contact_list_ids`."""
     return re.sub("_ids?$", "", name)
 
 
 def with_ids(value: Any, newest: Mapping[str, Any]) -> Any:
-    """A body with the account's own ids; what names a thing that it has none of is left out."""
+    """Return a body with the account's own ids, and without the fields for which it has no sample."""
     if isinstance(value, list):
         return [with_ids(inner, newest) for inner in value]
     if not isinstance(value, dict):
@@ -207,8 +200,8 @@ def with_ids(value: Any, newest: Mapping[str, Any]) -> Any:
     for name, inner in value.items():
         if not name.endswith(("_id", "_ids")):
             found[name] = with_ids(inner, newest)
-        elif thing_of(name) in newest:
-            own = newest[thing_of(name)]
+        elif sample_name(name) in newest:
+            own = newest[sample_name(name)]
             found[name] = [own] if name.endswith("s") else own
         elif name == "external_ids":
             found[name] = inner
@@ -216,7 +209,7 @@ def with_ids(value: Any, newest: Mapping[str, Any]) -> Any:
 
 
 def laid_out(xml: str, newest: Mapping[str, Any]) -> str:
-    """A body of generation A, a child on each line."""
+    """Return an XML body with each child on a line of its own."""
     own = rf"\g<1>{newest['responsible']}<"
     xml = re.sub(r"(<responsible-id[^>]*>)\d+<", own, xml)
     start, children, end = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL).groups()
@@ -236,12 +229,12 @@ class Trial:
     login: str
     values: dict[str, str]
     body: str | None
-    # Whether its path names a thing that the account has none of.
+    # Whether the account has no row that its path could name.
     lacks: bool = False
     token: str = TOKEN
     answer: Answer | None = None
     refusal: str = ""
-    # Which example makes what it lacks.
+    # The example that creates such a row.
     maker: Example | None = None
 
     @property
@@ -299,7 +292,7 @@ class Trial:
 
     @property
     def curl(self) -> str:
-        """`examples.js` says the same of what is in the fields."""
+        """The command for curl, as `examples.js` writes it for the values in the fields."""
         method = "" if self.example.method == "GET" else f" -X {self.example.method}"
         lines = [f"curl{method} {shell_quoted(self.address + self.target)}"]
         if self.example.language == "xml":
@@ -319,29 +312,23 @@ def shell_quoted(text: str) -> str:
 
 def try_out(example: Example, request: HttpRequest, newest: Mapping[str, Any], *, token: str = TOKEN) -> Trial:
     values = {parameter.key: parameter.example for parameter in example.parameters}
-    thing = example.needs
-    own = newest.get("forum_post" if example.language == "xml" else thing)
-    if thing == "post" and example.language == "json":
-        own = own or newest.get("task")
+    own = next((newest[name] for name in example.id_samples if name in newest), None)
     if own is not None:
         values["path.id"] = str(own)
     for parameter in example.parameters:
         if parameter.example and parameter.place == "query" and parameter.name.endswith("_id"):
-            values[parameter.key] = str(newest.get(thing_of(parameter.name), ""))
-    if "path.category_name" in values:
-        values["path.category_name"] = newest.get("category_name", values["path.category_name"])
+            values[parameter.key] = str(newest.get(sample_name(parameter.name), ""))
+        elif parameter.place == "path" and parameter.name in newest:
+            values[parameter.key] = newest[parameter.name]
     if "query.resource" in values:
-        # Of the trash, all kinds: one may be empty.
+        # All kinds, because the trash may have none of the documented one.
         values["query.resource"] = ""
     body = example.body
     if isinstance(body, str):
         body = laid_out(body, newest)
     elif body is not None:
         body = json.dumps(with_ids(body, newest), indent=2, ensure_ascii=False)
-    lacks = bool(thing) and own is None
-    maker = next(
-        (other for other in examples().values() if other.makes == thing and other.language == example.language), None
-    )
+    lacks = bool(example.needs) and own is None
     return Trial(
         example,
         base_url(request),
@@ -350,12 +337,18 @@ def try_out(example: Example, request: HttpRequest, newest: Mapping[str, Any], *
         body,
         lacks=lacks,
         token=token,
-        maker=maker if lacks else None,
+        maker=creation_for(example) if lacks else None,
     )
 
 
+def creation_for(example: Example) -> Example | None:
+    """Return the example that creates a row for the example's path, in the same language."""
+    wanted = (example.needs, example.language)
+    return next((each for each in examples().values() if (each.makes, each.language) == wanted), None)
+
+
 class Examples(Page):
-    """The examples of one kind of resource."""
+    """The examples with one tag."""
 
     may = "team"
     template_name = "accounts/examples.html"
@@ -364,7 +357,7 @@ class Examples(Page):
         return self.show(self.trials(section), section)
 
     def post(self, request, section: str):
-        """Run one of them here, for a browser without JavaScript: as whoever is signed in, as the page would itself."""
+        """Run an example as the signed-in user, for browsers without JavaScript."""
         shown = self.trials(section)
         trial = next((trial for trial in shown if trial.example.id == request.POST.get("operation")), None)
         if trial is None:
@@ -373,7 +366,7 @@ class Examples(Page):
         if trial.body is not None:
             trial.body = request.POST.get("body", "").replace("\r\n", "\n")
         if any("/" in value for _parameter, value in trial.given("path")):
-            # It would be another path, which may be a page.
+            # With a slash it would be the path of another view.
             trial.refusal = _("A value in the path can't have a slash.")
         elif trial.example.is_destructive and "sure" not in request.POST:
             trial.refusal = _("Nothing was deleted: tick the box to confirm, then run it.")
@@ -386,7 +379,7 @@ class Examples(Page):
         if section not in sections():
             raise Http404
         shown = sections()[section]
-        newest = newest_of(self.request, needed_by(shown))
+        newest = read_samples(self.request, needed_by(shown))
         return [try_out(example, self.request, newest) for example in shown]
 
     def show(self, shown: list[Trial], section: str, *, status: int = 200):

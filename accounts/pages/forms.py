@@ -26,7 +26,7 @@ from core.errors import Throttled
 
 
 class Form(forms.Form):
-    """A form of a page. Each field is drawn by `accounts/field.html`, with its label, its help and its errors."""
+    """A form of a page. Each field is drawn by `core/field.html`, with its label, its help and its errors."""
 
     required_css_class = "required"
 

@@ -40,7 +40,7 @@ class SignUp(Page):
     def refuse(self):
         if self.request.user is not None:
             return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().refuse() if self.request.forum.takes_sign_ups else no_sign_ups(self)
+        return super().refuse() if self.request.site.takes_sign_ups else no_sign_ups(self)
 
     def get(self, request):
         return self.render_form(SignUpForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -64,13 +64,13 @@ class SignUp(Page):
         token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
         if user is None:
             url = f"{base}/app/sign-up/finish?{urlencode({'token': token})}"
-            mail.send(email, "sign_up", language=get_language(), sender=self.request.forum.name, url=url)
+            mail.send(email, "sign_up", language=get_language(), sender=self.request.site.name, url=url)
         else:
             mail.send(
                 user.email,
                 "known",
                 language=user.language or account.language,
-                sender=self.request.forum.name,
+                sender=self.request.site.name,
                 login=user.login,
                 sign_in=f"{base}/app/sign-in",
                 password=f"{base}/app/password",
@@ -169,7 +169,7 @@ class SignUpFinish(Joining):
     again = "/app/sign-up"
 
     def refuse(self):
-        return super().refuse() if self.request.forum.takes_sign_ups else no_sign_ups(self)
+        return super().refuse() if self.request.site.takes_sign_ups else no_sign_ups(self)
 
     def offered(self) -> Offer | None:
         said = links.read(self.request.GET.get("token", ""), SIGN_UP, self.request.account.id)

@@ -1,6 +1,6 @@
-"""What only the pages need: whoever is signed in, the language, the zone, messages, a policy for the browser.
+"""The user, the language, the time zone, messages and the browser's policy, for pages alone.
 
-Requests of the interface go past all of it.
+Requests of the API skip all of it.
 """
 
 from django.conf import settings
@@ -9,21 +9,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
-from accounts.models import Account, Session
-from accounts.pages.cookies import SESSION_COOKIE, set_session
+from accounts.cookies import SESSION_COOKIE, set_session
+from accounts.models import Session
+from accounts.sites import sites
 from core.api.negotiation import is_for_people
-from core.db.prepared import prepared
 from core.error_responses import unavailable
 from core.pages.language import language_of
 
 
-@prepared(account_id=int, forum_id=int)
-def _forum(account_id, forum_id):
-    return Account(id=account_id).forums.filter(id=forum_id).select_related("account")[:1]
-
-
 class PagesMiddleware:
-    """Sets `request.user` (None for a visitor), `request.session`, `request.account` and `request.forum`."""
+    """Set `request.user` (None for a visitor), `request.session`, `request.account` and `request.site`."""
 
     def __init__(self, get_response):
         self.get_response = self.page = get_response
@@ -35,7 +30,7 @@ class PagesMiddleware:
             return self.get_response(request)
         if settings.HTTPS_FOR_PAGES_ALONE and not request.is_secure():
             return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
-        request.user = request.session = request.account = request.forum = None
+        request.user = request.session = request.account = request.site = None
         try:
             self.recognize(request)
         except (OperationalError, InterfaceError):
@@ -43,7 +38,7 @@ class PagesMiddleware:
         with translation.override(language_of(request)), timezone.override(zone_of(request)):
             response = self.page(request)
             response.headers.setdefault("Content-Language", translation.get_language())
-        # Whoever has just signed in or out has another cookie, or none, from now on.
+        # A view that signs a user in or out sets the cookie itself.
         if request.session is not None and request.session.seen_now and SESSION_COOKIE not in response.cookies:
             set_session(response, request.COOKIES[SESSION_COOKIE])
         return response
@@ -59,14 +54,14 @@ class PagesMiddleware:
                 session.seen_now = session.touch()
                 request.session, request.user = session, session.user
                 request.META["rostrum.user"] = f"{session.account.prefix}#{session.user_id}"
-        if address.forum_id is not None:
-            request.forum = _forum.first(account_id=address.account_id, forum_id=address.forum_id)
-        if request.forum is not None:
-            request.account = request.forum.account
+        if address.site_id is not None:
+            request.site = sites.get(address.account_id, address.site_id)
+        if request.site is not None:
+            request.account = request.site.account
 
 
 def is_of_pages(path: str) -> bool:
-    """Whether nothing but a page may be there, whatever is accepted."""
+    """Return whether only a page can be at the path, so that `Accept` does not matter."""
     if path in ("/robots.txt", "/favicon.ico"):
         return True
     return path.startswith("/app/") and not path.endswith((".xml", ".json"))

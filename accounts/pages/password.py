@@ -55,7 +55,7 @@ class Forgotten(Page):
 def tell(user: User, template: str, request, *, to: str = "", **context) -> None:
     """Send an e-mail to a user, or to another address of the user's, in the user's language. See `mail.send`."""
     language = user.language or request.account.language
-    mail.send(to or user.email, template, language=language, sender=request.forum.name, **context)
+    mail.send(to or user.email, template, language=language, sender=request.site.name, **context)
 
 
 def tell_of_change(user: User, request) -> None:

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import links, throttling
+from accounts.cookies import delete_session
 from accounts.models import Session, User
-from accounts.pages.cookies import delete_session
 from accounts.pages.forms import (
     CurrentPassword,
     Email,

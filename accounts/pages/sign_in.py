@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import passwords, throttling
+from accounts.cookies import delete_session, set_language, set_session
 from accounts.models import Session, User
-from accounts.pages.cookies import delete_session, set_language, set_session
 from accounts.pages.forms import Form, too_many_attempts
 from core.db.text import is_carriable
 from core.errors import Throttled

@@ -1,25 +1,15 @@
-"""What was deleted in the last 30 days, and getting it back."""
+"""The trash: resources that were deleted in the last 30 days, and restoring them."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import SettingsPage, to_id
-from core.api.resources import ResourceViewSet
 from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR, contents, restore
 from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
-
-# Of each kind: what one of it is called, what many are, and its icon.
-KINDS = {
-    "post": (gettext_lazy("Suggestion or task"), gettext_lazy("Suggestions and tasks"), "lightbulb"),
-    "client": (gettext_lazy("Client"), gettext_lazy("Clients"), "building-2"),
-    "contact": (gettext_lazy("Contact"), gettext_lazy("Contacts"), "user"),
-    "contact_list": (gettext_lazy("Contact list"), gettext_lazy("Contact lists"), "list"),
-    "deal": (gettext_lazy("Deal"), gettext_lazy("Deals"), "handshake"),
-}
+from core.registry import registry
 
 
 class TrashPage(SettingsPage):
@@ -28,35 +18,36 @@ class TrashPage(SettingsPage):
     acts = {"restore": "restore"}
 
     def get(self, request) -> HttpResponse:
-        every = {key: viewset.model for key, viewset in ResourceViewSet.trashable.items()}
+        every = registry.trashable()
         kind = request.GET.get("kind", "")
         if kind and kind not in every:
             raise Http404
         page = self.read_page()
-        kinds = {kind: every[kind]} if kind else every
-        found = list(contents(request.account, kinds, most=page.stop)[page.start : page.stop])
+        models = {key: resource.model for key, resource in every.items() if kind in ("", key)}
+        found = list(contents(request.account, models, most=page.stop)[page.start : page.stop])
         rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
         who = {user.id: user for user in users} if rows else {}
         for row in rows:
-            row["kind"], _many, row["icon"] = KINDS[row["resource"]]
+            row["kind"] = every[row["resource"]]
             row["by"], row["until"] = who.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
         return self.render(
             rows=rows,
             page=page,
             more=len(found) > page.size,
             kind=kind,
-            kinds=[(key, many) for key, (_one, many, _icon) in KINDS.items() if key in every],
+            kinds=every.values(),
         )
 
     def restore(self, request) -> HttpResponse:
-        id, viewset = to_id(request.POST.get("id")), ResourceViewSet.trashable.get(request.POST.get("kind", ""))
-        if id is None or viewset is None:
+        id, kind = to_id(request.POST.get("id")), request.POST.get("kind", "")
+        model = registry.trashable_models().get(kind)
+        if id is None or model is None:
             raise Http404
         try:
-            found = in_transaction(lambda: restore(request.account, {viewset.key: viewset.model}, id))
+            found = in_transaction(lambda: restore(request.account, {kind: model}, id))
         except FieldErrors:
-            # The one that there is: a contact list whose name another has.
+            # Another row has the name meanwhile.
             messages.error(
                 request,
                 _("It can't be restored yet, as another one has its name now. Rename that one first."),

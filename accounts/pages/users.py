@@ -144,7 +144,7 @@ class UsersPage(SettingsPage):
             email,
             "invitation",
             language=request.account.language,
-            sender=request.forum.name,
+            sender=request.site.name,
             by=request.user.name or request.user.login,
             url=f"{request.address.url}/app/invitation?{urlencode({'secret': self.secret})}",
         )

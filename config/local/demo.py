@@ -16,6 +16,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from accounts.models import Account, APIToken, Status, User
+from accounts.opening import open_account
 
 FILE = Path(__file__).with_name("demo.toml")
 PREFIX = LOGIN = "demo"
@@ -42,7 +43,7 @@ def _derived(purpose: str, length: int) -> str:
 @transaction.atomic
 def create_demo_account(*, bare: bool) -> Account:
     """Create the demo account; a bare one has the suggestions alone that docs/interface.md shows."""
-    account, owner, _ = Account.objects.create_with_owner(
+    account, owner, _token = open_account(
         prefix=PREFIX,
         name="Demo",
         login=LOGIN,

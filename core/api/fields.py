@@ -22,7 +22,7 @@ from core.db.trash import TrashedId
 from core.errors import FieldError
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 MISSING = _("can't be blank")
 NAME_LENGTH = 255

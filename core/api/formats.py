@@ -20,6 +20,7 @@ from rest_framework.request import Request
 
 from core.api.parameters import nest
 from core.db.text import text_encoding
+from core.decimals import encode_decimal
 from core.errors import FieldError
 
 JSON_TYPES = ("application/json", "text/json", "text/plain", "")
@@ -137,18 +138,10 @@ class _NoFiles(FileUploadHandler):
         raise FieldError(field_name, "can't be a file")
 
 
-def exact(value):
-    """For orjson: a decimal with all of its digits, but for zeros at the end."""
-    if isinstance(value, Decimal):
-        plain = f"{value:f}"
-        return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())
-    raise TypeError(type(value).__name__)
-
-
 class JSONRenderer(BaseRenderer):
     media_type = "application/json"
     format = "json"
     charset = None
 
     def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
-        return orjson.dumps(data, default=exact)
+        return orjson.dumps(data, default=encode_decimal)

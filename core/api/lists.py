@@ -18,7 +18,7 @@ from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 # The rows of a page of a JSON list at most. A limit up to `MAX_LITERAL_LIMIT` is a literal of the statement.
 MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
@@ -12,25 +12,18 @@ from core.api.views import JSONViewSet
 from core.db.prepared import Prepared, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
-from core.db.trash import Trashable
 from core.errors import ConcurrentUpdate, FieldErrors
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 
 class ResourceViewSet(JSONViewSet):
     """Create, read, update and delete one kind of resource of the account."""
 
+    # Both as in `core.registry`.
     key: str
-    # A trashable model is registered in `trashable`, by which a restored row finds its viewset.
     model: type[Model]
-    trashable: ClassVar[dict[str, type["ResourceViewSet"]]] = {}
-
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        if "model" in vars(cls) and issubclass(cls.model, Trashable):
-            ResourceViewSet.trashable[cls.key] = cls
 
     @staticmethod
     def rows_of(account: "Account") -> QuerySet:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.db import migrations, models
 
-from core.api.formats import exact
+from core.decimals import encode_decimal
 
 # Why a search does not find them.
 NOT_SEARCHED = "may hold any data of an integration, which the documented interface does not search"
@@ -33,7 +33,7 @@ class _Decoder(json.JSONDecoder):
 
 
 def as_json(values: dict[str, Any]) -> str:
-    return orjson.dumps(values, default=exact).decode()
+    return orjson.dumps(values, default=encode_decimal).decode()
 
 
 def storable(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Checks of the database and of the pooler before it, for `manage.py check --database default` and `migrate`."""
 
 import psycopg
+from django.apps import apps
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
@@ -98,7 +99,8 @@ def locks() -> list[CheckMessage]:
         cursor.execute(
             "SELECT current_setting('max_locks_per_transaction')::bigint"
             " * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint),"
-            " (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass('accounts_account'))"
+            " (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass(%s))",
+            [apps.get_model(settings.ACCOUNT_MODEL)._meta.db_table],
         )
         places, accounts = cursor.fetchone()
     if (accounts or 0) + OTHER_LOCKS <= places:

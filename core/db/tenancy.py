@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, migrations, models
 
 if TYPE_CHECKING:
-    from accounts.models import Account
+    from accounts.account import Account
 
 
 class AccountIdField(models.BigIntegerField):

@@ -75,7 +75,7 @@ class PageViewSet(PublicViewSet):
             icon=static(f"{SWAGGER_UI}/favicon-32x32.png"),
             style=static(f"{SWAGGER_UI}/swagger-ui.css"),
             swagger_ui=static(f"{SWAGGER_UI}/swagger-ui-bundle.js"),
-            start=static("accounts/interface.js"),
-            back="" if request._request.address.forum_id is None else BACK,
+            start=static("core/interface.js"),
+            back="" if request._request.address.site_id is None else BACK,
         )
         return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": KEPT})

@@ -22,7 +22,7 @@ from core.errors import Conflict, FieldError, FieldErrors, Throttled
 from core.pages.errors import as_sentence, beside_field
 
 if TYPE_CHECKING:
-    from accounts.models import User
+    from accounts.users import User
 
 
 class Page(View):

@@ -12,6 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
+from core.pages.navigation import Entry, entries
+
 register = template.Library()
 
 
@@ -25,6 +27,12 @@ def icon(name: str, size: int = 20) -> SafeString:
 def _icon(name: str, size: int) -> SafeString:
     drawing = lucide._render_icon(name, size, **{"class": "icon", "aria-hidden": "true", "focusable": "false"})
     return mark_safe(re.sub(r"\s+", " ", drawing))  # noqa: S308, the package's own file
+
+
+@register.simple_tag(takes_context=True)
+def menu(context, name: str) -> list[Entry]:
+    """Return the entries of a menu that the request's user may see."""
+    return entries(name, context["request"])
 
 
 @register.filter

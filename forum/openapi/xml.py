@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 from accounts.models import User
 from core.openapi.operations import JSONSchema, Operation, operate
 from forum.models import Category, Comment, Post
-from forum.openapi.schema import XMLOperationSchema, array
 from forum.xml import documents
 from forum.xml.documents import Shape
+from forum.xml.schema import XMLOperationSchema, array
 from forum.xml.serializers import NewUserSerializer, PostSerializer, TeamPostSerializer
 
 ZONE = ZoneInfo("Europe/Warsaw")

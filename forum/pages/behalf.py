@@ -1,4 +1,4 @@
-"""What the team writes down for clients and contacts of the CRM: their votes and their suggestions."""
+"""Votes and suggestions that the team records on behalf of customers: of clients and contacts."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Value
+from django.db.models import QuerySet, Value
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +19,7 @@ from core.api.fields import TEXT_LENGTH, held
 from core.db import locks
 from core.errors import FieldError
 from core.pages.base import redirect
+from core.registry import registry
 from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
@@ -26,14 +27,13 @@ from forum.models import Post
 from forum.pages.team import FOUND, KeepingTeamPage, TeamPage, as_sent
 
 VOTES = 100
-# Of the same words sent twice within this time, the second is a double click.
+# The same suggestion, sent again within this time, is taken for a double click.
 AT_ONCE = timedelta(minutes=1)
-THINGS = {"client": "clients", "contact": "contacts"}
 
 
 @dataclass(frozen=True)
 class Customer:
-    """A client or a contact; `value` is how a form names it."""
+    """A row of a resource that is registered as a customer. `value` stands for it in forms."""
 
     kind: str
     id: int
@@ -50,36 +50,39 @@ class Customer:
 
     @classmethod
     def read(cls, value: str | None) -> "Customer | None":
-        match = re.fullmatch(r"(client|contact)-([0-9]{1,18})", value or "", re.ASCII)
-        return match and cls(match[1], int(match[2]))
+        """Return the customer that a form names, without a name; None if `value` is malformed."""
+        match = re.fullmatch(r"([a-z_]+)-([0-9]{1,18})", value or "", re.ASCII)
+        is_customer = match and match[1] in {resource.key for resource in registry.customers()}
+        return cls(match[1], int(match[2])) if is_customer else None
 
-    def things(self, account: Account):
-        return getattr(account, THINGS[self.kind]).live().filter(id=self.id)
+    def rows(self, account: Account) -> QuerySet:
+        return registry.get(self.kind).rows_of(account).live().filter(id=self.id)
 
     def find(self, account: Account) -> "Customer | None":
-        """With its name, if it is there."""
-        row = self.things(account).values_list("name", "email").first()
+        """Return the customer with its name, or None if the account has no such row."""
+        row = self.rows(account).values_list("name", "email").first()
         return row and Customer(self.kind, self.id, *row)
 
 
 def customers(account: Account, text: str) -> list[Customer]:
-    """The clients and the contacts that a search finds, clients first."""
+    """Return the customers that a search finds, resource by resource."""
     if not text:
         return []
     ids, sides = [], []
     with search_transaction(account.id, text) as query:
-        for kind, name in THINGS.items():
-            things = getattr(account, name).live()
-            # With whatever is like it, too, one would wait longer at every letter.
-            some = search(things, query, enough=FOUND, loosely=False)[:FOUND]
+        for resource in registry.customers():
+            rows = resource.rows_of(account).live()
+            # Without similar words, because the search runs again at every letter.
+            some = search(rows, query, enough=FOUND, loosely=False)[:FOUND]
             ids += some
-            sides.append(things.filter(id__in=some).order_by().values_list(Value(kind), "id", "name", "email"))
-        named = {row[1]: Customer(*row) for row in sides[0].union(sides[1], all=True)} if ids else {}
+            found = rows.filter(id__in=some).order_by()
+            sides.append(found.values_list(Value(resource.key), "id", "name", "email"))
+        named = {row[1]: Customer(*row) for row in sides[0].union(*sides[1:], all=True)} if ids else {}
     return [named[id] for id in ids if id in named]
 
 
 class ProxyVotesPage(TeamPage):
-    """The votes that were cast on behalf of clients and contacts."""
+    """The votes that were cast on behalf of customers."""
 
     template_name = "forum/proxy_votes.html"
     acts = {"find": "look", "cast": "cast", "withdraw": "withdraw"}
@@ -140,7 +143,7 @@ class BehalfForm(Form):
 
 
 class NewOnBehalfPage(KeepingTeamPage):
-    """A suggestion of a client or a contact, whom the address may name already."""
+    """The form for a suggestion of a customer. The query of the page may name the customer."""
 
     template_name = "forum/new_on_behalf.html"
     acts = {"find": "look", "create": "create"}
@@ -149,7 +152,8 @@ class NewOnBehalfPage(KeepingTeamPage):
         if request.htmx:
             q = self.looked_for()
             return self.render("forum/customers.html", q=q, found=customers(request.account, q))
-        named = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in THINGS)
+        kinds = [resource.key for resource in registry.customers()]
+        named = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in kinds)
         return self.show(self.form(initial={"counts": True}), next(filter(None, named), None))
 
     def form(self, *sent, **values) -> BehalfForm:
@@ -184,13 +188,13 @@ class NewOnBehalfPage(KeepingTeamPage):
         return redirect(f"/app/posts/{made[-1].id}")
 
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
-        """The post; where the same was sent a moment ago, that one."""
+        """Create the post, or return the same one of a moment ago."""
         account, user = self.request.account, self.request.user
         locks.hold(("on behalf", account.id, user.id))
         same = account.posts.written_by(user).filter(title=values["title"], content=values["content"], **customer.link)
         if (post := same.filter(created_at__gt=timezone.now() - AT_ONCE).first()) is not None:
             return post
-        if not held(customer.things(account)):
+        if not held(customer.rows(account)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
         given = {name: values[name] for name in ("title", "content", "category_id")}
         serializer = PostSerializer(data=given, context={"account": account})

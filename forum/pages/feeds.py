@@ -118,7 +118,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     address = request.address
     try:
-        rows = Post.objects.addresses(address.account_id, address.forum_id, most=ADDRESSES)
+        rows = Post.objects.addresses(address.account_id, address.site_id, most=ADDRESSES)
     except (OperationalError, InterfaceError):
         return unavailable(request)
     if not rows:

@@ -14,6 +14,7 @@ from core.db.tenancy import fold
 from core.db.text import cleaned
 from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
+from core.registry import registry
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import plain, render
 from forum.models import Category, Comment, Post
@@ -108,10 +109,10 @@ class ListPage(ForumPage):
             if ids:
                 # Clients and contacts share the account's ids.
                 sides = [
-                    things.filter(id__in=ids).values_list("id", "name")
-                    for things in (account.clients, account.contacts)
+                    customer.rows_of(account).filter(id__in=ids).order_by().values_list("id", "name")
+                    for customer in registry.customers()
                 ]
-                names = dict(sides[0].order_by().union(sides[1].order_by(), all=True))
+                names = dict(sides[0].union(*sides[1:], all=True))
                 for post in posts:
                     post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
         voted = account.votes.of(user, [post["id"] for post in posts]) if user is not None else set()
@@ -319,8 +320,10 @@ class PostPage(ForumPage):
             beside["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
             if user.is_team:
                 beside |= {
-                    f"{name}_name": Subquery(things.filter(id=OuterRef(f"{name}_id")).values("name"))
-                    for name, things in (("client", account.clients), ("contact", account.contacts))
+                    f"{each.key}_name": Subquery(
+                        each.rows_of(account).filter(id=OuterRef(f"{each.key}_id")).values("name")
+                    )
+                    for each in registry.customers()
                 }
                 originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
                 beside["original_title"] = Subquery(originals.values("title"))

@@ -5,9 +5,9 @@ from pathlib import Path
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views import View
 
-import accounts
+import core
 
-ICON = (Path(accounts.__file__).parent / "static" / "accounts" / "favicon.ico").read_bytes()
+ICON = (Path(core.__file__).parent / "static" / "core" / "favicon.ico").read_bytes()
 # The longest rule that fits decides.
 OPEN = """User-agent: *
 Allow: /app/posts/

@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.hosts import full_name, normalize
+from accounts.host_names import full_name, normalize
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, to_id

@@ -45,7 +45,7 @@ urlpatterns = [
 
 def is_category(request, category_name: str) -> bool:
     """Return whether a visitor may take that name for a category's: what a private forum has is not told."""
-    account_id, forum_id = request.address.account_id, request.address.forum_id
+    account_id, forum_id = request.address.account_id, request.address.site_id
     forum = Forum.objects.get(account_id=account_id, id=forum_id)
     return not forum.may_be_read_by(None) or Category.objects.named(account_id, forum_id, category_name) is not None
 

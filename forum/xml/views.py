@@ -16,9 +16,9 @@ from core.errors import FieldError, FieldErrors
 from forum.api.views import agent_of
 from forum.lists import PostQuerySet
 from forum.models import Category, Comment, Post
-from forum.openapi.schema import XMLOperationSchema
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
+from forum.xml.schema import XMLOperationSchema
 from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
@@ -31,7 +31,7 @@ class XMLViewSet(TenantViewSet):
 
     @property
     def forum_id(self) -> int:
-        return self.request._request.address.forum_id
+        return self.request._request.address.site_id
 
     @property
     def zone(self):

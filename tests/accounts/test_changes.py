@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Account
+from core.api.changes import EXPIRED
 from core.changes.models import KEPT_FOR, Change, Cursor
-from core.changes.views import EXPIRED
 from core.management.commands import housekeeping
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read

@@ -1,6 +1,7 @@
 import pytest
 
-from accounts.models import RESERVED_PREFIXES, Account, APIToken
+from accounts.host_names import RESERVED_PREFIXES
+from accounts.models import Account, APIToken
 from accounts.tokens import APITokenQuerySet
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.client import JSONClient, XMLClient

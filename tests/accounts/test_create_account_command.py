@@ -5,7 +5,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
-from accounts.models import Account, AccountQuerySet
+from accounts.management.commands import create_account
+from accounts.models import Account
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import make_account
 
@@ -149,7 +150,6 @@ def test_one_that_was_taken_meanwhile(db, monkeypatch):
     def fail(*args, **kwargs):
         raise IntegrityError("account_prefix_unique (prefix)=(new-one)")
 
-    monkeypatch.setattr(AccountQuerySet, "create_with_owner", fail)
-    monkeypatch.setattr(type(Account.objects), "create_with_owner", fail)
+    monkeypatch.setattr(create_account, "open_account", fail)
     with pytest.raises(CommandError, match=r"^Prefix, host or partner was taken meanwhile$"):
         create()

@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from accounts import middleware
-from accounts.hosts import normalize
+from accounts.host_names import normalize
 from accounts.middleware import AddressBook, address_book
 from accounts.models import Host
 from tests.support.assertions import assert_refused, read
@@ -204,7 +204,7 @@ def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
         book.find("acme")
     with django_assert_num_queries(0):
         address = book.find("acme")
-    assert (address.account_id, address.forum_id, address.forum_name) == (acme.account.id, acme.forum.id, "Acme")
+    assert (address.account_id, address.site_id, address.site_name) == (acme.account.id, acme.forum.id, "Acme")
     with django_assert_num_queries(2):
         assert book.find("nobody") is None
         assert book.find("nobody") is None

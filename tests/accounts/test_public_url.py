@@ -5,7 +5,7 @@ import re
 import pytest
 from django.core import mail
 
-from accounts.hosts import public_url
+from accounts.host_names import public_url
 from accounts.middleware import address_book
 from tests.accounts.pages.settings import send, token_of
 from tests.support.factories import PASSWORD, make_forum

@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
+from core.api.readiness import TIMEOUT, Readiness
 from core.db.prepared import fetch
-from core.db.readiness import TIMEOUT, Readiness
 
 
 @pytest.fixture

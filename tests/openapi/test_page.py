@@ -58,7 +58,7 @@ def test_it_rejects_a_file_that_there_is_not(acme, path):
 
 
 def test_it_starts_without_another_request(acme):
-    script = Client(acme.host).get("/static/accounts/interface.js").text
+    script = Client(acme.host).get("/static/core/interface.js").text
     assert "validatorUrl: null" in script
     assert 'url: "/app/openapi.json"' in script
 
@@ -69,7 +69,7 @@ def test_files_are_collected_compressed_and_named_by_their_hash(settings, tmp_pa
     settings.STORAGES = {"staticfiles": {"BACKEND": backend}}
     call_command("collectstatic", interactive=False, verbosity=0)
     assert (tmp_path / "staticfiles.json").exists()
-    (script,) = (tmp_path / "accounts").glob("interface.????????????.js")
-    assert script.read_bytes() == (tmp_path / "accounts" / "interface.js").read_bytes()
+    (script,) = (tmp_path / "core").glob("interface.????????????.js")
+    assert script.read_bytes() == (tmp_path / "core" / "interface.js").read_bytes()
     (bundle,) = tmp_path.glob("drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.????????????.js.gz")
     assert gzip.decompress(bundle.read_bytes())

@@ -3,6 +3,7 @@
 from itertools import count
 
 from accounts.models import Account, APIToken, User
+from accounts.opening import open_account
 from crm.models import Client, Contact, ContactList, Deal
 from forum.models import Category, Comment, Forum, Post
 
@@ -15,9 +16,7 @@ def make_account(prefix: str = "", *, login: str = "", **fields) -> tuple[Accoun
     """An account with its owner, and the owner's token."""
     prefix = prefix or f"account-{next(numbers)}"
     login = login or f"owner-of-{prefix}"
-    return Account.objects.create_with_owner(
-        prefix=prefix, login=login, email=f"{login}@{prefix}.example", password=PASSWORD, **fields
-    )
+    return open_account(prefix=prefix, login=login, email=f"{login}@{prefix}.example", password=PASSWORD, **fields)
 
 
 def make_user(account: Account, login: str = "", **fields) -> User:

@@ -8,7 +8,7 @@ from accounts import mail, passwords
 from accounts.middleware import address_book
 from accounts.models import Account, User
 from core.api import throttling
-from core.db.readiness import readiness
+from core.api.readiness import readiness
 from forum.models import Category, Forum
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_account, make_token, make_user

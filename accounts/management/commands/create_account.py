@@ -8,8 +8,9 @@ from django.db import IntegrityError
 
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
-from accounts.hosts import normalize, public_url
-from accounts.models import Account, Host, is_reserved
+from accounts.host_names import is_reserved, normalize, public_url
+from accounts.models import Account, Host
+from accounts.opening import open_account
 from core.api.errors import sentence_of
 from core.errors import FieldErrors
 
@@ -43,7 +44,7 @@ class Command(BaseCommand):
         if problems:
             raise CommandError("\n".join(problems))
         try:
-            made, owner, token = Account.objects.create_with_owner(
+            made, owner, token = open_account(
                 prefix=account.values["prefix"],
                 login=login,
                 email=email,

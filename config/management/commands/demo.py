@@ -5,7 +5,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.hosts import full_name
+from accounts.host_names import full_name
 from accounts.models import Account, APIToken, User
 
 try:

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 
 from accounts import middleware
-from accounts.hosts import normalize
+from accounts.host_names import normalize
 from accounts.middleware import AddressBook, address_book
 from accounts.models import Host
 from tests.forum.xml.wire import (

@@ -7,7 +7,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpResponse
 
 from core.db.prepared import fetch
-from core.error_responses import RETRY_AFTER
+from core.errors import RETRY_AFTER
 
 TIMEOUT = 1.5  # seconds; an answer is due within two
 

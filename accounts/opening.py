@@ -1,0 +1,45 @@
+"""Opening an account: the rows that an account needs before anyone can use it."""
+
+from django.db import transaction
+
+from accounts.account import Account
+from accounts.host_names import normalize
+from accounts.signals import account_created
+from accounts.statuses import Status
+from accounts.tokens import APIToken
+from accounts.users import User
+
+
+@transaction.atomic
+def open_account(
+    *,
+    prefix: str,
+    login: str,
+    email: str,
+    password: str,
+    owner_name: str = "",
+    host: str | None = None,
+    **fields,
+) -> tuple[Account, User, str]:
+    """Create an account with its hosts, statuses and owner, and send `account_created`, for other apps to add their rows.
+
+    Return the account, its owner and the owner's API token, which cannot be read again. With `host`, the account's site has
+    that host. It also answers at the account's own host, which is named as the prefix.
+    """
+    account = Account.objects.create(prefix=prefix, **fields)
+    site_host = account.hosts.create(name=prefix)
+    if host:
+        site_host = account.hosts.create(name=normalize(host))
+    account_created.send(Account, account=account, host=site_host)
+    account.statuses.bulk_create(Status.defaults(account))
+    owner = User.objects.create_for(
+        account,
+        login=login,
+        email=email,
+        password=password,
+        name=owner_name or login,
+        role=User.Role.OWNER,
+        notification=User.Notification.ALL,
+    )
+    _, token = APIToken.objects.make(owner, label="First token")
+    return account, owner, token

@@ -1,0 +1,7 @@
+"""The signals of accounts."""
+
+from django.dispatch import Signal
+
+# Sent in the transaction that creates an account, after its hosts and before its statuses and its owner. Arguments: `account`,
+# and `host`, the `Host` of the account's first site. An exception in a receiver undoes the transaction.
+account_created = Signal()

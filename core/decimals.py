@@ -1,0 +1,14 @@
+"""Decimals in JSON."""
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+
+def encode_decimal(value: Any) -> orjson.Fragment:
+    """Return a decimal with all of its digits, but without trailing zeros: the `default` of `orjson.dumps`."""
+    if isinstance(value, Decimal):
+        plain = f"{value:f}"
+        return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())
+    raise TypeError(type(value).__name__)

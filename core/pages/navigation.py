@@ -1,0 +1,35 @@
+"""The menus of the pages. Each app registers its entries in `AppConfig.ready`."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.utils.functional import Promise
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A link in a menu."""
+
+    # Pages that pass this name to their template (as `section` or `part`) mark the entry as the current one.
+    name: str
+    label: str | Promise
+    path: str
+    icon: str = ""
+    # Entries are sorted by this number, whatever app registers them.
+    order: int = 0
+    is_shown: Callable[[HttpRequest], bool] = lambda request: True
+
+
+_menus: defaultdict[str, list[Entry]] = defaultdict(list)
+
+
+def register(menu: str, *entries: Entry) -> None:
+    """Add entries to a menu: `main`, `user`, `profile` or `settings`."""
+    _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
+
+
+def entries(menu: str, request: HttpRequest) -> list[Entry]:
+    """Return the entries of a menu that the request's user may see, in their order."""
+    return [entry for entry in _menus[menu] if entry.is_shown(request)]

@@ -1,0 +1,51 @@
+"""The resources of the CRM."""
+
+from django.utils.translation import gettext_lazy as _
+
+from core.registry import Resource, newest_id
+from crm.models import Client, Contact, ContactList, Deal
+
+RESOURCES = (
+    Resource(
+        "client",
+        Client,
+        "crm.api.views.ClientViewSet",
+        label=_("Client"),
+        plural_label=_("Clients"),
+        icon="building-2",
+        collection="clients",
+        is_customer=True,
+        samples={"client": lambda request: newest_id(request.account.clients.live())},
+    ),
+    Resource(
+        "contact",
+        Contact,
+        "crm.api.views.ContactViewSet",
+        label=_("Contact"),
+        plural_label=_("Contacts"),
+        icon="user",
+        collection="contacts",
+        is_customer=True,
+        samples={"contact": lambda request: newest_id(request.account.contacts.live())},
+    ),
+    Resource(
+        "contact_list",
+        ContactList,
+        "crm.api.views.ContactListViewSet",
+        label=_("Contact list"),
+        plural_label=_("Contact lists"),
+        icon="list",
+        collection="contact_lists",
+        samples={"contact_list": lambda request: newest_id(request.account.contact_lists.live())},
+    ),
+    Resource(
+        "deal",
+        Deal,
+        "crm.api.views.DealViewSet",
+        label=_("Deal"),
+        plural_label=_("Deals"),
+        icon="handshake",
+        collection="deals",
+        samples={"deal": lambda request: newest_id(request.account.deals.live())},
+    ),
+)

@@ -1,0 +1,32 @@
+"""What the pages of the forum add to the menus."""
+
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from accounts.pages.navigation import is_admin, is_team
+from core.pages.navigation import Entry, register
+
+
+def has_forum(request: HttpRequest) -> bool:
+    return request.site is not None
+
+
+def has_approval(request: HttpRequest) -> bool:
+    return has_forum(request) and is_team(request) and request.site.approval
+
+
+def register_entries() -> None:
+    register(
+        "main",
+        Entry("suggestions", _("Suggestions"), "/", order=10, is_shown=has_forum),
+        Entry("roadmap", _("Roadmap"), "/app/roadmap", order=20, is_shown=has_forum),
+        Entry("moderation", _("To approve"), "/app/moderation", order=30, is_shown=has_approval),
+    )
+    own_posts = Entry("posts", _("My suggestions and votes"), "/app/profile/posts", "lightbulb", order=20)
+    register("user", own_posts)
+    register("profile", own_posts)
+    register(
+        "settings",
+        Entry("forums", _("Forums"), "/app/account/forums", "megaphone", order=40, is_shown=is_admin),
+        Entry("categories", _("Categories"), "/app/account/categories", "folder", order=50, is_shown=is_admin),
+    )

@@ -1,0 +1,83 @@
+"""The registry of resources. A failure says which registration is missing."""
+
+import pytest
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.urls import get_resolver
+from django.utils.translation import override
+
+from accounts.pages.examples import examples
+from core.api.resources import ResourceViewSet
+from core.db.trash import Trashable
+from core.registry import Registry, registry
+from core.templatetags.rostrum import icon
+
+ADVICE = "add it to RESOURCES in resources.py of its app"
+
+
+def served() -> set[type[ResourceViewSet]]:
+    """The viewsets of resources that have a route."""
+    views = {getattr(pattern.callback, "cls", None) for pattern in get_resolver().url_patterns}
+    return {view for view in views if isinstance(view, type) and issubclass(view, ResourceViewSet)}
+
+
+def is_registered(viewset: type[ResourceViewSet]) -> bool:
+    resource = registry.get(viewset.key)
+    return resource is not None and resource.viewset is viewset and resource.model is viewset.model
+
+
+def test_it_works():
+    assert {resource.key for resource in registry} >= {"status", "post", "client", "contact", "contact_list", "deal"}
+    assert [resource.key for resource in registry.customers()] == ["client", "contact"]
+    assert registry.in_collection("contact_lists").key == "contact_list"
+    assert "status" not in registry.trashable()
+    assert registry.get("nothing") is None
+
+
+def test_it_rejects_a_second_registration_of_a_key():
+    with pytest.raises(ImproperlyConfigured, match="'client' is registered twice"):
+        Registry().register(*[registry.get("client")] * 2)
+
+
+def test_every_resource_of_the_json_api_is_registered():
+    assert len(served()) >= 6
+    unregistered = [viewset.__name__ for viewset in served() if not is_registered(viewset)]
+    assert unregistered == [], ADVICE
+
+
+def test_every_model_that_goes_to_the_trash_is_registered():
+    models = [model for model in apps.get_models() if issubclass(model, Trashable)]
+    unregistered = set(models) - set(registry.trashable_models().values())
+    assert unregistered == set(), f"the trash cannot list its rows: {ADVICE}"
+
+
+def test_the_change_feed_is_told_of_every_resource_and_of_nothing_else(db):
+    """The first argument of the triggers is the name of the resource in the feed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT split_part(encode(tgargs, 'escape'), E'\\\\000', 1), tgrelid::regclass::text FROM pg_trigger"
+            " WHERE tgfoid = 'note_change'::regproc"
+        )
+        told = set(cursor.fetchall())
+    registered = {(resource.key, resource.model._meta.db_table) for resource in registry}
+    assert told - registered == set(), ADVICE
+    assert registered - told == set(), "add a migration with note_changes for its table"
+
+
+def test_every_id_in_the_path_of_an_example_has_a_sample():
+    """Without one, the page of the examples shows the id of the document, which the account need not have."""
+    with_id = [example for example in examples().values() if "{id}" in example.path]
+    assert len(with_id) > 20
+    assert {example.path for example in with_id if not example.needs} == set(), f"its collection is unknown: {ADVICE}"
+    samples = registry.samples().keys() | {"trash"}
+    lacking = {name for example in with_id for name in example.id_samples} - samples
+    assert lacking == set(), "add these to `samples` of the resource"
+
+
+@pytest.mark.parametrize("resource", list(registry), ids=lambda resource: resource.key)
+def test_people_have_names_and_an_icon_for_it(resource):
+    assert "<svg" in icon(resource.icon)
+    with override("pl"):
+        polish = str(resource.label), str(resource.plural_label)
+    assert polish != (str(resource.label), str(resource.plural_label))

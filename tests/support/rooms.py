@@ -1,0 +1,169 @@
+"""Find references to an upper room that no import shows: by reverse accessors, strings and templates.
+
+What belongs to which room is read from Django: its models, templates, static files, template tags and routes.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from django.apps import apps
+from django.conf import settings
+from django.template.base import Lexer, TokenType
+from django.urls import URLPattern, get_resolver
+
+# Each room with the rooms that it may use.
+USES = {
+    "core": {"core"},
+    "accounts": {"core", "accounts"},
+    "forum": {"core", "accounts", "forum"},
+    "crm": {"core", "accounts", "crm"},
+}
+ROOMS = (*USES, "config")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A place in a file of a lower room that names something of an upper one."""
+
+    path: str
+    line: int = field(compare=False)
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.name}"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that belong to the rooms which a room may not use."""
+
+    # Of the rows that point at a row: `account.posts`, `posts__title`.
+    accessors: frozenset[str]
+    # Whole strings: labels of apps and names of routes.
+    words: frozenset[str]
+    # Matches parts of strings: tables, modules, models ("crm.Client"), templates and static files.
+    pattern: re.Pattern
+    # Libraries of template tags.
+    libraries: frozenset[str]
+
+
+@cache
+def names_above(room: str) -> Names:
+    above = [each for each in ROOMS if each not in USES[room]]
+    tables = {re.escape(model._meta.db_table) for model in apps.get_models() if room_of(model.__module__) in above}
+    files = {re.escape(name) for each in above for name in files_of(each)}
+    modules = {rf"{each}\.[A-Za-z_]\w*" for each in above}
+    return Names(
+        accessors=frozenset(accessors_of(above)),
+        words=frozenset(above) | routes_of(above),
+        pattern=re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(tables | files | modules))})(?![\w-])"),
+        libraries=frozenset(library for each in above for library in libraries_of(each)),
+    )
+
+
+def room_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def accessors_of(rooms: Iterable[str]) -> Iterator[str]:
+    """Return the names under which rows have the rows of these rooms that point at them."""
+    for model in apps.get_models():
+        for relation in model._meta.related_objects:
+            if room_of(relation.related_model.__module__) in rooms:
+                yield from {relation.get_accessor_name(), relation.related_query_name or relation.name} - {None}
+
+
+def files_of(room: str) -> Iterator[str]:
+    """Return the names of the room's templates and static files."""
+    for folder in ("templates", "static"):
+        root = settings.BASE_DIR / room / folder
+        yield from (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+
+
+def libraries_of(room: str) -> Iterator[str]:
+    modules = (settings.BASE_DIR / room / "templatetags").glob("*.py")
+    return (path.stem for path in modules if path.stem != "__init__")
+
+
+def routes_of(rooms: Iterable[str]) -> frozenset[str]:
+    def walk(patterns: list) -> Iterator[str]:
+        for pattern in patterns:
+            if not isinstance(pattern, URLPattern):
+                yield from walk(pattern.url_patterns)
+            elif pattern.name and room_of(module_of(pattern)) in rooms:
+                yield pattern.name
+
+    return frozenset(walk(get_resolver().url_patterns))
+
+
+def module_of(pattern: URLPattern) -> str:
+    view = pattern.callback
+    return getattr(view, "view_class", getattr(view, "cls", view)).__module__
+
+
+def references_in_room(room: str) -> Iterator[Reference]:
+    root: Path = settings.BASE_DIR
+    names = names_above(room)
+    for path in sorted((root / room).rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.suffix == ".py" and "migrations" not in path.parts:
+            yield from references_in_python(path.read_text(), names, name)
+        elif "templates" in path.parts and path.is_file():
+            yield from references_in_template(path.read_text(), names, name)
+
+
+# Python
+
+
+def references_in_python(source: str, names: Names, path: str = "") -> Iterator[Reference]:
+    tree = ast.parse(source)
+    docstrings = set(docstrings_of(tree))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) if name in names.accessors:
+                yield Reference(path, node.lineno, f".{name}")
+            case ast.keyword(arg=str(name)) if names.accessors & set(name.split("__")[:-1]):
+                yield Reference(path, node.value.lineno, f"{name}=")
+            case ast.Constant(value=str(text)) if id(node) not in docstrings:
+                yield from (Reference(path, node.lineno, found) for found in references_in_text(text, names))
+
+
+def docstrings_of(tree: ast.Module) -> Iterator[int]:
+    """Return the ids of the nodes of docstrings and of other strings that stand for themselves."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield id(node.value)
+
+
+def references_in_text(text: str, names: Names) -> Iterator[str]:
+    """Return what a string names: a route, an accessor (for `getattr`, or in a query), or a part of it that has a room's name."""
+    if text in names.words or (re.fullmatch(r"\w+", text) and names.accessors & {text, *text.split("__")[:-1]}):
+        yield text
+    else:
+        yield from names.pattern.findall(text)
+
+
+# Templates
+
+
+def references_in_template(source: str, names: Names, path: str = "") -> Iterator[Reference]:
+    for token in Lexer(source).tokenize():
+        if token.token_type not in (TokenType.BLOCK, TokenType.VAR):
+            continue
+        for found in references_in_tag(token.contents, names):
+            yield Reference(path, source.count("\n", 0, source.index(token.contents)) + 1, found)
+
+
+def references_in_tag(contents: str, names: Names) -> Iterator[str]:
+    if contents.startswith("load "):
+        yield from (library for library in contents.split()[1:] if library in names.libraries)
+    literals = r"\"[^\"]*\"|'[^']*'"
+    for literal in re.findall(literals, contents):
+        yield from references_in_text(literal[1:-1], names)
+    for name in re.findall(r"\.(\w+)", re.sub(literals, "", contents)):
+        if name in names.accessors:
+            yield f".{name}"

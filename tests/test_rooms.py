@@ -1,0 +1,162 @@
+"""The rooms of the code: what import-linter does not see. CONTRIBUTING.md and `pyproject.toml` have the order of the rooms."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+from django.conf import settings
+
+from tests.support.rooms import (
+    ROOMS,
+    USES,
+    Reference,
+    names_above,
+    references_in_python,
+    references_in_room,
+    references_in_template,
+)
+
+DEMO = "it creates demo data with the models of all rooms, and is to move to config"
+TENANT_TABLE = "SQL of migrations, which cannot ask a setting for the tenant's table"
+MODULE = "a value of `initial_module` on the wire"
+CUSTOMER = "a link to a customer is a field of posts and votes on the wire, and a foreign key"
+POSTS = "clients and contacts count their posts, and detach them when they go to the trash"
+# What is allowed, and why: by file and name, or by file alone.
+EXCEPTIONS = {
+    ("accounts/account.py", "forum"): MODULE,
+    ("accounts/openapi.py", "crm"): MODULE,
+    ("accounts/management/story.py", ""): DEMO,
+    ("accounts/management/commands/demo.py", ".forums"): DEMO,
+    ("accounts/management/commands/serve.py", ""): "the command starts the server of config, and is to move there",
+    ("core/changes/models.py", "accounts_account"): TENANT_TABLE,
+    ("core/db/tenancy.py", "accounts_account"): TENANT_TABLE,
+    ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",
+    ("core/openapi/schema.py", ".statuses"): "HTTP statuses of an operation, not those of an account",
+    ("core/pages/words.py", ""): "words that people read, not names of code",
+    ("core/search/queries.py", "tags"): "a column of searched tables",
+    ("core/search/spelling.py", "accounts_user"): "SQL of migrations, with the condition for a table's words",
+    ("core/search/spelling.py", "accounts_status"): "SQL of migrations, with the condition for a table's words",
+    ("crm/models.py", "posts"): POSTS,
+    ("crm/models.py", ".posts"): POSTS,
+    ("forum/api/serializers.py", "clients"): CUSTOMER,
+    ("forum/votes.py", "crm.Client"): CUSTOMER,
+    ("forum/votes.py", "crm.Contact"): CUSTOMER,
+}
+
+
+def exception_for(reference: Reference) -> tuple[str, str] | None:
+    keys = ((reference.path, reference.name), (reference.path, ""))
+    return next((key for key in keys if key in EXCEPTIONS), None)
+
+
+@cache
+def references() -> frozenset[Reference]:
+    return frozenset(reference for room in USES for reference in references_in_room(room))
+
+
+@pytest.mark.parametrize("room", USES)
+def test_no_room_refers_to_an_upper_one(room):
+    found = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
+    assert sorted(found) == [], "let the upper room register what this one needs (core/registry.py, accounts/sites.py)"
+
+
+def test_every_exception_is_needed():
+    assert EXCEPTIONS.keys() - {exception_for(reference) for reference in references()} == set()
+
+
+@pytest.mark.parametrize(
+    ("room", "source", "found"),
+    [
+        ("accounts", "account.posts.live()", [".posts"]),
+        ("accounts", "getattr(account, 'contact_lists')", ["contact_lists"]),
+        ("accounts", "users.filter(posts__title='x')", ["posts__title="]),
+        ("accounts", "users.values_list('posts__title')", ["posts__title"]),
+        ("accounts", "models.ForeignKey('crm.Client')", ["crm.Client"]),
+        ("accounts", "apps.get_model('forum', 'Post')", ["forum"]),
+        ("accounts", "import_string('forum.pages.base.ForumPage')", ["forum.pages"]),
+        ("accounts", "import_module('config.wsgi')", ["config.wsgi"]),
+        ("accounts", "render(request, 'forum/post.html')", ["forum/post.html"]),
+        ("accounts", "static('forum/reading.js')", ["forum/reading.js"]),
+        ("accounts", "f'SELECT {columns} FROM crm_client'", ["crm_client"]),
+        ("accounts", "reverse('route-of-the-forum')", ["route-of-the-forum"]),
+        ("core", "account.users.first()", [".users"]),
+        ("core", "settings.X = 'accounts/base.html'", ["accounts/base.html"]),
+        ("forum", "account.deals.live()", [".deals"]),
+        ("crm", "account.comments.live()", [".comments"]),
+        # What is allowed.
+        ("accounts", "'''Posts of forum.pages.'''\naccount.users.first()\nlog('the forum. It is')", []),
+        ("forum", "account.posts.filter(user__login='x')\nrender('accounts/base.html')", []),
+        ("core", "'core_change accounts_change'", []),
+    ],
+)
+def test_it_finds_references_in_python(room, source, found):
+    assert [reference.name for reference in references_in_python(source, names_of(room))] == found
+
+
+@pytest.mark.parametrize(
+    ("room", "source", "found"),
+    [
+        ("accounts", '<p>{% include "forum/post.html" %}', ["forum/post.html"]),
+        ("accounts", "{% extends 'forum/team.html' %}", ["forum/team.html"]),
+        ("accounts", "{% load writing %}", ["writing"]),
+        ("accounts", "{% url 'route-of-the-forum' %}", ["route-of-the-forum"]),
+        ("accounts", "{% for post in account.posts.all %}", [".posts"]),
+        ("accounts", "{{ request.account.clients.count|add:1 }}", [".clients"]),
+        ("core", '{% include "accounts/base.html" %}', ["accounts/base.html"]),
+        # What is allowed.
+        ("accounts", '{% include "core/fields.html" %}{{ account.users.count }} account.posts', []),
+        ("accounts", '{# {% include "forum/post.html" %} #}', []),
+    ],
+)
+def test_it_finds_references_in_templates(room, source, found):
+    assert [reference.name for reference in references_in_template(source, names_of(room))] == found
+
+
+def names_of(room: str):
+    names = names_above(room)
+    return replace(names, words=names.words | {"route-of-the-forum"})
+
+
+# Circles
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Each module with the modules that it imports, also within functions and for type hints alone."""
+    paths = {module_name(path): path for room in ROOMS for path in (settings.BASE_DIR / room).rglob("*.py")}
+    return {name: set(imported(path.read_text())) & paths.keys() - {name} for name, path in paths.items()}
+
+
+def module_name(path) -> str:
+    parts = path.relative_to(settings.BASE_DIR).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert len(imports()) > 150
+    assert circle_in(imports()) == []
+
+
+def test_it_finds_a_circle():
+    through_a_type_hint = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from accounts.users import User\n"
+    graph = imports() | {"accounts.account": set(imported(through_a_type_hint)) & imports().keys()}
+    assert {"accounts.account", "accounts.users"} <= set(circle_in(graph))
