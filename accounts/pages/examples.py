@@ -72,9 +72,9 @@ class Example:
     @property
     def makes(self) -> str:
         """The thing whose id its answer has, for other examples to use."""
-        _, _, things = self.path.rpartition("/")
+        folder, _, things = self.path.rpartition("/")
         name, _, suffix = things.partition(".")
-        return THINGS.get(name, "") if self.method == "POST" and suffix and self.path == f"/app/{things}" else ""
+        return THINGS.get(name, "") if self.method == "POST" and suffix and folder.count("/") == 1 else ""
 
     @property
     def is_destructive(self) -> bool:

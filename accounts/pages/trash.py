@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ValidationError
@@ -66,4 +67,4 @@ class TrashPage(SettingsPage):
                 messages.error(request, _("It is no longer in the trash."))
             else:
                 messages.success(request, _("%(name)s is restored.") % {"name": found[1]})
-        return redirect(safe_path(request, request.POST.get("next"), "/app/account/trash"))
+        return redirect(safe_path(request, request.POST.get("next"), reverse("accounts-trash")))

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse, QueryDict
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
@@ -268,6 +269,8 @@ class ResourceViewSet(JSONViewSet):
     """Create, read, update and delete one kind of resource of the account."""
 
     key: str
+    # The name of the route of one row.
+    route: str
     # What a row is; of those that go to the trash, it says here which viewset answers them when they come back.
     model: type[Model]
     trashable: ClassVar[dict[str, type["ResourceViewSet"]]] = {}
@@ -286,8 +289,8 @@ class ResourceViewSet(JSONViewSet):
         return self.rows_of(self.account)
 
     def locate(self, row) -> str:
-        """Where a row is read."""
-        return f"{self.base_url}/app/{self.key}s/{row.id}.json"
+        """Return the URL where a row is read."""
+        return self.base_url + reverse(self.route, args=[row.id])
 
     def find(self, id: int, *, locked: bool = False):
         row = found_by(type(self)).first(account_id=self.account.id, id=id, locked=locked)

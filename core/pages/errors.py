@@ -10,6 +10,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
 from core.pages.language import language_of
+from core.pages.routes import home_path
 
 HEADINGS = {
     400: gettext_lazy("The request can't be read"),
@@ -78,4 +79,4 @@ def words(request: HttpRequest, status: int, sentences: list[str] | None, header
             sentences.append(UNCERTAIN)
     again = request.get_full_path() if status in (429, 503) and request.method in ("GET", "HEAD") else ""
     heading = HEADINGS.get(status, HEADINGS[500 if status >= 500 else 400])
-    return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else "/"}
+    return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else home_path()}

@@ -12,7 +12,15 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
+from core.pages.routes import home_path
+
 register = template.Library()
+
+
+@register.simple_tag
+def home_url() -> str:
+    """Return the path of the page where a visitor begins."""
+    return home_path()
 
 
 @register.simple_tag

@@ -6,6 +6,7 @@ from django.db.models.functions import Left, Length
 from django.db.models.lookups import LessThanOrEqual
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import get_language
@@ -69,7 +70,7 @@ class FeedPage(ListPage):
             )
         base = base_url(request)
         what = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
-        address = f"{base}/app/feed.atom{query_of(category=category and category.id, **what)}"
+        address = base + reverse("forum-feed") + query_of(category=category and category.id, **what)
         parts = [forum.name, category and category.name, status and called(status), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
@@ -82,7 +83,7 @@ class FeedPage(ListPage):
             begun_at=forum.created_at,
         )
         for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
-            link = f"{base}/app/posts/{id}"
+            link = base + reverse("forum-post", args=[id])
             if html is None:
                 html = format_html("<p>{}</p>", plain(beginning, most=SHOWN))
             feed.add_item(
@@ -125,7 +126,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     base = base_url(request)
     names = [name for _id, name, _changed in rows if name is not None]
     categories = [base + path_of(name, is_first=number == 0) for number, name in enumerate(names)]
-    posts = [(f"{base}/app/posts/{id}", changed_at) for id, _name, changed_at in rows if id is not None]
+    posts = [(base + reverse("forum-post", args=[id]), changed_at) for id, _name, changed_at in rows if id is not None]
     return render(
         request, "forum/sitemap.xml", {"categories": categories, "posts": posts}, content_type="application/xml"
     )
