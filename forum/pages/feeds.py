@@ -15,6 +15,7 @@ from accounts.templatetags.statuses import called
 from core.api import errors, throttling
 from core.db.text import cleaned
 from core.pages.base import base_url
+from core.pages.routes import path_with_id
 from core.search.queries import LENGTH
 from forum.markdown import plain
 from forum.models import Category, Post
@@ -83,7 +84,7 @@ class FeedPage(ListPage):
             begun_at=forum.created_at,
         )
         for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
-            link = base + reverse("forum-post", args=[id])
+            link = base + path_with_id("forum-post", id)
             if html is None:
                 html = format_html("<p>{}</p>", plain(beginning, most=SHOWN))
             feed.add_item(
@@ -126,7 +127,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     base = base_url(request)
     names = [name for _id, name, _changed in rows if name is not None]
     categories = [base + path_of(name, is_first=number == 0) for number, name in enumerate(names)]
-    posts = [(base + reverse("forum-post", args=[id]), changed_at) for id, _name, changed_at in rows if id is not None]
+    posts = [(base + path_with_id("forum-post", id), changed_at) for id, _name, changed_at in rows if id is not None]
     return render(
         request, "forum/sitemap.xml", {"categories": categories, "posts": posts}, content_type="application/xml"
     )
