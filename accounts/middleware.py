@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
+from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_lazy
 
@@ -167,4 +168,4 @@ def shorten(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 def is_without_site(path: str) -> bool:
     """Return whether a path is answered at the hosts of the service too, which have no site."""
-    return path.endswith(".json") or path == "/app/docs" or path.startswith(settings.STATIC_URL)
+    return path.endswith(".json") or path == reverse("core-docs") or path.startswith(settings.STATIC_URL)

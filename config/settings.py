@@ -152,6 +152,10 @@ PAGE_MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "config.urls"
+# Routes that lower rooms lead to without knowing whose they are.
+HOME_URL = "forum-home"
+LOGIN_URL = "accounts-sign-in"
+TOKENS_URL = "accounts-tokens"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 TEMPLATES = [

@@ -1,3 +1,10 @@
+"""All routes of the service. A path is written once, in a URL module; everything else refers to it by the name of its route.
+
+A name begins with its room. For a page the subject follows (`forum-post`), for an interface its format and then the subject
+(`crm-json-client`, `forum-xml-posts`). A plural names a list. A last word names what is done there, unless that is only
+reading (`forum-post-edit`). Names are flat, without namespaces, so that one list is compared with a path, in the order below.
+"""
+
 from accounts.api.urls import urlpatterns as accounts_json
 from accounts.pages.urls import urlpatterns as accounts_pages
 from core import error_responses

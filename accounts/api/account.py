@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
 
 from accounts import throttling
@@ -109,7 +110,9 @@ class AccountViewSet(JSONViewSet):
         with throttling.new_account(request, partner.id):
             account, owner, token, ignored = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
-        return self.answer(data, status=201, ignored=ignored, headers={"Location": f"{data['url']}/app/account.json"})
+        return self.answer(
+            data, status=201, ignored=ignored, headers={"Location": data["url"] + reverse("accounts-json-account")}
+        )
 
     def represent(self, account: Account, **besides) -> dict[str, Any]:
         data = AccountSerializer.represent(account, account.zone)

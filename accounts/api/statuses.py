@@ -49,6 +49,7 @@ class StatusViewSet(Listing, ResourceViewSet):
     """Shops post their whole list of statuses every time: one whose code and kind are there already is updated."""
 
     key = "status"
+    route = "accounts-json-status"
     model = Status
     serializer_class = StatusSerializer
     permission_classes = [AdminToWrite]
@@ -58,9 +59,6 @@ class StatusViewSet(Listing, ResourceViewSet):
     @staticmethod
     def listed_of(account):
         return account.statuses.all()
-
-    def location_of(self, row) -> str:
-        return f"{self.base_url}/app/statuses/{row.id}.json"
 
     def find_existing(self, given: Any) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)

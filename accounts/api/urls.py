@@ -8,11 +8,15 @@ from core.api.changes import ChangeViewSet
 from core.api.routing import RESOURCE, RESOURCE_ITEM
 
 urlpatterns = [
-    path("app/account.json", AccountViewSet.as_view({"get": "retrieve", "post": "create"})),
-    path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | RESOURCE)),
-    path("app/statuses/<id:id>.json", StatusViewSet.as_view(RESOURCE_ITEM)),
-    path("app/users.json", UserViewSet.as_view({"get": "list"})),
-    path("app/trash.json", TrashViewSet.as_view({"get": "list"})),
-    path("app/trash/<id:id>/restore.json", TrashViewSet.as_view({"post": "restore"})),
-    path("app/changes.json", ChangeViewSet.as_view({"get": "list"})),
+    path(
+        "app/account.json", AccountViewSet.as_view({"get": "retrieve", "post": "create"}), name="accounts-json-account"
+    ),
+    path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | RESOURCE), name="accounts-json-statuses"),
+    path("app/statuses/<id:id>.json", StatusViewSet.as_view(RESOURCE_ITEM), name="accounts-json-status"),
+    path("app/users.json", UserViewSet.as_view({"get": "list"}), name="accounts-json-users"),
+    path("app/trash.json", TrashViewSet.as_view({"get": "list"}), name="accounts-json-trash"),
+    path(
+        "app/trash/<id:id>/restore.json", TrashViewSet.as_view({"post": "restore"}), name="accounts-json-trash-restore"
+    ),
+    path("app/changes.json", ChangeViewSet.as_view({"get": "list"}), name="accounts-json-changes"),
 ]

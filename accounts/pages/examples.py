@@ -78,8 +78,8 @@ class Example:
     @property
     def makes(self) -> str:
         """The key of the resource that it creates; the answer has an id for other examples to use."""
-        is_collection = re.fullmatch(r"/app/\w+\.\w+", self.path)
-        return self.kind if self.method == "POST" and is_collection else ""
+        folder, _slash, name = self.path.rpartition("/")
+        return self.kind if self.method == "POST" and "." in name and folder.count("/") == 1 else ""
 
     @property
     def id_samples(self) -> tuple[str, ...]:

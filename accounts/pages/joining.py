@@ -6,10 +6,10 @@ Nothing of a sign-up is stored, and no password is chosen, before the e-mail has
 
 from dataclasses import dataclass
 from http import HTTPStatus
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
+from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
@@ -20,6 +20,7 @@ from accounts.pages.sign_in import sign_in
 from core.api.throttling import count_from_address
 from core.db.tenancy import fold
 from core.pages.base import Page, redirect, safe_path
+from core.pages.routes import home_path, sign_in_path
 
 SIGN_UP = "sign-up"
 
@@ -55,7 +56,7 @@ class SignUp(Page):
         if not request.POST.get("homepage") and throttling.may_be_mailed(request.account.id, email):
             self.write_to(email, safe_path(request, form.cleaned_data["next"]))
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": email})
-        return redirect("/app/sign-up/sent")
+        return redirect("accounts-sign-up-sent")
 
     def write_to(self, email: str, target: str) -> None:
         account, base = self.request.account, self.request.address.url
@@ -63,7 +64,7 @@ class SignUp(Page):
         # Signed, queued and rendered in any case, so that the time of the answer does not tell who is known.
         token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
         if user is None:
-            url = f"{base}/app/sign-up/finish?{urlencode({'token': token})}"
+            url = base + reverse("accounts-sign-up-finish", query={"token": token})
             mail.send(email, "sign_up", language=get_language(), sender=self.request.site.name, url=url)
         else:
             mail.send(
@@ -72,8 +73,8 @@ class SignUp(Page):
                 language=user.language or account.language,
                 sender=self.request.site.name,
                 login=user.login,
-                sign_in=f"{base}/app/sign-in",
-                password=f"{base}/app/password",
+                sign_in=base + reverse("accounts-sign-in"),
+                password=base + reverse("accounts-password"),
                 delivered=user.is_active,
             )
 
@@ -84,7 +85,7 @@ class SignUpSent(Page):
     template_name = "accounts/sent.html"
 
     def get(self, request):
-        return self.render(of="sign-up", again="/app/sign-up")
+        return self.render(of="sign-up", again=reverse("accounts-sign-up"))
 
 
 class JoinForm(Form):
@@ -115,7 +116,7 @@ class Offer:
     """That whoever reads `email` may become a user, and goes on to `next` then."""
 
     email: str
-    next: str = "/"
+    next: str
     role: str = User.Role.MEMBER
 
 
@@ -123,7 +124,7 @@ class Joining(Page):
     """Choose name, login and password. A button makes the user: programs that check e-mails open the links in them."""
 
     template_name = "accounts/join.html"
-    # Where to begin anew when the link is void.
+    # The route where to begin anew when the link is void.
     again = ""
 
     def offered(self) -> Offer | None:
@@ -158,15 +159,17 @@ class Joining(Page):
             return redirect(self.offer.next)
         if request.account.users.filter(email_key=key).exists():
             messages.info(request, _("You already have an account here. Please sign in."))
-            return redirect(f"/app/sign-in?{urlencode({'next': self.offer.next})}")
+            return redirect(sign_in_path(self.offer.next))
         return None
 
     def void(self):
-        return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=self.again)
+        return self.render(
+            "accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=self.again and reverse(self.again)
+        )
 
 
 class SignUpFinish(Joining):
-    again = "/app/sign-up"
+    again = "accounts-sign-up"
 
     def refuse(self):
         return super().refuse() if self.request.site.takes_sign_ups else no_sign_ups(self)
@@ -182,7 +185,7 @@ class SignUpFinish(Joining):
 class AcceptInvitation(Joining):
     def offered(self) -> Offer | None:
         self.invitation = Invitation.objects.holding(self.request.account.id, self.request.GET.get("secret", ""))
-        return self.invitation and Offer(self.invitation.email, role=self.invitation.role)
+        return self.invitation and Offer(self.invitation.email, home_path(), role=self.invitation.role)
 
     def join(self, **values: str) -> User | None:
         return User.objects.accept(self.invitation, language=get_language(), **values)

@@ -17,20 +17,20 @@ def is_team(request: HttpRequest) -> bool:
 def register_entries() -> None:
     register(
         "user",
-        Entry("profile", _("Profile"), "/app/profile", "user", order=10),
-        Entry("account", _("Account settings"), "/app/account", "settings", order=30, is_shown=is_team),
-        Entry("api", "API", "/app/account/api", "code", order=40, is_shown=is_team),
+        Entry("profile", _("Profile"), "accounts-profile", "user", order=10),
+        Entry("account", _("Account settings"), "accounts-account", "settings", order=30, is_shown=is_team),
+        Entry("api", "API", "accounts-tokens", "code", order=40, is_shown=is_team),
     )
     register(
         "profile",
-        Entry("profile", _("Profile"), "/app/profile", "user", order=10),
-        Entry("security", _("E-mail and password"), "/app/profile/security", "shield-check", order=20),
+        Entry("profile", _("Profile"), "accounts-profile", "user", order=10),
+        Entry("security", _("E-mail and password"), "accounts-security", "shield-check", order=20),
     )
     register(
         "settings",
-        Entry("api", "API", "/app/account/api", "code", order=10),
-        Entry("account", _("Account"), "/app/account", "building-2", order=20, is_shown=is_admin),
-        Entry("users", _("Users"), "/app/account/users", "users", order=30, is_shown=is_admin),
-        Entry("statuses", _("Statuses"), "/app/account/statuses", "list-checks", order=60, is_shown=is_admin),
-        Entry("trash", _("Trash"), "/app/account/trash", "trash-2", order=70, is_shown=is_admin),
+        Entry("api", "API", "accounts-tokens", "code", order=10),
+        Entry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin),
+        Entry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin),
+        Entry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
+        Entry("trash", _("Trash"), "accounts-trash", "trash-2", order=70, is_shown=is_admin),
     )

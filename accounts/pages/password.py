@@ -1,11 +1,12 @@
 """Another password for whoever has forgotten theirs: by a link in an e-mail, good for a day, and once."""
 
 from http import HTTPStatus
-from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -45,11 +46,11 @@ class Forgotten(Page):
         user, is_known = User.objects.addressee(account, login)
         if throttling.may_be_mailed(account.id, login):
             token = links.sign({}, *user.subject_of(PURPOSE))
-            query = urlencode({"user": user.id, "token": token})
-            url = f"{request.address.url}/app/password/new?{query}"
+            path = reverse("accounts-password-new", query={"user": user.id, "token": token})
+            url = request.address.url + path
             tell(user, "password", request, login=user.login, url=url, delivered=is_known)
         # The same for all, whoever it is.
-        return redirect("/app/password/sent")
+        return redirect("accounts-password-sent")
 
 
 def tell(user: User, template: str, request, *, to: str = "", **context) -> None:
@@ -59,14 +60,14 @@ def tell(user: User, template: str, request, *, to: str = "", **context) -> None
 
 
 def tell_of_change(user: User, request) -> None:
-    tell(user, "password_changed", request, url=f"{request.address.url}/app/password")
+    tell(user, "password_changed", request, url=request.address.url + reverse("accounts-password"))
 
 
 class ForgottenSent(Page):
     template_name = "accounts/sent.html"
 
     def get(self, request):
-        return self.render(of=PURPOSE, again="/app/password")
+        return self.render(of=PURPOSE, again=reverse("accounts-password"))
 
 
 class NewPasswordForm(Form):
@@ -86,7 +87,7 @@ class LinkPage(Page):
     """Where a link in an e-mail leads, which is good once. `user` is whom it is about, and `said` what it says."""
 
     purpose = ""
-    # Where there is another one.
+    # The route where there is another one.
     again = ""
 
     def refuse(self):
@@ -104,12 +105,12 @@ class LinkPage(Page):
             self.user = None
 
     def void(self) -> HttpResponse:
-        return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=self.again)
+        return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=reverse(self.again))
 
 
 class Renewed(LinkPage):
     template_name = "accounts/new_password.html"
-    purpose, again = PURPOSE, "/app/password"
+    purpose, again = PURPOSE, "accounts-password"
 
     def get(self, request):
         return self.render_form(NewPasswordForm(user=self.user), user=self.user)
@@ -130,4 +131,4 @@ class Renewed(LinkPage):
         tell_of_change(self.user, request)
         messages.success(request, _("Your password is changed, and you are signed in."))
         # The session that the browser had, if any, may have ended with the others.
-        return sign_in(request, redirect("/"), self.user)
+        return sign_in(request, redirect(settings.HOME_URL), self.user)

@@ -1,12 +1,13 @@
 """What users say of themselves, and how and where they sign in."""
 
 from http import HTTPStatus
-from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.core.validators import URLValidator
 from django.middleware.csrf import rotate_token
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
@@ -131,7 +132,7 @@ class Profile(Page):
             return self.render_parts(part, form)
         with override(user.language):
             messages.success(request, _("Saved."))
-        return redirect("/app/profile")
+        return redirect("accounts-profile")
 
     def render_parts(self, part: str = "", form: Form | None = None):
         """With the form that was sent and is not right yet."""
@@ -182,7 +183,7 @@ class Security(Page):
         if not form.is_valid():
             return self.render_parts(part, form)
         (self.ask_about if part == "email" else self.change_password)(form)
-        return redirect("/app/profile/security")
+        return redirect("accounts-security")
 
     def ask_about(self, form: EmailForm) -> None:
         """The new e-mail counts once it has been read; whether it is somebody else's is told to that one alone."""
@@ -193,8 +194,8 @@ class Security(Page):
                 tell(user, "email_taken", request, to=email)
             else:
                 token = links.sign({"email": email}, *user.subject_of(EMAIL))
-                query = urlencode({"user": user.id, "token": token})
-                tell(user, "email", request, to=email, url=f"{request.address.url}/app/profile/email?{query}")
+                path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
+                tell(user, "email", request, to=email, url=request.address.url + path)
         messages.success(
             request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
         )
@@ -230,21 +231,21 @@ class EndSession(Page):
         elif end == str(own.id):
             own.delete()
             messages.success(request, _("You are signed out."))
-            response = redirect("/")
+            response = redirect(settings.HOME_URL)
             delete_session(response)
             return response
         else:
             # One that has ended meanwhile is what was asked for.
             sessions.filter(id=to_id(end)).delete()
             messages.success(request, _("You are signed out there."))
-        return redirect("/app/profile/security")
+        return redirect("accounts-security")
 
 
 class ConfirmEmail(LinkPage):
     """Where the link to a new e-mail leads. A button changes it: programs that check e-mails open the links in them."""
 
     template_name = "accounts/confirm_email.html"
-    purpose, again = EMAIL, "/app/profile/security"
+    purpose, again = EMAIL, "accounts-security"
 
     def get(self, request):
         return self.render(email=self.said["email"], login=self.user.login)
@@ -264,4 +265,4 @@ class ConfirmEmail(LinkPage):
             messages.success(request, _("Your e-mail is changed."))
             if fold(before) != fold(email):
                 tell(self.user, "email_changed", request, to=before, email=email)
-        return redirect("/app/profile/security")
+        return redirect("accounts-security")

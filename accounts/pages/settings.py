@@ -97,7 +97,7 @@ class AccountPage(SettingsPage):
         user = self.request.user
         if user is not None and user.is_team and not user.is_admin and self.request.method in ("GET", "HEAD"):
             # What the settings have for an agent.
-            return redirect("/app/account/api")
+            return redirect("accounts-tokens")
         return super().refuse()
 
     def show(self, form: Form) -> HttpResponse:
@@ -114,4 +114,4 @@ class AccountPage(SettingsPage):
         if not form.is_valid() or not self.fill_form(form, lambda: account.change(**form.cleaned_data)):
             return self.show(form)
         messages.success(request, _("The account is saved."))
-        return redirect("/app/account")
+        return redirect("accounts-account")

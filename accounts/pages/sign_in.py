@@ -81,7 +81,7 @@ class SignOut(Page):
     def post(self, request):
         if request.session is not None:
             request.session.delete()
-        response = redirect("/")
+        response = redirect(settings.HOME_URL)
         delete_session(response)
         messages.success(request, _("You are signed out."))
         return response

@@ -5,6 +5,7 @@ import re
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -106,7 +107,7 @@ class StatusesPage(SettingsPage):
 
     @property
     def address(self) -> str:
-        return f"/app/account/statuses?kind={self.kind}"
+        return reverse("accounts-statuses", query={"kind": self.kind})
 
     def get(self, request) -> HttpResponse:
         return self.show(StatusForm(kind=self.kind))
@@ -184,7 +185,7 @@ class StatusPage(SettingsPage):
                 statuses[id].erase()
 
         done = self.act(act, done=_("%(name)s is deleted.") % {"name": row.name})
-        return self.back(row) if done else redirect(f"/app/account/statuses/{id}")
+        return self.back(row) if done else redirect("accounts-status", id)
 
     def back(self, row: Status) -> HttpResponse:
-        return redirect(f"/app/account/statuses?kind={row.kind}")
+        return redirect("accounts-statuses", query={"kind": row.kind})

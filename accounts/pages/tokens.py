@@ -128,4 +128,4 @@ class RevokeToken(Page):
             raise Http404
         revoke = partial(request.user.revoke_token, id, by=request.user)
         self.act(revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
-        return redirect("/app/account/api")
+        return redirect("accounts-tokens")

@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.pages.settings import SettingsPage, to_id
@@ -57,4 +58,4 @@ class TrashPage(SettingsPage):
                 messages.error(request, _("It is no longer in the trash."))
             else:
                 messages.success(request, _("%(name)s is restored.") % {"name": found[1]})
-        return redirect(safe_path(request, request.POST.get("next"), "/app/account/trash"))
+        return redirect(safe_path(request, request.POST.get("next"), reverse("accounts-trash")))

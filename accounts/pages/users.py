@@ -1,10 +1,9 @@
 """Who may come in: the team, the members, and whoever is invited."""
 
-from urllib.parse import urlencode
-
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -146,7 +145,7 @@ class UsersPage(SettingsPage):
             language=request.account.language,
             sender=request.site.name,
             by=request.user.name or request.user.login,
-            url=f"{request.address.url}/app/invitation?{urlencode({'secret': self.secret})}",
+            url=request.address.url + reverse("accounts-invitation", query={"secret": self.secret}),
         )
         messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
         return self.back()
@@ -167,7 +166,7 @@ class UsersPage(SettingsPage):
         return row
 
     def back(self) -> HttpResponse:
-        return redirect("/app/account/users?tab=invitations")
+        return redirect("accounts-users", query={"tab": "invitations"})
 
 
 class UserPage(SettingsPage):
@@ -234,4 +233,4 @@ class UserPage(SettingsPage):
         return self.back(user)
 
     def back(self, user: User) -> HttpResponse:
-        return redirect(f"/app/account/users/{user.id}")
+        return redirect("accounts-user", user.id)

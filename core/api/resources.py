@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
@@ -23,6 +24,8 @@ class ResourceViewSet(JSONViewSet):
 
     # Both as in `core.registry`.
     key: str
+    # The name of the route of one row.
+    route: str
     model: type[Model]
 
     @staticmethod
@@ -35,7 +38,7 @@ class ResourceViewSet(JSONViewSet):
 
     def location_of(self, row) -> str:
         """Return the URL of the row."""
-        return f"{self.base_url}/app/{self.key}s/{row.id}.json"
+        return self.base_url + reverse(self.route, args=[row.id])
 
     def find(self, id: int, *, locked: bool = False):
         """Return the row of that id. Raises Http404."""

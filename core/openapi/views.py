@@ -1,10 +1,11 @@
 """The document and the page that shows it: public, and the same for everyone."""
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from rest_framework import viewsets
 from rest_framework.request import Request
 
@@ -33,9 +34,9 @@ PAGE = """<!DOCTYPE html>
 <link rel="stylesheet" href="{style}">
 </head>
 <body>
-{back}<div id="interface"></div>
+{back}<div id="interface" data-document="{document}"></div>
 <noscript>
-<p>This page needs JavaScript. What it shows is the OpenAPI document at <a href="/app/openapi.json">/app/openapi.json</a>.</p>
+<p>This page needs JavaScript. What it shows is the OpenAPI document at <a href="{document}">{document}</a>.</p>
 </noscript>
 <script src="{swagger_ui}"></script>
 <script src="{start}"></script>
@@ -43,8 +44,8 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 # Where there are pages.
-BACK = SafeString(
-    '<nav class="swagger-ui"><div class="wrapper"><p><a href="/app/account/api">Your tokens, and examples</a></p></div></nav>\n'
+BACK = (
+    '<nav class="swagger-ui"><div class="wrapper"><p><a href="{tokens}">Your tokens, and examples</a></p></div></nav>\n'
 )
 
 
@@ -70,12 +71,14 @@ class PageViewSet(PublicViewSet):
     schema = PageSchema()
 
     def retrieve(self, request: Request) -> HttpResponse:
+        has_pages = request._request.address.site_id is not None
         page = format_html(
             PAGE,
             icon=static(f"{SWAGGER_UI}/favicon-32x32.png"),
             style=static(f"{SWAGGER_UI}/swagger-ui.css"),
             swagger_ui=static(f"{SWAGGER_UI}/swagger-ui-bundle.js"),
             start=static("core/interface.js"),
-            back="" if request._request.address.site_id is None else BACK,
+            document=reverse("core-openapi"),
+            back=format_html(BACK, tokens=reverse(settings.TOKENS_URL)) if has_pages else "",
         )
         return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": KEPT})

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,6 +10,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyF
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views import View
@@ -20,6 +20,7 @@ from core.db.transactions import in_transaction
 from core.error_responses import error_response, throttled, unavailable
 from core.errors import Conflict, FieldError, FieldErrors, Throttled
 from core.pages.errors import as_sentence, beside_field
+from core.pages.routes import home_path, sign_in_path
 
 if TYPE_CHECKING:
     from accounts.users import User
@@ -114,9 +115,12 @@ class Page(View):
         return as_sentence(error)
 
 
-def redirect(to: str) -> HttpResponse:
-    """To the page that shows what was done (303, so that a reload does not do it again)."""
-    response = HttpResponseRedirect(to)
+def redirect(to: str, *args, query: dict[str, Any] | None = None) -> HttpResponse:
+    """Redirect to the page that shows what was done (303, so that a reload does not do it again).
+
+    `to` is a path, or the name of a route that takes `args`.
+    """
+    response = HttpResponseRedirect(to if to.startswith("/") else reverse(to, args=args, query=query))
     response.status_code = HTTPStatus.SEE_OTHER
     return response
 
@@ -143,28 +147,24 @@ def to_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect(sign_in_path(came_from(request), unsaved=True))
 
 
-def sign_in_path(target: str, *, unsaved: bool = False) -> str:
-    return f"/app/sign-in?{urlencode({'next': target} | ({'unsaved': 1} if unsaved else {}))}"
-
-
 def asking_page(request: HttpRequest) -> str:
     """The path of the page whose JavaScript asks, on this host."""
     try:
-        return request.htmx.current_url_abs_path or "/"
+        return request.htmx.current_url_abs_path or home_path()
     except ValueError:
         # What it names is no address, such as http://[
-        return "/"
+        return home_path()
 
 
-def safe_path(request: HttpRequest, target: str | None, default: str = "/") -> str:
-    """Where to go next: only within this host, whatever a link says."""
+def safe_path(request: HttpRequest, target: str | None, default: str | None = None) -> str:
+    """Return `target` if it is a path on this host, else the default, or the home page where there is none."""
     if target and len(target) <= 2000 and target.startswith("/") and url_has_allowed_host_and_scheme(target, None):
         return target
-    return default
+    return default or home_path()
 
 
-def came_from(request: HttpRequest, default: str = "/") -> str:
-    """The path of the page that the request came from, on this host."""
+def came_from(request: HttpRequest, default: str | None = None) -> str:
+    """Return the path of the page on this host that the request came from, else the default, or the home page."""
     origin = f"{request.scheme}://{request.get_host()}"
     referer = request.headers.get("Referer", "")
     return safe_path(request, referer.removeprefix(origin) if referer.startswith(origin + "/") else None, default)

@@ -19,6 +19,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext, override
 from core.api.errors import subject_of
 from core.errors import FieldError
 from core.pages.language import language_of
+from core.pages.routes import home_path
 
 HEADINGS = {
     400: gettext_lazy("The request can't be read"),
@@ -114,7 +115,7 @@ def context_of(request: HttpRequest, status: int, sentences: list[str], headers:
         sentences = explanations_of(request, status, headers)
     again = request.get_full_path() if status in (429, 503) and request.method in ("GET", "HEAD") else ""
     heading = HEADINGS.get(status, HEADINGS[500 if status >= 500 else 400])
-    return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else "/"}
+    return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else home_path()}
 
 
 def explanations_of(request: HttpRequest, status: int, headers: dict[str, str]) -> list[str]:

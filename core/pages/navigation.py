@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.functional import Promise
 
 
@@ -15,11 +16,15 @@ class Entry:
     # Pages that pass this name to their template (as `section` or `part`) mark the entry as the current one.
     name: str
     label: str | Promise
-    path: str
+    route: str
     icon: str = ""
     # Entries are sorted by this number, whatever app registers them.
     order: int = 0
     is_shown: Callable[[HttpRequest], bool] = lambda request: True
+
+    @property
+    def path(self) -> str:
+        return reverse(self.route)
 
 
 _menus: defaultdict[str, list[Entry]] = defaultdict(list)

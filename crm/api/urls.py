@@ -8,19 +8,19 @@ LIST = {"get": "list"}
 UPSERT = {"put": "upsert", "patch": "upsert"}
 
 urlpatterns = [
-    path("app/clients.json", ClientViewSet.as_view(LIST | RESOURCE | UPSERT)),
-    path("app/clients/<id:id>.json", ClientViewSet.as_view(RESOURCE_ITEM)),
-    path("app/contacts.json", ContactViewSet.as_view(LIST | RESOURCE)),
-    path("app/contacts/<id:id>.json", ContactViewSet.as_view(RESOURCE_ITEM)),
-    path("app/contact_lists.json", ContactListViewSet.as_view(LIST | RESOURCE)),
-    path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(RESOURCE_ITEM)),
-    path("app/deals.json", DealViewSet.as_view(LIST | RESOURCE | UPSERT)),
-    path("app/deals/<id:id>.json", DealViewSet.as_view(RESOURCE_ITEM)),
-    path("app/clients/bulk.json", ClientViewSet.as_view(BULK)),
-    path("app/contacts/bulk.json", ContactViewSet.as_view(BULK)),
-    path("app/deals/bulk.json", DealViewSet.as_view(BULK)),
+    path("app/clients.json", ClientViewSet.as_view(LIST | RESOURCE | UPSERT), name="crm-json-clients"),
+    path("app/clients/<id:id>.json", ClientViewSet.as_view(RESOURCE_ITEM), name="crm-json-client"),
+    path("app/contacts.json", ContactViewSet.as_view(LIST | RESOURCE), name="crm-json-contacts"),
+    path("app/contacts/<id:id>.json", ContactViewSet.as_view(RESOURCE_ITEM), name="crm-json-contact"),
+    path("app/contact_lists.json", ContactListViewSet.as_view(LIST | RESOURCE), name="crm-json-contact-lists"),
+    path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(RESOURCE_ITEM), name="crm-json-contact-list"),
+    path("app/deals.json", DealViewSet.as_view(LIST | RESOURCE | UPSERT), name="crm-json-deals"),
+    path("app/deals/<id:id>.json", DealViewSet.as_view(RESOURCE_ITEM), name="crm-json-deal"),
+    path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),
+    path("app/contacts/bulk.json", ContactViewSet.as_view(BULK), name="crm-json-contacts-bulk"),
+    path("app/deals/bulk.json", DealViewSet.as_view(BULK), name="crm-json-deals-bulk"),
     *(
-        path(f"app/{kind}s/tags.json", TagViewSet.as_view(LIST, kind=kind), name=f"{kind}-tags")
+        path(f"app/{kind}s/tags.json", TagViewSet.as_view(LIST, kind=kind), name=f"crm-json-{kind}-tags")
         for kind in ("client", "contact", "deal")
     ),
 ]

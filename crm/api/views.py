@@ -228,6 +228,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
 
 class ClientViewSet(ExternallyIdentifiedViewSet):
     key = "client"
+    route = "crm-json-client"
     body_keys = ("try_update",)
     model = Client
     serializer_class = ClientSerializer
@@ -277,6 +278,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
 
 class ContactViewSet(BulkViewSet):
     key = "contact"
+    route = "crm-json-contact"
     model = Contact
     serializer_class = ContactSerializer
     filters = ContactFilters
@@ -292,6 +294,7 @@ class ContactViewSet(BulkViewSet):
 
 class ContactListViewSet(CRMViewSet):
     key = "contact_list"
+    route = "crm-json-contact-list"
     model = ContactList
     serializer_class = ContactListSerializer
     filters = ContactListFilters
@@ -307,6 +310,7 @@ class ContactListViewSet(CRMViewSet):
 
 class DealViewSet(ExternallyIdentifiedViewSet):
     key = "deal"
+    route = "crm-json-deal"
     model = Deal
     serializer_class = DealSerializer
     filters = DealFilters

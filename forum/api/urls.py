@@ -7,11 +7,19 @@ from forum.api.views import PostViewSet, TaskViewSet
 LIST = {"get": "list"}
 
 urlpatterns = [
-    path("app/posts.json", PostViewSet.as_view(LIST | RESOURCE)),
-    path("app/posts/<id:id>.json", PostViewSet.as_view(RESOURCE_ITEM)),
-    path("app/posts/<id:id>/comments.json", PostViewSet.as_view({"get": "comments", "post": "create_comment"})),
-    path("app/posts/<id:id>/vote.json", PostViewSet.as_view({"post": "vote", "delete": "withdraw_vote"})),
-    path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post")),
-    path("app/tasks.json", TaskViewSet.as_view(LIST)),
-    path("app.json", TaskViewSet.as_view(LIST)),
+    path("app/posts.json", PostViewSet.as_view(LIST | RESOURCE), name="forum-json-posts"),
+    path("app/posts/<id:id>.json", PostViewSet.as_view(RESOURCE_ITEM), name="forum-json-post"),
+    path(
+        "app/posts/<id:id>/comments.json",
+        PostViewSet.as_view({"get": "comments", "post": "create_comment"}),
+        name="forum-json-comments",
+    ),
+    path(
+        "app/posts/<id:id>/vote.json",
+        PostViewSet.as_view({"post": "vote", "delete": "withdraw_vote"}),
+        name="forum-json-vote",
+    ),
+    path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),
+    path("app/tasks.json", TaskViewSet.as_view(LIST), name="forum-json-tasks"),
+    path("app.json", TaskViewSet.as_view(LIST), name="forum-json-tasks-root"),
 ]

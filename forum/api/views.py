@@ -46,6 +46,7 @@ class PostViewSet(Listing, ResourceViewSet):
     """Posts and tasks; the list is that of the forum posts, of all the account's forums, and merged ones too."""
 
     key = "post"
+    route = "forum-json-post"
     model = Post
     serializer_class = PostSerializer
     filters = ForumPostFilters

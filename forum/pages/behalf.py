@@ -107,19 +107,19 @@ class ProxyVotesPage(TeamPage):
         customer = customer and customer.find(request.account)
         if customer is None:
             messages.error(request, _("Choose the client or contact whose vote it is."))
-            return redirect(f"/app/posts/{id}/behalf")
+            return redirect("forum-proxy-votes", id)
 
         def act() -> bool:
             return self.hold(id).vote_for(by=request.user, **customer.link)
 
         self.act(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
-        return redirect(f"/app/posts/{id}/behalf")
+        return redirect("forum-proxy-votes", id)
 
     def withdraw(self, request, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
             self.act(lambda: self.hold(id).withdraw_vote_for(**customer.link), done=_("The vote is taken back."))
-        return redirect(f"/app/posts/{id}/behalf")
+        return redirect("forum-proxy-votes", id)
 
 
 class BehalfForm(Form):
@@ -185,7 +185,7 @@ class NewOnBehalfPage(KeepingTeamPage):
         if not form.is_valid() or not self.fill_form(form, lambda: made.append(self.make(form.cleaned_data, customer))):
             return self.show(form, customer)
         messages.success(request, _("The suggestion is added."))
-        return redirect(f"/app/posts/{made[-1].id}")
+        return redirect("forum-post", made[-1].id)
 
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
         """Create the post, or return the same one of a moment ago."""

@@ -4,6 +4,7 @@ from math import ceil
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core.db.transactions import in_transaction
@@ -32,7 +33,7 @@ class DeleteCommentPage(ForumPage):
             if comment is not None and post.comments_cache > COMMENTS:
                 earlier = comments.filter(created_at__lt=comment.created_at).count()
                 page = ceil(min(earlier + 1, post.comments_cache) / COMMENTS)
-            return comment, f"/app/posts/{id}{f'?page={page}' if page > 1 else ''}"
+            return comment, reverse("forum-post", args=[id], query={"page": page} if page > 1 else None)
 
         try:
             comment, page = in_transaction(erase)
@@ -41,7 +42,7 @@ class DeleteCommentPage(ForumPage):
         except Merged as found:
             said = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
             messages.error(request, said)
-            return redirect(f"/app/posts/{found.original.id}")
+            return redirect("forum-post", found.original.id)
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
         elif not comment.may_be_changed_by(request.user):

@@ -6,6 +6,7 @@ from django.db.models.functions import Left, Length
 from django.db.models.lookups import LessThanOrEqual
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import get_language
@@ -15,6 +16,7 @@ from core.api import throttling
 from core.db.text import cleaned
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
+from core.pages.routes import path_with_id
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import plain
 from forum.models import Category, Post
@@ -70,7 +72,7 @@ class FeedPage(ListPage):
             )
         base = base_url(request)
         what = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
-        address = f"{base}/app/feed.atom{query_of(category=category and category.id, **what)}"
+        address = base + reverse("forum-feed") + query_of(category=category and category.id, **what)
         parts = [forum.name, category and category.name, status and called(status), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
@@ -83,7 +85,7 @@ class FeedPage(ListPage):
             begun_at=forum.created_at,
         )
         for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
-            link = f"{base}/app/posts/{id}"
+            link = base + path_with_id("forum-post", id)
             if html is None:
                 html = format_html("<p>{}</p>", plain(beginning, most=SHOWN))
             feed.add_item(
@@ -126,7 +128,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     base = base_url(request)
     names = [name for _id, name, _changed in rows if name is not None]
     categories = [base + path_of(name, is_first=number == 0) for number, name in enumerate(names)]
-    posts = [(f"{base}/app/posts/{id}", changed_at) for id, _name, changed_at in rows if id is not None]
+    posts = [(base + path_with_id("forum-post", id), changed_at) for id, _name, changed_at in rows if id is not None]
     return render(
         request, "forum/sitemap.xml", {"categories": categories, "posts": posts}, content_type="application/xml"
     )

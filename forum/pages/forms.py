@@ -3,6 +3,7 @@
 import hashlib
 
 from django import forms
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account
@@ -76,7 +77,7 @@ class NewPostForm(PostForm):
         super().__init__(*args, **kwargs)
         self.fields["title"].widget.attrs |= {
             "autofocus": True,
-            "hx-get": "/app/posts/similar",
+            "hx-get": reverse("forum-post-similar"),
             "hx-trigger": "input changed delay:300ms",
             "hx-target": "#similar",
             "hx-sync": "this:replace",

@@ -33,7 +33,7 @@ class ModerationPage(TeamPage):
         posts = list(posts[page.start : page.stop])
         if not posts and page.number > 1:
             # What was on the last page has been gone through.
-            return redirect("/app/moderation")
+            return redirect("forum-moderation")
         more = len(posts) > page.size
         for post in posts:
             if post.content_html is None:
@@ -58,13 +58,13 @@ class ModerationPage(TeamPage):
             else:
                 said = _("The suggestion is approved: everyone can see it now.")
             messages.success(request, said)
-        return self.go_back(f"/app/posts/{id}" if found else "/")
+        return self.go_back(*(("forum-post", id) if found else ("forum-home",)))
 
     def reject(self, request) -> HttpResponse:
         id = to_id(request.POST.get("id")) or 0
         done = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
         self.decide(lambda: self.hold(id).reject(by=request.user), done=done)
-        return self.go_back("/")
+        return self.go_back("forum-home")
 
     def decide(self, act, *, done: str = "") -> bool:
         try:
@@ -73,7 +73,9 @@ class ModerationPage(TeamPage):
             messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False
 
-    def go_back(self, to: str) -> HttpResponse:
+    def go_back(self, route: str, *args) -> HttpResponse:
+        """Redirect to that route if the form came from a post's own page, else to the queue."""
+        if self.request.POST.get("back"):
+            return redirect(route, *args)
         page = to_id(self.request.GET.get("page"))
-        queue = f"/app/moderation?page={page}" if page and page > 1 else "/app/moderation"
-        return redirect(to if self.request.POST.get("back") else queue)
+        return redirect("forum-moderation", query={"page": page} if page and page > 1 else None)

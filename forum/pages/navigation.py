@@ -18,15 +18,15 @@ def has_approval(request: HttpRequest) -> bool:
 def register_entries() -> None:
     register(
         "main",
-        Entry("suggestions", _("Suggestions"), "/", order=10, is_shown=has_forum),
-        Entry("roadmap", _("Roadmap"), "/app/roadmap", order=20, is_shown=has_forum),
-        Entry("moderation", _("To approve"), "/app/moderation", order=30, is_shown=has_approval),
+        Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),
+        Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
+        Entry("moderation", _("To approve"), "forum-moderation", order=30, is_shown=has_approval),
     )
-    own_posts = Entry("posts", _("My suggestions and votes"), "/app/profile/posts", "lightbulb", order=20)
+    own_posts = Entry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20)
     register("user", own_posts)
     register("profile", own_posts)
     register(
         "settings",
-        Entry("forums", _("Forums"), "/app/account/forums", "megaphone", order=40, is_shown=is_admin),
-        Entry("categories", _("Categories"), "/app/account/categories", "folder", order=50, is_shown=is_admin),
+        Entry("forums", _("Forums"), "forum-settings-forums", "megaphone", order=40, is_shown=is_admin),
+        Entry("categories", _("Categories"), "forum-settings-categories", "folder", order=50, is_shown=is_admin),
     )

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponseRedirect
+from django.urls import reverse
 
 from accounts.models import Status, User
 from core.api import throttling
@@ -63,7 +64,9 @@ def shown(row: tuple) -> dict:
 
 def path_of(category_name: str | None, *, is_first: bool) -> str:
     """The one path of a category's list: that of the first is the forum's."""
-    return "/" if is_first or category_name is None else f"/{quote(category_name, safe='')}"
+    home = reverse("forum-home")
+    # `reverse` would leave some characters of a name as they are, such as &.
+    return home if is_first or category_name is None else home + quote(category_name, safe="")
 
 
 def query_of(**parameters) -> str:
@@ -71,12 +74,12 @@ def query_of(**parameters) -> str:
     return f"?{urlencode(given)}" if given else ""
 
 
-# Where links to an older server lead, unless a category has that name.
-FORMER_ADDRESSES = {"login": "/app/sign-in", "logout": "/app/profile", "account": "/app/account"}
+# The routes where links to an older server lead, unless a category has that name.
+FORMER_ADDRESSES = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
 
 
 def former_address(category_name: str | None) -> str | None:
-    """The address of the page that an older server had under that name. Profile pages have the button to sign out."""
+    """Return the route of the page that an older server had under that name. Profile pages have the button to sign out."""
     return FORMER_ADDRESSES.get((category_name or "").lower())
 
 
@@ -197,7 +200,7 @@ class PostListPage(ListPage):
             # Where a search stays, as an address has it: a name may have a question mark.
             here=path_of(category.name if category_name else None, is_first=False),
             canonical=f"{base_url(request)}{path}{query_of(**what, page=page.number if page.number > 1 else None)}",
-            feed="/app/feed.atom" + query_of(category=None if path == "/" else category.id, **what),
+            feed=reverse("forum-feed") + query_of(category=None if is_first or is_everywhere else category.id, **what),
             **self.about([shown(row) for row in rows[: page.size]]),
         )
 
@@ -218,7 +221,7 @@ class RoadmapPage(ListPage):
         return self.render(
             section="roadmap",
             columns=columns,
-            canonical=f"{base_url(request)}/app/roadmap",
+            canonical=base_url(request) + reverse("forum-roadmap"),
             **self.about([post for _, posts, _ in columns for post in posts]),
         )
 
@@ -241,7 +244,7 @@ class RoadmapPage(ListPage):
             chosen=status,
             page=page,
             more=len(rows) > page.size,
-            canonical=f"{base_url(request)}/app/roadmap{query}",
+            canonical=base_url(request) + reverse("forum-roadmap") + query,
             **self.about([shown(row) for row in rows[: page.size]]),
         )
 
@@ -259,7 +262,7 @@ class PostPage(ForumPage):
             raise Http404
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
             # A message would set a cookie for whoever only reads.
-            return HttpResponseRedirect(f"/app/posts/{post.duplicate_from_id}?from={id}")
+            return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
         page, last = self.read_page(post)
         if post.content_html is None:
             post.content_html = render(post.content)
@@ -301,7 +304,8 @@ class PostPage(ForumPage):
             duplicates=duplicates[:DUPLICATES],
             more_duplicates=len(duplicates) > DUPLICATES,
             came_from=next((title for one, title in duplicates if str(one) == came_from), None),
-            canonical=f"{base_url(request)}/app/posts/{id}{query_of(page=page.number if page.number > 1 else None)}",
+            canonical=base_url(request)
+            + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
             description=plain(post.content[:READ], most=DESCRIBED),
         )
 

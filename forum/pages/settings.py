@@ -90,7 +90,7 @@ class NewForumPage(SettingsPage):
         if not form.is_valid() or not self.fill_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})
-        return redirect("/app/account/forums")
+        return redirect("forum-settings-forums")
 
 
 class ForumSettingsPage(SettingsPage):
@@ -133,7 +133,7 @@ class ForumSettingsPage(SettingsPage):
         if not form.is_valid() or not self.fill_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
-        return redirect(f"/app/account/forums/{id}")
+        return redirect("forum-settings-forum", id)
 
     def elsewhere(self) -> str:
         return _("You are at this address now. Open the settings at %(address)s to change it.") % {
@@ -145,8 +145,8 @@ class ForumSettingsPage(SettingsPage):
         if self.is_here:
             messages.error(request, self.elsewhere())
         elif self.act(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
-            return redirect("/app/account/forums")
-        return redirect(f"/app/account/forums/{id}")
+            return redirect("forum-settings-forums")
+        return redirect("forum-settings-forum", id)
 
 
 class CategoryForm(Form):
@@ -199,7 +199,7 @@ class CategoriesPage(SettingsPage):
         return ordering.move(self, row, self.back())
 
     def back(self) -> HttpResponse:
-        return redirect(f"/app/account/categories?forum={self.forum.id}")
+        return redirect("forum-settings-categories", query={"forum": self.forum.id})
 
 
 class CategoryPage(SettingsPage):
@@ -240,7 +240,7 @@ class CategoryPage(SettingsPage):
         row, other = self.find(id), to_id(request.POST.get("into"))
         into = row.siblings().filter(id=other).first() if other else None
         done = self.act(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
-        return self.back(row) if done else redirect(f"/app/account/categories/{id}")
+        return self.back(row) if done else redirect("forum-settings-category", id)
 
     def back(self, row: Category) -> HttpResponse:
-        return redirect(f"/app/account/categories?forum={row.forum_id}")
+        return redirect("forum-settings-categories", query={"forum": row.forum_id})

@@ -74,7 +74,7 @@ class TeamPage(ForumPage):
             return super().dispatch(request, *args, **kwargs)
         except Deleted:
             messages.error(request, DELETED)
-            return redirect("/")
+            return redirect("forum-home")
 
     def post(self, request, **kwargs) -> HttpResponse:
         act = self.acts.get(request.POST.get("do", ""))
@@ -343,7 +343,7 @@ class ToolsPage(KeepingTeamPage):
         messages.success(self.request, _("Saved."))
         # A duplicate's page leads on to the original's, unless asked not to.
         is_merged = self.posts.filter(id=id, duplicate_from_id__isnull=False).exists()
-        return redirect(f"/app/posts/{id}?original=0" if is_merged else f"/app/posts/{id}")
+        return redirect("forum-post", id, query={"original": 0} if is_merged else None)
 
 
 class MergePage(TeamPage):
@@ -384,7 +384,7 @@ class MergePage(TeamPage):
         original = self.posts.filter(id=into or 0).first()
         if original is None:
             messages.error(request, _("Choose the suggestion to merge it into."))
-            return redirect(f"/app/posts/{id}/merge")
+            return redirect("forum-post-merge", id)
 
         def act() -> None:
             try:
@@ -398,8 +398,8 @@ class MergePage(TeamPage):
 
         done = _("“%(title)s” is merged into this suggestion.") % {"title": post.title}
         if self.act(act, done=done):
-            return redirect(f"/app/posts/{original.id}")
-        return redirect(f"/app/posts/{id}/merge")
+            return redirect("forum-post", original.id)
+        return redirect("forum-post-merge", id)
 
     def undo(self, request, id: int) -> HttpResponse:
         post = self.find(id)
@@ -411,4 +411,4 @@ class MergePage(TeamPage):
                 raise Http404 from None
 
         done = _("This suggestion stands on its own again, with its own votes and comments.")
-        return redirect(f"/app/posts/{id}" if self.act(act, done=done) else f"/app/posts/{id}/merge")
+        return redirect("forum-post" if self.act(act, done=done) else "forum-post-merge", id)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import Status
@@ -15,7 +16,8 @@ from accounts.pages.settings import to_id
 from core.api import idempotency, throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.pages.base import Page, came_from, nothing, redirect, sign_in_path
+from core.pages.base import Page, came_from, nothing, redirect
+from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
 from forum.markdown import render
 from forum.models import Post
@@ -79,7 +81,7 @@ class VotePage(ForumPage):
         if request.user is not None:
             return super().refuse()
         votes = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        path = sign_in_path(f"/app/posts/{id}/vote" if votes else f"/app/posts/{id}", unsaved=not votes)
+        path = sign_in_path(reverse("forum-post-vote" if votes else "forum-post", args=[id]), unsaved=not votes)
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request, id: int):
@@ -87,10 +89,10 @@ class VotePage(ForumPage):
         if post is None:
             return gone(request)
         if post.duplicate_from_id is not None:
-            return redirect(f"/app/posts/{post.duplicate_from_id}")
+            return redirect("forum-post", post.duplicate_from_id)
         if request.account.votes.of(request.user, [id]):
             messages.info(request, _("You have already voted for this."))
-            return redirect(f"/app/posts/{id}")
+            return redirect("forum-post", id)
         return self.render(section="suggestions", post=post, voted=set())
 
     def post(self, request, id: int):
@@ -120,9 +122,10 @@ class VotePage(ForumPage):
 
     def back(self, id: int) -> str:
         """To the list that the button was in; to the post from where there was nothing but it, or a form that is given up."""
-        path = came_from(request=self.request, default=f"/app/posts/{id}")
-        passing = ("/app/posts/new", f"/app/posts/{id}/vote", "/app/sign-in")
-        return f"/app/posts/{id}" if urlsplit(path).path in passing else f"{path.partition('#')[0]}#vote-{id}"
+        post = reverse("forum-post", args=[id])
+        path = came_from(request=self.request, default=post)
+        passing = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
+        return post if urlsplit(path).path in passing else f"{path.partition('#')[0]}#vote-{id}"
 
     def point_to(self, original: Post) -> HttpResponse:
         if self.request.htmx:
@@ -130,7 +133,7 @@ class VotePage(ForumPage):
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             return response
         messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
-        return redirect(f"/app/posts/{original.id}")
+        return redirect("forum-post", original.id)
 
 
 class WritingPage(KeepingPage):
@@ -204,7 +207,7 @@ class NewPostPage(WritingPage):
             post.held_back = request.forum.approval
             post.write(form.values, by=request.user)
             made.append(post)
-            return f"/app/posts/{post.id}"
+            return reverse("forum-post", args=[post.id])
 
         answered: list[str] = []
         once = partial(idempotency.once_from_form, request.user, key, form.values, make)
@@ -260,7 +263,7 @@ class CommentPage(WritingPage):
     def get(self, request, id: int):
         if not posts_for(request).filter(id=id).exists():
             return gone(request)
-        return redirect(f"/app/posts/{id}#comment-form")
+        return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
     def show_again(self, status: int, id: int):
         return self.show(CommentForm(initial=self.as_typed()), id=id, status=status)
@@ -277,7 +280,8 @@ class CommentPage(WritingPage):
         def comment() -> str:
             post = held(request, id)
             made[:] = [post, post.comment(by=request.user, text=text, agent=agent_of(request))]
-            return f"/app/posts/{id}{'?page=last' if post.comments_cache > COMMENTS else ''}#comment-{made[1].id}"
+            query = {"page": "last"} if post.comments_cache > COMMENTS else None
+            return reverse("forum-post", args=[id], query=query, fragment=f"comment-{made[1].id}")
 
         try:
             said = {"id": id, "text": text}
@@ -369,7 +373,7 @@ class EditPage(WritingPage):
         if not post.approved and not request.user.is_team:
             said = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
         messages.success(request, said)
-        return redirect(f"/app/posts/{id}")
+        return redirect("forum-post", id)
 
 
 class DeletePage(ForumPage):
@@ -393,4 +397,4 @@ class DeletePage(ForumPage):
             return not_yours(request, post)
         said = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
         messages.success(request, said % {"title": post.title})
-        return redirect("/")
+        return redirect("forum-home")

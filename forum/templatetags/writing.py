@@ -4,8 +4,9 @@ from django import template
 
 from accounts.models import User
 from core.api.idempotency import new_form_key
-from forum.models import Comment, Post
+from forum.models import Category, Comment, Post
 from forum.pages.forms import CommentForm, EditForm
+from forum.pages.reading import path_of
 
 register = template.Library()
 
@@ -20,10 +21,10 @@ def may_be_changed_by(row: Post | Comment, user: User | None) -> bool:
     return user is not None and row.may_be_changed_by(user)
 
 
-@register.filter
-def deletion(comment: Comment) -> str:
-    """Where it is deleted."""
-    return f"/app/posts/{comment.post_id}/comments/{comment.id}/delete"
+@register.simple_tag
+def category_path(category: Category, first: Category) -> str:
+    """Return the path of a category's list; `first` is the forum's first category."""
+    return path_of(category.name, is_first=category == first)
 
 
 @register.filter

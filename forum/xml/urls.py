@@ -23,17 +23,18 @@ register_converter(CategoryNameConverter, "category_name")
 LIST = {"get": "list", "post": "list"}
 
 urlpatterns = [
-    path("app/users/me.xml", UserViewSet.as_view({"get": "me"})),
-    path("app/users/team.xml", UserViewSet.as_view({"get": "team"})),
-    path("app/users.xml", UserViewSet.as_view({"post": "create"})),
-    path("app/categories.xml", CategoryViewSet.as_view({"get": "list"})),
-    path("app/posts.xml", PostViewSet.as_view({"get": "list", "post": "create"})),
+    path("app/users/me.xml", UserViewSet.as_view({"get": "me"}), name="forum-xml-me"),
+    path("app/users/team.xml", UserViewSet.as_view({"get": "team"}), name="forum-xml-team"),
+    path("app/users.xml", UserViewSet.as_view({"post": "create"}), name="forum-xml-users"),
+    path("app/categories.xml", CategoryViewSet.as_view({"get": "list"}), name="forum-xml-categories"),
+    path("app/posts.xml", PostViewSet.as_view({"get": "list", "post": "create"}), name="forum-xml-posts"),
     path(
         "app/posts/<id:id>.xml",
         PostViewSet.as_view(RESOURCE_ITEM),
+        name="forum-xml-post",
     ),
 ]
 
 # For people they are pages.
-first_page = path("", or_page(PostViewSet.as_view(LIST)))
-categories = path("<category_name:category_name>", or_page(PostViewSet.as_view(LIST)))
+first_page = path("", or_page(PostViewSet.as_view(LIST)), name="forum-home")
+categories = path("<category_name:category_name>", or_page(PostViewSet.as_view(LIST)), name="forum-category")

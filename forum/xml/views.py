@@ -1,6 +1,7 @@
 """The views of the Forum API (XML)."""
 
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied
 
@@ -162,7 +163,7 @@ class PostViewSet(XMLViewSet):
             return post
 
         post = in_transaction(act)
-        location = f"{self.base_url}/app/posts/{post.id}.xml"
+        location = self.base_url + reverse("forum-xml-post", args=[post.id])
         return self.answer(documents.document(self.write(post)), status=201, headers={"Location": location})
 
     def update(self, request, id: int) -> HttpResponse:

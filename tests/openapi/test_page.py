@@ -58,9 +58,11 @@ def test_it_rejects_a_file_that_there_is_not(acme, path):
 
 
 def test_it_starts_without_another_request(acme):
-    script = Client(acme.host).get("/static/core/interface.js").text
+    client = Client(acme.host)
+    script = client.get("/static/core/interface.js").text
     assert "validatorUrl: null" in script
-    assert 'url: "/app/openapi.json"' in script
+    assert 'url: document.getElementById("interface").dataset.document' in script
+    assert '<div id="interface" data-document="/app/openapi.json"></div>' in client.get("/app/docs").text
 
 
 def test_files_are_collected_compressed_and_named_by_their_hash(settings, tmp_path):

@@ -4,6 +4,7 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
 
 from accounts.host_names import full_name
 from accounts.models import Account, APIToken, User
@@ -57,8 +58,8 @@ class Command(BaseCommand):
         logins = [f"{user.login} ({user.get_role_display().lower()})" for user in (owner, *others)]
         lines = [
             *addresses[:10],
-            ("settings", f"{at}/app/account"),
-            ("API", f"{at}/app/account/api  and  {at}/app/docs"),
+            ("settings", at + reverse("accounts-account")),
+            ("API", f"{at}{reverse('accounts-tokens')}  and  {at}{reverse('core-docs')}"),
             ("logins", ", ".join(logins)),
             ("password", password),
             ("api_token", token),

@@ -1,6 +1,6 @@
 // Shows the OpenAPI document of the host that this page comes from. Credentials stay in the page's memory.
 SwaggerUIBundle({
-  url: "/app/openapi.json",
+  url: document.getElementById("interface").dataset.document,
   dom_id: "#interface",
   presets: [SwaggerUIBundle.presets.apis],
   deepLinking: true,

@@ -1,0 +1,218 @@
+"""Routes have names: nothing but a URL module writes a path, and a room names routes of itself and of lower rooms alone."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.urls import get_resolver
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("core", "accounts", "forum", "crm", "config")
+LOWER = {
+    "core": {"core"},
+    "accounts": {"core", "accounts"},
+    "forum": {"core", "accounts", "forum"},
+    "crm": {"core", "accounts", "crm"},
+    "config": set(ROOMS),
+}
+# Documents: the descriptions and examples of OpenAPI.
+DOCUMENTS = re.compile(r"(accounts|crm)/openapi\.py|forum/openapi/.*|core/openapi/operations\.py")
+
+LITERALS = {
+    "accounts/pages/middleware.py": "the prefix of all pages, before a route is resolved",
+    "accounts/management/commands/demo.py": "curl commands for people to copy",
+    "forum/pages/robots.py": "prefixes for search engines",
+}
+# What accounts shows of the forum, until navigation is registered.
+UPWARD = {
+    ("accounts/templates/accounts/base.html", "forum-roadmap"),
+    ("accounts/templates/accounts/base.html", "forum-moderation"),
+    ("accounts/templates/accounts/base.html", "forum-own-posts"),
+    ("accounts/templates/accounts/profile_frame.html", "forum-own-posts"),
+    ("accounts/templates/accounts/settings.html", "forum-settings-forums"),
+    ("accounts/templates/accounts/settings.html", "forum-settings-categories"),
+}
+UNNAMED = {
+    "forum-robots": "programs ask for it by themselves",
+    "forum-favicon": "browsers ask for it by themselves",
+    "forum-sitemap": "search engines ask for it by themselves",
+    "forum-category": "`path_of` quotes the name of a category, as `reverse` would not",
+}
+
+TAG = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+PATH_ATTRIBUTE = re.compile(
+    r'\s(?:href|src|action|formaction|hx-(?:get|post|put|patch|delete|push-url|replace-url))="\s*/[^"]*', re.IGNORECASE
+)
+APP_PATH = re.compile(r"""/app(?![\w-])[^\s"'<]*""")
+
+
+def route_names() -> list[str | None]:
+    return [pattern.name for pattern in get_resolver().url_patterns]
+
+
+def files(*suffixes: str) -> dict[str, str]:
+    """The text of every source file of the rooms, by its path."""
+    found = (path for room in ROOMS for suffix in suffixes for path in sorted((ROOT / room).rglob(f"*{suffix}")))
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in found}
+
+
+def literals_in_markup(text: str) -> list[str]:
+    """The paths that a template or a script writes out, wholly or after a tag."""
+    text = TAG.sub("", text)
+    return [found[0].strip() for pattern in (PATH_ATTRIBUTE, APP_PATH) for found in pattern.finditer(text)]
+
+
+def texts_in(tree: ast.AST) -> Iterator[str]:
+    """All texts of a module but docstrings."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        node.body[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, owners) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            yield node.value
+
+
+def literals_in_python(text: str) -> list[str]:
+    return [found for found in texts_in(ast.parse(text)) if APP_PATH.search(found)]
+
+
+def names_in_markup(text: str) -> set[str]:
+    return set(re.findall(r"""(?:\{%\s*url\s+|\|path_to:)["']([^"']+)["']""", text))
+
+
+def named_by(file: str, text: str) -> set[str]:
+    """The routes that a file names, in whatever way."""
+    if file.endswith(".html"):
+        return names_in_markup(text)
+    return set(texts_in(ast.parse(text))) & set(route_names())
+
+
+def in_calls(text: str) -> set[str]:
+    """The texts that a module gives as a route to `reverse`, `redirect` or `path_with_id`."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Call(func=ast.Name(id="reverse" | "reverse_lazy" | "redirect" | "path_with_id"), args=[route, *_]):
+                options = [route.body, route.orelse] if isinstance(route, ast.IfExp) else [route]
+                found |= {option.value for option in options if isinstance(option, ast.Constant)}
+    return found
+
+
+def references() -> set[tuple[str, str]]:
+    """(file, route) wherever a route is named."""
+    return {
+        (file, name)
+        for file, text in files(".html", ".py").items()
+        if not file.endswith("urls.py")
+        for name in named_by(file, text)
+    }
+
+
+def test_every_route_has_a_name_of_its_own():
+    names = route_names()
+    assert None not in names
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("module", "prefix"),
+    [
+        ("core.openapi.urls", "core-"),
+        ("accounts.api.urls", "accounts-json-"),
+        ("accounts.pages.urls", "accounts-"),
+        ("forum.api.urls", "forum-json-"),
+        ("forum.xml.urls", "forum-xml-"),
+        ("forum.pages.urls", "forum-"),
+        ("crm.api.urls", "crm-json-"),
+    ],
+)
+def test_a_name_begins_with_the_room_and_the_format_of_its_route(module, prefix):
+    names = [pattern.name for pattern in import_module(module).urlpatterns]
+    assert [name for name in names if not name.startswith(prefix)] == []
+    if prefix.count("-") == 1:
+        assert [name for name in names if "-json-" in name or "-xml-" in name] == []
+
+
+def test_every_route_is_named_somewhere_or_is_of_an_interface():
+    named = {name for _, name in references()}
+    others = {name for name in route_names() if "-json-" not in name and "-xml-" not in name}
+    assert others - named == set(UNNAMED)
+
+
+def test_every_name_is_a_routes():
+    known = set(route_names())
+    for file, text in files(".html").items():
+        assert names_in_markup(text) <= known, file
+    for file, text in files(".py").items():
+        assert in_calls(text) <= known, file
+
+
+def test_a_room_names_no_route_of_an_upper_room():
+    found = {(file, name) for file, name in references() if name.split("-")[0] not in LOWER[file.split("/")[0]]}
+    assert found == UPWARD
+
+
+@pytest.mark.parametrize("suffix", [".html", ".js"])
+def test_no_template_or_script_writes_a_path(suffix):
+    found = {file: literals_in_markup(text) for file, text in files(suffix).items()}
+    assert {file: texts for file, texts in found.items() if texts} == {}
+
+
+def test_no_python_outside_of_url_modules_and_documents_writes_a_path():
+    found = {
+        file
+        for file, text in files(".py").items()
+        if not file.endswith("urls.py") and not DOCUMENTS.fullmatch(file) and literals_in_python(text)
+    }
+    assert found == set(LITERALS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="/app/profile">',
+        '<a href="/">',
+        '<a class="button"\n  href="{% if id %}/app/posts/{{ id }}{% else %}{{ home }}{% endif %}">',
+        '<form action="/language">',
+        '<form method="post" hx-post="{% url "forum-post" 1 %}/vote">',
+        '<p data-path="/app/openapi.json">',
+        'fetch("/app/docs")',
+    ],
+)
+def test_a_path_in_markup_is_found(text):
+    assert literals_in_markup(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<a href="{% url "forum-post" post.id %}#comments">',
+        '<a href="?page=2">',
+        '<a href="#main">',
+        '<a href="https://example.com/">',
+        "{# as at /app/profile #}",
+    ],
+)
+def test_what_is_no_path_in_markup_is_not(text):
+    assert literals_in_markup(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ('redirect("/app/profile")', True),
+        ('f"{base}/app/posts/{id}"', True),
+        ('path = "/app.json"', True),
+        ('def f():\n    """GET /app/docs."""', False),
+        ("# /app/docs", False),
+        ('"/application"', False),
+    ],
+)
+def test_a_path_in_python_is_found(text, is_found):
+    assert bool(literals_in_python(text)) == is_found
