@@ -5,9 +5,9 @@ from urllib.parse import quote, urlencode
 import pytest
 from django.db import transaction
 
-from tests.accounts.test_tenancy import fill
+from tests.support.fill import fill
+from tests.support.page_routes import ROUTES, path_of, things
 from tests.support.pages import Visitor
-from tests.test_page_access import ROUTES, path_of, things
 
 # Names that some page reads from the address.
 PARAMETERS = [

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import count
@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.models import Status
 from forum.models import Post, Vote
 from tests.support.factories import make_contact_list
+from tests.support.queries import explained, nodes, noted
 
 TABLES = ("crm_client", "crm_clientexternalid", "crm_contact", "crm_contactlistmembership", "forum_post", "forum_vote")
 ROWS = 30_000
@@ -96,33 +97,6 @@ def statements(client, path: str) -> list[tuple[str, list]]:
     assert response.status_code == 200, response.text
     assert response.text not in ("[]", "{}"), path
     return seen
-
-
-def noted(act: Callable) -> tuple[object, list[tuple[str, list]]]:
-    """What it gives, and the statements that it took."""
-    seen = []
-
-    def note(execute, sql, parameters, many, context):
-        seen.append((sql, parameters))
-        return execute(sql, parameters, many, context)
-
-    with connection.execute_wrapper(note):
-        return act(), seen
-
-
-def nodes(plan: dict) -> Iterator[dict]:
-    yield plan
-    for inner in plan.get("Plans", []):
-        yield from nodes(inner)
-
-
-def explained(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
-    with transaction.atomic(), connection.cursor() as cursor:
-        for setting in settings:
-            cursor.execute(*setting)
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
-        found = cursor.fetchone()[0]
-    return list(nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"]))
 
 
 ORDERS = ("id", "-id", "created_at", "-created_at", "updated_at", "-updated_at")

@@ -11,9 +11,10 @@ from django.db import connection, transaction
 from django.urls import get_resolver
 from django.utils import timezone
 
-from tests.accounts.test_tenancy import TABLE, Row, caller, fill, routes, send
 from tests.support.examples import ROOT, UPDATING
-from tests.test_queries import asked_by
+from tests.support.fill import fill
+from tests.support.queries import asked_by
+from tests.support.routes import TABLE, Row, caller, routes, send
 
 DOCUMENT = ROOT / "docs" / "interface.md"
 LINE = re.compile(

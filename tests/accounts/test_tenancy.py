@@ -1,256 +1,24 @@
 """Nobody sees or changes anything of another account: every route, every method, every caller; then the tables themselves."""
 
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
-from django.urls import get_resolver
 from psycopg.errors import ForeignKeyViolation
 
-from accounts.models import Account, Invitation, Session, Status, User
+from accounts.models import Account
 from tests.support.assertions import assert_refused, read
-from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import (
-    PASSWORD,
-    make_category,
     make_client,
-    make_contact,
-    make_contact_list,
-    make_deal,
     make_post,
     make_task,
-    make_token,
     make_user,
 )
+from tests.support.fill import SECRET, fill
 from tests.support.forms import form_of
-
-SECRET = "acme-secret"
-
-
-class Row(NamedTuple):
-    """One route and method. The path and the body name ids; whose they are is for the test to say."""
-
-    method: str
-    route: str
-    body: Callable[[SimpleNamespace], Any] | None = None
-    # What a member of the account is answered; what its team is.
-    member: int = 403
-    team: int = 200
-    # What is wrong with the body when its ids are another account's.
-    foreign: list[str] | None = None
-    query: str = ""
-    headers: dict[str, str] = {}
-    admins_only: bool = False
-    # The same for everyone, who need not say who they are.
-    public: bool = False
-
-    @property
-    def is_json(self) -> bool:
-        return self.route.endswith(".json")
-
-    @property
-    def names_a_thing(self) -> bool:
-        return "<" in self.route
-
-    def path(self, ids: SimpleNamespace) -> str:
-        things = f"{self.route}/".split("/")[1]
-        kind = {"statuses": "status"}.get(things, things.removesuffix("s"))
-        path = self.route.replace("<id:id>", str(getattr(ids, kind, "")))
-        return f"/{path}{self.query}".replace("<category_name:category_name>", ids.category_name)
-
-
-def xml_user(ids):
-    return "<user><login>new</login><email>new@example.com</email><password>a long pass phrase</password></user>"
-
-
-def xml_post(ids):
-    return f"<post><title>New</title><category-id>{ids.category}</category-id></post>"
-
-
-def xml_post_by_team(ids):
-    return (
-        f"<post><category-id>{ids.category}</category-id><status>new</status>"
-        f"<responsible-id>{ids.user}</responsible-id></post>"
-    )
-
-
-def account(ids):
-    return {
-        "account": {"prefix": "brand-new", "from_partner": ids.partner_key},
-        "user": {"login": "new", "email": "new@example.com", "password": "a long pass phrase"},
-    }
-
-
-def client(ids):
-    return {
-        "client": {
-            "name": "New",
-            "status_id": ids.client_status,
-            "responsible_id": ids.user,
-            "contact_id": ids.contact,
-        }
-    }
-
-
-def contact(ids):
-    return {
-        "contact": {
-            "name": "New",
-            "client_id": ids.client,
-            "contact_list_ids": [ids.contact_list],
-            "responsible_id": ids.user,
-        }
-    }
-
-
-def contact_list(ids):
-    return {"contact_list": {"name": "New"}}
-
-
-def deal(ids):
-    return {
-        "deal": {
-            "name": "New",
-            "client_id": ids.client,
-            "status_id": ids.deal_status,
-            "responsible_id": ids.user,
-        }
-    }
-
-
-def post(ids):
-    return {
-        "post": {
-            "title": "New",
-            "client_id": ids.client,
-            "responsible_id": ids.user,
-            "status_id": ids.post_status,
-            "category_id": ids.other_category,
-            "forum_id": ids.other_forum,
-        }
-    }
-
-
-def status(ids):
-    return {"status": {"code": "brand-new", "name": "Brand new"}}
-
-
-def comment(ids):
-    return {"comment": {"comment": "New"}}
-
-
-OF_CLIENT = ["status_id", "responsible_id", "contact_id"]
-OF_CONTACT = ["client_id", "contact_list_ids", "responsible_id"]
-OF_DEAL = ["client_id", "status_id", "responsible_id"]
-OF_POST = ["client_id", "responsible_id", "status_id", "category_id", "forum_id"]
-
-NEW = "?external_ids[new]=17"
-
-# What is wrong with an item of a bulk is the request's fault where all or nothing is wanted.
-ATOMIC = {"X-Atomic": "true"}
-
-
-def bulk(of, fields: list[str]) -> dict:
-    """A bulk of one item, as a row has it."""
-
-    def body(ids):
-        [(kind, item)] = of(ids).items()
-        return {f"{kind}s": [item]}
-
-    return {"body": body, "foreign": [f"{of.__name__}s.0.{name}" for name in fields], "headers": ATOMIC}
-
-
-TABLE = [
-    Row("GET", "app/users/me.xml", member=200),
-    Row("GET", "app/users/team.xml", member=200),
-    Row("POST", "app/users.xml", xml_user, team=201),
-    Row("GET", "app/categories.xml", member=200),
-    Row("GET", "app/posts.xml", member=200),
-    Row("POST", "app/posts.xml", xml_post, member=201, team=201, foreign=["Category can't be found"]),
-    Row("GET", "app/posts/<id:id>.xml", member=200),
-    Row(
-        "PUT",
-        "app/posts/<id:id>.xml",
-        xml_post_by_team,
-        foreign=["Category can't be found", "Responsible can't be found"],
-    ),
-    Row(
-        "PATCH",
-        "app/posts/<id:id>.xml",
-        xml_post_by_team,
-        foreign=["Category can't be found", "Responsible can't be found"],
-    ),
-    Row("DELETE", "app/posts/<id:id>.xml"),
-    Row("GET", "", member=200),
-    Row("POST", "", member=200),
-    Row("GET", "<category_name:category_name>", member=200),
-    Row("POST", "<category_name:category_name>", member=200),
-    Row("GET", "app/account.json"),
-    Row("POST", "app/account.json", account, team=201, admins_only=True),
-    Row("GET", "app/changes.json"),
-    Row("POST", "app/clients.json", client, team=201, foreign=OF_CLIENT),
-    Row("PUT", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
-    Row("PATCH", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
-    Row("GET", "app/clients.json"),
-    Row("GET", "app/clients/<id:id>.json"),
-    Row("PUT", "app/clients/<id:id>.json", client, foreign=OF_CLIENT),
-    Row("PATCH", "app/clients/<id:id>.json", client, foreign=OF_CLIENT),
-    Row("DELETE", "app/clients/<id:id>.json"),
-    Row("GET", "app/clients/tags.json"),
-    Row("POST", "app/clients/bulk.json", **bulk(client, OF_CLIENT)),
-    Row("POST", "app/contacts.json", contact, team=201, foreign=OF_CONTACT),
-    Row("GET", "app/contacts.json"),
-    Row("GET", "app/contacts/<id:id>.json"),
-    Row("PUT", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),
-    Row("PATCH", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),
-    Row("DELETE", "app/contacts/<id:id>.json"),
-    Row("GET", "app/contacts/tags.json"),
-    Row("POST", "app/contacts/bulk.json", **bulk(contact, OF_CONTACT)),
-    Row("POST", "app/contact_lists.json", contact_list, team=201),
-    Row("GET", "app/contact_lists.json"),
-    Row("GET", "app/contact_lists/<id:id>.json"),
-    Row("PUT", "app/contact_lists/<id:id>.json", contact_list),
-    Row("PATCH", "app/contact_lists/<id:id>.json", contact_list),
-    Row("DELETE", "app/contact_lists/<id:id>.json"),
-    Row("POST", "app/deals.json", deal, team=201, foreign=OF_DEAL),
-    Row("PUT", "app/deals.json", deal, team=201, foreign=OF_DEAL, query=NEW),
-    Row("PATCH", "app/deals.json", deal, team=201, foreign=OF_DEAL, query=NEW),
-    Row("GET", "app/deals.json"),
-    Row("GET", "app/deals/<id:id>.json"),
-    Row("PUT", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
-    Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
-    Row("DELETE", "app/deals/<id:id>.json"),
-    Row("GET", "app/deals/tags.json"),
-    Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
-    Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
-    Row("GET", "app/posts.json"),
-    Row("GET", "app/posts/<id:id>.json"),
-    Row("PUT", "app/posts/<id:id>.json", post, foreign=OF_POST),
-    Row("PATCH", "app/posts/<id:id>.json", post, foreign=OF_POST),
-    Row("DELETE", "app/posts/<id:id>.json"),
-    Row("GET", "app/posts/<id:id>/comments.json"),
-    Row("POST", "app/posts/<id:id>/comments.json", comment, team=201),
-    Row("POST", "app/posts/<id:id>/vote.json", team=201),
-    Row("DELETE", "app/posts/<id:id>/vote.json"),
-    Row("GET", "app/statuses.json"),
-    Row("POST", "app/statuses.json", status, team=201, admins_only=True),
-    Row("GET", "app/statuses/<id:id>.json"),
-    Row("PUT", "app/statuses/<id:id>.json", status, admins_only=True),
-    Row("PATCH", "app/statuses/<id:id>.json", status, admins_only=True),
-    Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
-    Row("GET", "app/trash.json", admins_only=True),
-    Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
-    Row("GET", "app/posts/tags.json"),
-    Row("GET", "app/tasks.json"),
-    Row("GET", "app/users.json"),
-    Row("GET", "app.json"),
-    Row("GET", "app/openapi.json", member=200, public=True),
-    Row("GET", "app/docs", member=200, public=True),
-]
+from tests.support.routes import TABLE, Row, caller, routes, send
 
 every_row = pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.method} /{row.route}")
 every_guarded_row = pytest.mark.parametrize(
@@ -259,91 +27,6 @@ every_guarded_row = pytest.mark.parametrize(
 every_row_with_ids = pytest.mark.parametrize(
     "row", [row for row in TABLE if row.foreign], ids=lambda row: f"{row.method} /{row.route}"
 )
-
-
-def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
-    """One of everything, each with every link that it can have, and each with `mark` in its texts."""
-    account.partner_key = f"{mark} partner"
-    account.save()
-    statuses = {kind: account.statuses.create(kind=kind, code=mark, name=mark) for kind in Status.Kind}
-    category = make_category(account, f"{mark} category")
-    host = account.hosts.create(name=f"{mark}.elsewhere.test")
-    other_forum = account.forums.create(host_id=host.id, name=f"{mark} forum")
-    other_category = account.categories.create(forum_id=other_forum.id, name=mark)
-    contact_list = make_contact_list(user, f"{mark} list")
-    common = {"responsible_id": user.id, "tags": [f"{mark} tag"], "description": mark}
-    contact = make_contact(user, f"{mark} contact", **common)
-    client = make_client(
-        user,
-        f"{mark} client",
-        contact_id=contact.id,
-        status_id=statuses[Status.Kind.CLIENT].id,
-        external_ids={"key": mark},
-        **common,
-    )
-    contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
-    deal = make_deal(
-        user,
-        f"{mark} deal",
-        client_id=client.id,
-        status_id=statuses[Status.Kind.DEAL].id,
-        external_ids={"key": mark},
-        **common,
-    )
-    post = make_post(
-        user,
-        f"{mark} post",
-        content=mark,
-        client_id=client.id,
-        contact_id=contact.id,
-        responsible_id=user.id,
-        tags=[mark],
-        response=mark,
-        category_id=category.id,
-        status=statuses[Status.Kind.POST],
-    )
-    post.comment(by=user, text=f"{mark} comment")
-    post.vote_for(client_id=client.id, by=user)
-    post.vote_for(contact_id=contact.id, by=user)
-    account.status_changes.create(post_id=post.id, name=mark, user_id=user.id)
-    post.vote(by=user)
-    make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)
-    task = make_task(user, f"{mark} task", client_id=client.id)
-    Session.objects.open(user, agent=mark)
-    owner = account.users.get(role=User.Role.OWNER)
-    Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=owner)
-
-    # And of what is in the trash, with what was linked to it.
-    gone = make_contact(user, f"{mark} gone contact")
-    make_client(user, f"{mark} left client", contact_id=gone.id)
-    gone.trash(by=user)
-    gone = make_client(user, f"{mark} gone client")
-    make_contact(user, f"{mark} left contact", client_id=gone.id)
-    make_deal(user, f"{mark} left deal", client_id=gone.id)
-    make_task(user, f"{mark} left task", client_id=gone.id)
-    gone.trash(by=user)
-    for make in (make_contact_list, make_deal, make_post):
-        gone = make(user, f"{mark} gone {make.__name__}")
-        gone.trash(by=user)
-    return SimpleNamespace(
-        user=user.id,
-        client=client.id,
-        contact=contact.id,
-        contact_list=contact_list.id,
-        deal=deal.id,
-        post=post.id,
-        task=task.id,
-        status=account.statuses.create(kind=Status.Kind.POST, code=f"{mark} spare", name=f"{mark} spare").id,
-        trash=gone.id,
-        category=category.id,
-        category_name=category.name,
-        other_forum=other_forum.id,
-        other_category=other_category.id,
-        client_status=statuses[Status.Kind.CLIENT].id,
-        deal_status=statuses[Status.Kind.DEAL].id,
-        post_status=statuses[Status.Kind.POST].id,
-        partner_key=account.partner_key,
-    )
 
 
 def query(sql: str, parameters=()) -> list[tuple]:
@@ -389,15 +72,6 @@ def snapshot(account: Account) -> dict[str, list]:
     return rows
 
 
-def send(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
-    content = row.body(body) if row.body else None
-    if row.is_json:
-        return client.request(row.method, row.path(path), json=content, headers=row.headers)
-    if content is None:
-        return client.request(row.method, row.path(path))
-    return client.send_xml(row.method, row.path(path), content)
-
-
 def send_otherwise(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
     """The same request as a client sends it that knows GET and POST, and forms: parameters and methods are in the body."""
     form = dict(form_of(row.body(body) if row.body else {})) | dict(parse_qsl(row.query.removeprefix("?")))
@@ -408,16 +82,6 @@ def send_otherwise(row: Row, client, path: SimpleNamespace, body: SimpleNamespac
         # By external id, which is in the address.
         address = row.path(path)
     return client.post(address, data={**form, "_method": row.method}, headers=row.headers)
-
-
-def caller(row: Row, host: str, user: User | None):
-    """The client of that user in the language of the route; nobody's for None."""
-    if row.is_json:
-        # One for all rows: a user has no more than so many.
-        if user is not None and not hasattr(user, "token"):
-            user.token = make_token(user)
-        return JSONClient(host, user and user.token)
-    return XMLClient(host, auth=(user.login, PASSWORD) if user else None)
 
 
 def assert_nothing_told(response) -> None:
@@ -432,16 +96,6 @@ def assert_turned_away(row: Row, response, status: int) -> None:
         assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>')
     else:
         assert_refused(response, status, {401: "unauthenticated", 403: "forbidden", 404: "not_found"}[status])
-
-
-def routes() -> set[tuple[str, str]]:
-    """Every method and route of the interface; HEAD goes with GET. What has no actions is a page."""
-    return {
-        (method.upper(), str(pattern.pattern))
-        for pattern in get_resolver().url_patterns
-        for method in getattr(pattern.callback, "actions", ())
-        if method != "head"
-    }
 
 
 @every_row

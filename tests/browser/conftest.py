@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
-from tests.browser.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
-from tests.browser.pages import World
+from tests.support.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
 from tests.support.client import Everybody
+from tests.support.every_page import World
 from tests.support.factories import make_account, make_token, make_user
 from tests.support.fixtures import Cast
 from tests.support.live import Threaded, serving

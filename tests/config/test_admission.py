@@ -9,8 +9,8 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from accounts.pages.running import PASSED_ON
-from config.admission import Admission
 from config.wsgi import Application
+from tests.support.admission import Call, admit, answering
 
 XML = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n'
@@ -19,43 +19,9 @@ XML = (
 JSON = b'{"code":"unavailable","message":"The service is not available at the moment; try again"}'
 
 
-def admit(turns=1, places=2, patience=20, bodies=1, share=1):
-    return Admission(turns=turns, places=places, patience=patience, bodies=bodies, share=share)
-
-
-class Answer:
-    streaming = False
-    content = b"answered"
-
-    def close(self):
-        pass
-
-
 @pytest.fixture(autouse=True)
 def at_once(settings):
     settings.REFUSAL_SECONDS = 0
-
-
-class Call:
-    """One request to an application, whose `django` is the test's."""
-
-    def __init__(self, application, path="/", **environ):
-        environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ}
-        self.content = b"".join(application(environ, self.start))
-
-    def start(self, line, headers, exc_info=None):
-        self.status, self.headers = line[:3], dict(headers)
-
-
-def answering(act=lambda environ: None):
-    """Django, as far as the application knows."""
-
-    def django(environ, start):
-        act(environ)
-        start("200 OK", [("Content-Length", "8")])
-        return Answer()
-
-    return django
 
 
 def in_thread(act):

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from config.in_flight import SLOT_BYTES, InFlight
-from tests.config.test_admission import Call, admit, answering
+from tests.support.admission import Call, admit, answering
 from tests.support.service import READY, is_running
 
 

@@ -5,8 +5,8 @@ from django.db import transaction
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.models import User
-from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 from tests.support.factories import make_token, make_user
+from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 
 PATH = "/app/account/users"
 

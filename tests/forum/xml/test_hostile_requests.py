@@ -7,7 +7,8 @@ from django.db import InterfaceError, OperationalError, connection
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.forum.xml.wire import (
+from tests.support.factories import PASSWORD, make_post
+from tests.support.xml import (
     NOT_ALLOWED,
     NOT_FOUND,
     TOO_LARGE,
@@ -19,7 +20,6 @@ from tests.forum.xml.wire import (
     refusal,
     shown,
 )
-from tests.support.factories import PASSWORD, make_post
 
 ALICE = ("alice", PASSWORD)
 ROUTES = [

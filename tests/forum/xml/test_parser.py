@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rest_framework.exceptions import ParseError, ValidationError
 
 from forum.xml.formats import DEEPEST, XMLParser
-from tests.forum.xml.wire import posts, refusal, shown
+from tests.support.xml import posts, refusal, shown
 
 NAMES = "Zażółć gęślą jaźń"
 UNSUPPORTED = "The XML is in an encoding that is not supported"

@@ -25,7 +25,7 @@ from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, Hyp
 from schemathesis.generation.modes import GenerationMode
 
 from accounts.api.formats import URL_ENCODED
-from tests.openapi import wire
+from tests.support import xml_values
 from tests.support.forms import form_of
 
 PARTNER = "demo-partner"
@@ -62,7 +62,7 @@ class World:
     @cached_property
     def category(self) -> str:
         answer = self.client.get(f"{self.url}/app/categories.xml", auth=(self.login, self.password)).raise_for_status()
-        return wire.read(answer.content)[1][0]["name"]
+        return xml_values.read(answer.content)[1][0]["name"]
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -376,7 +376,7 @@ def reads_as_right(case, response) -> bool:
         wrong.discard(ParameterLocation.QUERY)
     if wrong - {ParameterLocation.BODY} or not response.request.body:
         return False
-    root, value = wire.read(response.request.body)
+    root, value = xml_values.read(response.request.body)
     if root == "hash" and not isinstance(value, dict):
         value = {}
     schema = case.operation.get_body_for_media_type("application/xml").optimized_schema
@@ -400,7 +400,7 @@ class Credentials:
 @schemathesis.serializer("application/xml")
 def to_xml(context, value) -> bytes:
     schema = context.case.operation.get_body_for_media_type("application/xml").optimized_schema
-    return wire.write(schema.get("xml", {}).get("name", "hash"), value).encode(errors="replace")
+    return xml_values.write(schema.get("xml", {}).get("name", "hash"), value).encode(errors="replace")
 
 
 @schemathesis.serializer(URL_ENCODED)
@@ -410,7 +410,7 @@ def to_form(context, value) -> bytes:
 
 @schemathesis.deserializer("application/xml")
 def from_xml(context, response) -> Any:
-    return wire.read(response.content)[1]
+    return xml_values.read(response.content)[1]
 
 
 def without_forms(value: Any) -> Any:
