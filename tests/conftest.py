@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 
 import django
+import psycopg
 
 from config.postgres import Cluster
 
@@ -33,6 +34,9 @@ def _database() -> Iterator[None]:
     try:
         with Cluster(directory, durable=False) as cluster:
             os.environ["DATABASE_URL"] = cluster.url
+            with psycopg.connect(cluster.url, user="postgres", dbname="postgres") as connection:
+                # For tests.support.database.
+                connection.execute("GRANT SET ON PARAMETER session_replication_role TO rostrum")
             yield
     finally:
         shutil.rmtree(directory)

@@ -4,7 +4,6 @@ import json
 from datetime import datetime
 
 import pytest
-from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from crm.api.serializers import (
     NestedClientSerializer,
 )
 from forum.api.serializers import CommentOnPostSerializer, PostSerializer
+from tests.support import database
 from tests.support.assertions import assert_refused, outline, read
 from tests.support.client import JSONClient
 from tests.support.factories import (
@@ -304,7 +304,7 @@ ANY = st.recursive(
 @pytest.fixture(scope="module")
 def house(django_db_setup, django_db_blocker):
     """An account that all the examples use: they are many, and an account takes longer to make than to ask."""
-    with django_db_blocker.unblock():
+    with database.committed(django_db_blocker):
         account, owner, token = make_account("house")
         ids = st.sampled_from(
             [row.id for row in (owner, make_client(owner), make_contact(owner), make_contact_list(owner))]
@@ -312,9 +312,6 @@ def house(django_db_setup, django_db_blocker):
             + list(account.statuses.values_list("id", flat=True))
         )
         yield JSONClient("house.example.test", token), owner, ids
-        tables = ", ".join(name for name in connection.introspection.table_names() if name != "django_migrations")
-        with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {tables}")
 
 
 @pytest.mark.django_db

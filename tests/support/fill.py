@@ -2,6 +2,8 @@
 
 from types import SimpleNamespace
 
+from django.db import connection
+
 from accounts.models import Account, Invitation, Session, Status, User
 from tests.support.factories import (
     make_category,
@@ -11,6 +13,7 @@ from tests.support.factories import (
     make_deal,
     make_post,
     make_task,
+    make_user,
 )
 
 SECRET = "acme-secret"
@@ -98,4 +101,19 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
         deal_status=statuses[Status.Kind.DEAL].id,
         post_status=statuses[Status.Kind.POST].id,
         partner_key=account.partner_key,
+    )
+
+
+def fill_both(acme, other) -> SimpleNamespace:
+    """Fill both accounts; acme's ids are far from the ones that mallory's account has."""
+    for account, number in ((other.account, 500_000), (acme.account, 1_000_000)):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])
+    carols = make_post(acme.carol, f"{SECRET} of carol")
+    return SimpleNamespace(
+        acme=acme,
+        other=other,
+        hers=fill(other.account, make_user(other.account, "mallory-own-mike", role="agent"), "mallory-own"),
+        theirs=fill(acme.account, make_user(acme.account, f"{SECRET}-dora", role="agent"), SECRET),
+        carols_post=carols.id,
     )
