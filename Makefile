@@ -18,7 +18,7 @@ broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/loca
 
 help:
 	@echo 'make run      start the service with a PostgreSQL of its own on http://localhost:8000 (PORT, DATA_DIR, ...)'
-	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
+	@echo "make test     run all tests in parallel (ARGS=... goes to pytest: \"-m 'not slow'\" leaves out those that take long)"
 	@echo 'make fuzz     send requests made from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, imports, migrations and production settings'
 	@echo 'make format   put the code in the style that lint asks for'
@@ -33,7 +33,7 @@ run: $(VENV)/local
 	@exec $(python) -m config.local
 
 test: $(VENV)/development
-	@exec $(python) -m pytest --numprocesses=logical $(ARGS)
+	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal $(ARGS)
 
 fuzz: $(VENV)/development
 	@exec $(python) -m tests.openapi.fuzz $(ARGS)

@@ -7,13 +7,12 @@ import pytest
 from django.apps import apps
 
 from accounts.models import Account
-from tests.support import database
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import (
     make_token,
 )
 from tests.support.fill import SECRET, fill_both
-from tests.support.fixtures import make_cast, make_other
+from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.forms import form_of
 from tests.support.routes import TABLE, Row, caller, routes, send
 
@@ -28,7 +27,7 @@ every_row_with_ids = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def filled(django_db_setup, django_db_blocker):
-    with database.committed(django_db_blocker):
+    with committed(django_db_blocker):
         world = fill_both(make_cast(), make_other())
         for user in (world.acme.alice, world.acme.carol, world.other.mallory):
             user.token = make_token(user)

@@ -18,7 +18,6 @@ from crm.api.serializers import (
     NestedClientSerializer,
 )
 from forum.api.serializers import CommentOnPostSerializer, PostSerializer
-from tests.support import database
 from tests.support.assertions import assert_refused, outline, read
 from tests.support.client import JSONClient
 from tests.support.factories import (
@@ -30,6 +29,7 @@ from tests.support.factories import (
     make_post,
     make_task,
 )
+from tests.support.fixtures import committed
 
 CHARACTERS = "has a character that can't be used (a control character or half of a surrogate pair)"
 
@@ -304,7 +304,7 @@ ANY = st.recursive(
 @pytest.fixture(scope="module")
 def house(django_db_setup, django_db_blocker):
     """An account that all the examples use: they are many, and an account takes longer to make than to ask."""
-    with database.committed(django_db_blocker):
+    with committed(django_db_blocker):
         account, owner, token = make_account("house")
         ids = st.sampled_from(
             [row.id for row in (owner, make_client(owner), make_contact(owner), make_contact_list(owner))]

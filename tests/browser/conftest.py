@@ -12,11 +12,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
-from tests.support import database
 from tests.support.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
 from tests.support.client import Everybody
 from tests.support.every_page import World
-from tests.support.fixtures import Cast, make_cast
+from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.live import Threaded, serving
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -54,7 +53,7 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def world(django_db_setup, django_db_blocker, chromium) -> Iterator[World]:
     """What the pages show, committed, for the tests of a module that only read it (and are marked with `django_db`)."""
-    with database.committed(django_db_blocker):
+    with committed(django_db_blocker):
         yield World(make_cast())
 
 

@@ -1,7 +1,5 @@
-"""Committed rows: for the tests of a module, and removed after tests that commit."""
+"""Emptying the database after tests that commit."""
 
-import contextlib
-from collections.abc import Iterator
 from functools import cache
 
 from django.db import ProgrammingError, connection, transaction
@@ -38,16 +36,3 @@ def delete() -> bool:
     except ProgrammingError:
         return False
     return True
-
-
-@contextlib.contextmanager
-def committed(blocker) -> Iterator[None]:
-    """Let a fixture of a module commit rows, and remove them at the end.
-
-    Its tests roll back what they do. None of them takes `acme`, which would be committed beside those rows.
-    """
-    with blocker.unblock():
-        try:
-            yield
-        finally:
-            empty()

@@ -1,6 +1,8 @@
 """The cast: alice owns acme, bob is her agent, carol signed up at her forum; mallory owns other, another account."""
 
+import contextlib
 import copy
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -131,6 +133,20 @@ class Kept:
 kept = Kept()
 # Django truncates all tables instead.
 TransactionTestCase._fixture_teardown = lambda self: database.empty()
+
+
+@contextlib.contextmanager
+def committed(blocker) -> Iterator[None]:
+    """Let a fixture of a module commit rows, and remove them at the end.
+
+    Tests of that module that take `acme` would commit it beside those rows, and fail.
+    """
+    with blocker.unblock():
+        kept.drop()
+        try:
+            yield
+        finally:
+            database.empty()
 
 
 def rolls_back(item: pytest.Item) -> bool:
