@@ -53,7 +53,7 @@ def pytest_unconfigure() -> None:
     _running.close()
 
 
-pytest_plugins = ["tests.support.fixtures", "tests.support.service"]
+pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
 
 # Fixtures that start services or a browser, or make long lists.
 SLOW = {"run", "run_anew", "chromium", "pgbouncer", "long_lists"}

@@ -118,6 +118,13 @@ def is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
+def is_external_id(value: Any) -> bool:
+    """Whether the document allows it, and the service looks for its holder."""
+    if isinstance(value, str):
+        return not is_blank(value) and len(value) <= 255 and not xml_values.UNCARRIABLE.search(value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 class Help:
     """Makes a request that is meant to be right one that can be."""
 
@@ -153,7 +160,8 @@ class Help:
         client = deal.get("client") if isinstance(deal, dict) else None
         pairs = client.get("external_ids") if isinstance(client, dict) else None
         for key in pairs if isinstance(pairs, dict) else ():
-            if type(pairs[key]) in (int, str) and 0 < len(str(pairs[key])) < 100:
+            # One that is wrong stays: it may be all that is wrong with the request.
+            if is_external_id(pairs[key]):
                 pairs[key] = self.world.unique()
 
     def path(self, case) -> None:

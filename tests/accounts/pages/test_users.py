@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from accounts.models import User
@@ -113,6 +114,7 @@ def test_nobody_deactivates_himself(acme):
 
 
 def test_tokens_are_shown_and_revoked(acme):
+    acme.bob.tokens.update(created_at=timezone.now())
     page = acme.page(acme.alice)
     response = page.get(path_of(acme.bob))
     [shown] = texts(response, ".list li")
