@@ -12,6 +12,8 @@ from tests.support.fixtures import committed, make_cast
 from tests.support.page_routes import ROUTES, path_of, things
 from tests.support.pages import Visitor
 
+pytestmark = pytest.mark.slow
+
 HOST = "acme.example.test"
 # What some form sends besides its own fields.
 FIELDS = [

@@ -16,6 +16,8 @@ from django.conf import settings
 from config.postgres import Cluster
 from tests.support.service import free_port
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"
 
 

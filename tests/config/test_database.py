@@ -11,6 +11,8 @@ from django.db import OperationalError, connection, transaction
 from accounts.prepared import fetch
 from accounts.readiness import TIMEOUT, Readiness
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def impatient(transactional_db):

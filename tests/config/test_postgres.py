@@ -14,6 +14,8 @@ import pytest
 from config.environment import database
 from config.postgres import Cluster, ClusterError
 
+pytestmark = pytest.mark.slow
+
 # What a supervisor that is about to be killed does.
 STARTS_AND_WAITS = """
 import sys, time

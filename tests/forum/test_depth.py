@@ -17,6 +17,8 @@ from tests.support.queries import explained, noted
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
 
 # Where the counts of a stretch are not the posts in it, by one snapshot.

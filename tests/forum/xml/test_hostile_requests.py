@@ -342,6 +342,7 @@ def test_it_answers_503_where_the_database_goes_away(acme, method, path, error):
         assert answer.headers["Retry-After"] == "5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -363,6 +364,7 @@ def test_any_body_is_answered(acme, method, path, body):
     assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.binary(max_size=30),
@@ -374,6 +376,7 @@ def test_any_path_query_and_host_are_answered(acme, path, query, host):
     assert answer.status_code in (200, 404, 422)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(header=st.binary(max_size=60) | st.binary(max_size=40).map(lambda raw: b"Basic " + raw))
 def test_any_authorization_is_refused(acme, header):
