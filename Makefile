@@ -19,7 +19,7 @@ broken := $(shell $(python) -c '' 2>/dev/null || rm -f $(VENV)/made $(VENV)/loca
 help:
 	@echo 'make run      start the service and an embedded PostgreSQL on http://localhost:8000 (PORT, DATA_DIR, ...)'
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
-	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
+	@echo "make test     run all tests in parallel (ARGS=... goes to pytest: \"-m 'not slow'\" leaves out those that take long)"
 	@echo 'make docs     write the answers of the service into README.md and docs/, where make test compares them'
 	@echo 'make fuzz     send requests generated from the OpenAPI document to a running service (ARGS="--requests 20000")'
 	@echo 'make lint     check style, imports, migrations and production settings'
@@ -38,7 +38,7 @@ manage: $(VENV)/local
 	@exec $(python) -m config.local.manage $(ARGS)
 
 test: $(VENV)/development
-	@exec $(python) -m pytest --numprocesses=logical $(ARGS)
+	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal $(ARGS)
 
 docs: $(VENV)/development
 	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py $(ARGS)

@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterator
 
 import django
+import psycopg
+import pytest
 
 from config.local.postgres import Cluster
 
@@ -33,6 +35,9 @@ def _database() -> Iterator[None]:
     try:
         with Cluster(directory, durable=False) as cluster:
             os.environ["DATABASE_URL"] = cluster.url
+            with psycopg.connect(cluster.url, user="postgres", dbname="postgres") as connection:
+                # For tests.support.database.
+                connection.execute("GRANT SET ON PARAMETER session_replication_role TO rostrum")
             yield
     finally:
         shutil.rmtree(directory)
@@ -48,4 +53,20 @@ def pytest_unconfigure() -> None:
     _running.close()
 
 
-pytest_plugins = ["tests.support.fixtures", "tests.support.service"]
+pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
+
+# Fixtures that start services or a browser, or make long lists.
+SLOW = {"run", "run_anew", "chromium", "pgbouncer", "long_lists"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the users of slow fixtures, and put the slow tests of each half before its others.
+
+    Each of two workers begins with one half and takes from the other's rest: neither is left with a long test at the end.
+    """
+    for item in items:
+        if not SLOW.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    items[:] = [*slow[: len(slow) // 2], *fast[: len(fast) // 2], *slow[len(slow) // 2 :], *fast[len(fast) // 2 :]]

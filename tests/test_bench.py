@@ -49,6 +49,7 @@ TRUE_OF_THE_DATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("wrk"), reason="needs wrk, which is not installed")
 def test_it_works(tmp_path):
     given = ["--posts", "300", "--others", "2", "--seconds", "1", "--rounds", "1", "--case", "create a client"]

@@ -12,7 +12,7 @@ from tests.support.bodies import client_body
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from tests.support.threads import at_once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 ROUNDS = range(10)
 few_and_many = pytest.mark.parametrize("number", [2, 16])

@@ -19,6 +19,8 @@ from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
 from tests.support.service import READY
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def demo(transactional_db, settings) -> dict[str, str]:
@@ -87,10 +89,10 @@ def test_readme_examples_answer_as_shown(transactional_db, settings):
 @pytest.mark.skipif(
     shutil.which("curl") is None, reason="curl is missing: docs/integrating.md is not pasted into a shell"
 )
-def test_integrating_can_be_pasted_into_a_shell(run):
+def test_integrating_can_be_pasted_into_a_shell(run_anew):
     """On a fresh service, as it stands; and once more, as whoever lost the answers would."""
     document = ROOT / "docs" / "integrating.md"
-    service = run(DEMO="")
+    service = run_anew(DEMO="")
     service.await_text(READY)
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
     answers = paste(document, environment)

@@ -7,6 +7,7 @@ from decimal import Decimal
 from xml.sax.saxutils import escape
 from zoneinfo import ZoneInfo
 
+import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,8 @@ from crm.models import Client, ClientExternalId, Contact, ContactList, ContactLi
 from forum.models import Comment, Post
 from tests.support import bodies
 from tests.support.factories import make_category
+
+pytestmark = pytest.mark.slow
 
 random_rows = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -11,6 +11,8 @@ import psycopg
 import pytest
 from django.core.management import call_command
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Everything that a migration makes: columns, constraints, indexes, triggers, functions.

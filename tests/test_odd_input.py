@@ -1,42 +1,20 @@
 """Whatever is sent to a page: it is refused in words, or taken, but it never fails."""
 
+from types import SimpleNamespace
 from urllib.parse import quote, urlencode
 
 import pytest
 from django.db import transaction
+from django.http import QueryDict
 
-from tests.accounts.test_tenancy import fill
+from tests.support.fill import fill
+from tests.support.fixtures import committed, make_cast
+from tests.support.page_routes import ROUTES, path_of, things
 from tests.support.pages import Visitor
-from tests.test_page_access import ROUTES, path_of, things
 
-# Names that some page reads from the address.
-PARAMETERS = [
-    "category",
-    "form",
-    "forum",
-    "from",
-    "id",
-    "into",
-    "kind",
-    "list",
-    "next",
-    "operation",
-    "order",
-    "original",
-    "page",
-    "per_page",
-    "q",
-    "secret",
-    "status",
-    "tab",
-    "title",
-    "token",
-    "tool",
-    "user",
-    "client",
-    "contact",
-    "do",
-]
+pytestmark = pytest.mark.slow
+
+HOST = "acme.example.test"
 # What some form sends besides its own fields.
 FIELDS = [
     "act",
@@ -129,12 +107,46 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+@pytest.fixture(scope="module")
+def full(django_db_setup, django_db_blocker):
+    """Acme with something of each kind, the parameters that each page reads, and all forms that alice is shown."""
+    with committed(django_db_blocker):
+        acme = make_cast()
+        fill(acme.account, acme.bob, "full")
+        page = acme.page(acme.alice)
+        page.ids = things(acme.account, acme.bob)
+        parameters = {path: parameters_of(page, path) for path in paths(page, "get")}
+        yield SimpleNamespace(page=page, parameters=parameters, forms=list(forms_of(page)))
+
+
 @pytest.fixture
-def alice(acme):
-    fill(acme.account, acme.bob, "full")
-    page = acme.page(acme.alice)
-    page.ids = things(acme.account, acme.bob)
+def alice(full, db) -> Visitor:
+    """Alice, signed in, with the token that the forms have."""
+    page = Visitor(HOST)
+    for name in ("session", "csrf"):
+        page.set_cookie(name, full.page.cookies[name])
+    page.ids = full.page.ids
     return page
+
+
+def parameters_of(page: Visitor, path: str) -> list[str]:
+    """The names that a page looks up in its address: without them, and with values for all that it looked up so far."""
+    names, found = [], set()
+
+    def noting(method):
+        def look_up(self, name, *arguments):
+            found.add(name)
+            return method(self, name, *arguments)
+
+        return look_up
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("__getitem__", "__contains__", "getlist"):
+            patch.setattr(QueryDict, name, noting(getattr(QueryDict, name)))
+        for value in (None, "", "1"):
+            page.get(path + (f"?{urlencode(dict.fromkeys(names, value))}" if names else ""), expect_errors=True)
+            names = sorted(found)
+    return names
 
 
 def assert_answered(response, *what) -> None:
@@ -149,25 +161,25 @@ def paths(page: Visitor, method: str):
             yield path_of(route, page.ids)
 
 
-def addresses(path: str, value: str):
-    """With all parameters at once; and one at a time, where one that is refused hides another."""
-    yield f"{path}?{urlencode([(name, encoded(value)) for name in PARAMETERS])}"
-    if value in FEW:
-        for name in PARAMETERS:
-            yield f"{path}?{urlencode({name: encoded(value)})}"
-
-
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_it_works(alice, value):
-    for path in paths(alice, "get"):
-        for address in addresses(path, value[:500]):
-            assert_answered(alice.get(address, expect_errors=True))
+def test_it_works(full, alice, value):
+    """All parameters of a page at once; and one at a time, where one that is refused hides another."""
+    value = encoded(value[:500])
+    for path, names in full.parameters.items():
+        together = dict.fromkeys(names, value)
+        for given in (together, *({name: value} for name in names)):
+            assert_answered(alice.get(f"{path}?{urlencode(given)}", expect_errors=True))
+
+
+def test_every_parameter_is_tried(full):
+    """Some that are known, of pages that read them in different ways."""
+    assert {"q", "order", "page", "status", "title", "next", "into", "tab"} <= set().union(*full.parameters.values())
 
 
 @pytest.mark.parametrize("query", RAW, ids=lambda query: query[:12])
-def test_raw_addresses(acme, alice, query):
+def test_raw_addresses(alice, query):
     for path in paths(alice, "get"):
-        for page in (alice, acme.page()):
+        for page in (alice, Visitor(HOST)):
             assert_answered(page.get(f"{path}?{query}", expect_errors=True))
     for path in ("/sitemap.xml", "/robots.txt", "/favicon.ico", "/%00", "/app/posts/" + "1" * 30):
         assert_answered(alice.get(f"{path}?{query}", expect_errors=True))
@@ -191,6 +203,10 @@ def forms_of(page: Visitor):
                 yield action, fields
 
 
+def token_in(forms) -> str:
+    return next(dict(fields)["csrfmiddlewaretoken"] for _, fields in forms)
+
+
 def send(page: Visitor, path: str, fields, **headers):
     """What was done is undone, so that one form does not take another's things away."""
     body = urlencode([(name, encoded(value)) for name, value in fields])
@@ -202,9 +218,9 @@ def send(page: Visitor, path: str, fields, **headers):
 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_forms(alice, value):
+def test_forms(full, alice, value):
     """All fields at once; each by itself; each left out; and all of them twice."""
-    for path, fields in forms_of(alice):
+    for path, fields in full.forms:
         kept = [(name, given) for name, given in fields if name in ("csrfmiddlewaretoken", "do", "part", "act")]
         odd = [(name, value) for name, _ in fields if (name, _) not in kept]
         assert_answered(send(alice, path, kept + odd))
@@ -217,20 +233,20 @@ def test_forms(alice, value):
 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_what_no_form_sends(acme, alice, value):
+def test_what_no_form_sends(full, alice, value):
     fields = [(name, value[:2000]) for name in FIELDS]
-    token = ("csrfmiddlewaretoken", next(dict(fields)["csrfmiddlewaretoken"] for _, fields in forms_of(alice)))
+    token = ("csrfmiddlewaretoken", token_in(full.forms))
     strange = {"HX-Request": "true", "HX-Current-URL": quote(encoded(value[:500]))}
     for path in paths(alice, "post"):
         if path not in ENDING:
             assert_answered(send(alice, path, [token, *fields]))
             assert_answered(send(alice, path, fields, **strange))
-            assert_answered(send(Visitor(acme.host), path, fields))
+            assert_answered(send(Visitor(HOST), path, fields))
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("address", ["http://[", "http://acme.example.test//["])
-def test_addresses_that_are_none(acme, alice, address, scheme):
+def test_addresses_that_are_none(full, alice, address, scheme):
     """Wherever a browser tells one."""
     headers = [
         {"HX-Request": "true", "HX-Current-URL": address},
@@ -239,9 +255,9 @@ def test_addresses_that_are_none(acme, alice, address, scheme):
         {"Origin": address},
     ]
     alice.extra_environ["wsgi.url_scheme"] = scheme
-    token = next(dict(fields)["csrfmiddlewaretoken"] for _, fields in forms_of(alice))
+    token = token_in(full.forms)
     for given in headers:
-        for page in (alice, Visitor(acme.host, **{"wsgi.url_scheme": scheme})):
+        for page in (alice, Visitor(HOST, **{"wsgi.url_scheme": scheme})):
             for path in paths(alice, "get"):
                 assert_answered(page.get(path, headers=given, expect_errors=True), given)
             for path in paths(alice, "post"):
@@ -264,11 +280,11 @@ def test_addresses_that_are_none(acme, alice, address, scheme):
     ],
     ids=str,
 )
-def test_bodies(acme, alice, content_type, body):
-    token = dict(next(forms_of(alice))[1])["csrfmiddlewaretoken"]
+def test_bodies(full, alice, content_type, body):
+    token = token_in(full.forms)
     for path in paths(alice, "post"):
         if path in ENDING:
             continue
-        for page, headers in ((alice, {"X-CSRFToken": token}), (alice, {}), (Visitor(acme.host), {})):
+        for page, headers in ((alice, {"X-CSRFToken": token}), (alice, {}), (Visitor(HOST), {})):
             response = page.post(path, body, content_type=content_type, headers=headers, expect_errors=True)
             assert_answered(response, content_type)

@@ -1,22 +1,16 @@
 """Who may see and send each page: every page route, and everyone who may not."""
 
 import pytest
-from django.urls import get_resolver
 
-from accounts.models import Status
 from core.db.tenancy import take_ids
 from forum.models import Forum
-from tests.accounts.test_tenancy import SECRET, fill
-from tests.browser.pages import page_class
 from tests.support.factories import (
-    make_category,
     make_client,
-    make_comment,
     make_contact,
     make_post,
-    make_token,
-    make_user,
 )
+from tests.support.fill import SECRET, fill
+from tests.support.page_routes import ROUTES, path_of, things
 from tests.support.pages import Visitor
 
 # Of a private forum, what whoever is not signed in needs to become it. The forum's name is on it, and nothing else.
@@ -40,19 +34,6 @@ FOR_ANYONE = {
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
 
 
-def page_routes() -> dict[str, set[str]]:
-    """The methods of each route that is a page's."""
-    found = {}
-    for pattern in get_resolver().url_patterns:
-        page = page_class(pattern)
-        if page is not None:
-            found[str(pattern.pattern)] = {method for method in ("get", "post") if hasattr(page, method)}
-    return found
-
-
-ROUTES = page_routes()
-
-
 def who_may(route: str) -> str:
     """By where a page is, and not by what it says of itself."""
     if route.startswith("app/account/api"):
@@ -62,33 +43,6 @@ def who_may(route: str) -> str:
     if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf")):
         return "team"
     return "user"
-
-
-def things(account, user) -> dict[str, int | str]:
-    """A thing for each kind of path; their texts have SECRET in them."""
-    category = make_category(account, f"{SECRET} more")
-    forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
-    make_token(user, label=SECRET)
-    post = make_post(user, f"{SECRET} wish", content=SECRET)
-    return {
-        "posts": post.id,
-        "comments": make_comment(post, user, SECRET).id,
-        "categories": category.id,
-        "category_name": category.name,
-        "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
-        "forums": forum.id,
-        "users": make_user(account, f"{SECRET}-user").id,
-        "tokens": account.tokens.newest_id(),
-    }
-
-
-def path_of(route: str, ids: dict) -> str:
-    if "<id:id>" in route:
-        kind = route.partition("/<id:id>")[0].rpartition("/")[2]
-        route = route.replace("<id:id>", str(ids[kind]))
-    route = route.replace("<category_name:category_name>", str(ids.get("category_name")))
-    route = route.replace("<id:comment_id>", str(ids.get("comments")))
-    return "/" + route.replace("<slug:section>", "clients")
 
 
 def token_of(visitor: Visitor) -> str:

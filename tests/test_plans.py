@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import count
@@ -15,6 +15,8 @@ from django.utils import timezone
 from accounts.models import Status
 from forum.models import Post, Vote
 from tests.support.factories import make_contact_list
+from tests.support.fixtures import committed, make_cast, make_other
+from tests.support.queries import explained, nodes, noted
 
 TABLES = ("crm_client", "crm_clientexternalid", "crm_contact", "crm_contactlistmembership", "forum_post", "forum_vote")
 ROWS = 30_000
@@ -58,11 +60,20 @@ SELECT %(acme)s, 200000 + i, CASE WHEN i %% 2 = 0 THEN %(forum)s::bigint END,
     CASE WHEN i %% 1000 = 1 THEN now() + i * interval '1 minute' END
 FROM generate_series(1, %(rows)s) AS i
 """
+VOTES = """
+INSERT INTO forum_vote (account_id, post_id, user_id, created_at)
+SELECT account_id, id, %(alice)s, created_at FROM forum_post WHERE category_id IS NOT NULL AND account_id = %(acme)s
+"""
 
 
-@pytest.fixture
-def long_lists(transactional_db, acme, other):
-    """Committed, so that they can be vacuumed, as they are in time."""
+@pytest.fixture(scope="module")
+def long_lists(django_db_setup, django_db_blocker):
+    """Committed, so that they can be vacuumed, as they are in time; the tests commit too."""
+    with committed(django_db_blocker):
+        yield make_long_lists(make_cast(), make_other())
+
+
+def make_long_lists(acme, other):
     values = {
         "acme": acme.account.id,
         "alice": acme.alice.id,
@@ -84,6 +95,7 @@ def long_lists(transactional_db, acme, other):
         for statement in (CLIENTS, CONTACTS, PLACES, POSTS):
             cursor.execute(statement, values)
         cursor.execute(HOLDERS)
+        cursor.execute(VOTES, values)
         for table in ("crm_client", "crm_contact", "forum_post"):
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
         for table in (*TABLES, "accounts_status", "accounts_user"):
@@ -96,33 +108,6 @@ def statements(client, path: str) -> list[tuple[str, list]]:
     assert response.status_code == 200, response.text
     assert response.text not in ("[]", "{}"), path
     return seen
-
-
-def noted(act: Callable) -> tuple[object, list[tuple[str, list]]]:
-    """What it gives, and the statements that it took."""
-    seen = []
-
-    def note(execute, sql, parameters, many, context):
-        seen.append((sql, parameters))
-        return execute(sql, parameters, many, context)
-
-    with connection.execute_wrapper(note):
-        return act(), seen
-
-
-def nodes(plan: dict) -> Iterator[dict]:
-    yield plan
-    for inner in plan.get("Plans", []):
-        yield from nodes(inner)
-
-
-def explained(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
-    with transaction.atomic(), connection.cursor() as cursor:
-        for setting in settings:
-            cursor.execute(*setting)
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
-        found = cursor.fetchone()[0]
-    return list(nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"]))
 
 
 ORDERS = ("id", "-id", "created_at", "-created_at", "updated_at", "-updated_at")
@@ -214,17 +199,8 @@ def too_much(what: str, asked: list[tuple[str, list]], most: int, explained: Cal
     return wrong
 
 
-VOTES = """
-INSERT INTO forum_vote (account_id, post_id, user_id, created_at)
-SELECT account_id, id, %(alice)s, created_at FROM forum_post WHERE category_id IS NOT NULL AND account_id = %(acme)s
-"""
-
-
 def test_what_the_pages_look_up(long_lists):
-    acme, values = long_lists
-    with connection.cursor() as cursor:
-        cursor.execute(VOTES, values)
-        cursor.execute("VACUUM ANALYZE forum_vote")
+    acme, _ = long_lists
     account, forum, columns = acme.account, acme.forum, ("id", "title")
     planned = account.statuses.get(kind=Status.Kind.POST, code="planned")
     account.posts.filter(id__in=[200_002, 200_004]).update(status_id=planned.id)
@@ -279,13 +255,23 @@ PAGES = {
 }
 
 
-def test_pages_for_people(long_lists):
-    acme, values = long_lists
-    with connection.cursor() as cursor:
-        cursor.execute(VOTES, values)
-        cursor.execute("VACUUM ANALYZE forum_vote")
-    acme.account.statuses.filter(kind="post", code="planned").update(code="later")
-    acme.account.statuses.filter(kind="post", code="new").update(code="planned")
+@pytest.fixture
+def all_planned(long_lists):
+    """Nearly all posts have the status `planned`."""
+    acme, _ = long_lists
+    planned, new = (acme.account.statuses.filter(kind="post", code=code).get() for code in ("planned", "new"))
+
+    def rename(code: str, new_code: str) -> None:
+        for row, name in ((planned, "later"), (new, code), (planned, new_code)):
+            type(row).objects.filter(pk=row.pk).update(code=name)
+
+    rename("planned", "new")
+    yield acme
+    rename("new", "planned")
+
+
+def test_pages_for_people(all_planned):
+    acme = all_planned
     wrong = []
     for visitor in (acme.page(), acme.page(acme.carol), acme.page(acme.bob)):
         for path, most in PAGES.items():

@@ -4,24 +4,12 @@ Savepoints are not counted: the outermost is the transaction itself outside of t
 minute, notes when the token was used.
 """
 
-from collections.abc import Callable
-
-import httpx
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.queries import asked_by
 
 TOKEN = 1  # the token with its user and account
-
-
-def asked_by(call: Callable[[], httpx.Response]) -> tuple[httpx.Response, list[str]]:
-    """The answer, and the statements that it took."""
-    with CaptureQueriesContext(connection) as queries:
-        response = call()
-    savepoints = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
-    return response, [query["sql"].strip() for query in queries if not query["sql"].startswith(savepoints)]
 
 
 def statements(client, method, path, body=None) -> list[str]:

@@ -15,6 +15,8 @@ from core.api.readiness import readiness
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
 
+pytestmark = pytest.mark.slow
+
 
 def execute(statement: str) -> None:
     with connection.cursor() as cursor:

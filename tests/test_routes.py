@@ -1,47 +1,17 @@
 """The table of routes in docs/interface.md says what the service does: every route, who may, the statements, its test."""
 
-import ast
 import re
-from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple
 
 import pytest
 from django.db import connection, transaction
-from django.urls import get_resolver
 from django.utils import timezone
 
-from tests.accounts.test_tenancy import TABLE, Row, caller, fill, routes, send
+from tests.support import calls
 from tests.support.examples import ROOT, UPDATING
-from tests.test_queries import asked_by
-
-DOCUMENT = ROOT / "docs" / "interface.md"
-LINE = re.compile(
-    r"^\| ([A-Z, ]+) \| `(/\S*?|/\{category name\})` \| (.+?) \| (\d+) \| `(tests/\S+)` \|$", re.MULTILINE
-)
-
-
-class Line(NamedTuple):
-    """A line of the table."""
-
-    methods: tuple[str, ...]
-    path: str
-    who: str
-    statements: int
-    test: str
-
-    @property
-    def route(self) -> str:
-        return self.path[1:].replace("{id}", "<id:id>").replace("{category name}", "<category_name:category_name>")
-
-
-def read_line(match: re.Match) -> Line:
-    methods, path, who, statements, test = match.groups()
-    return Line(tuple(methods.split(", ")), path, who, int(statements), test)
-
-
-def lines() -> list[Line]:
-    return [read_line(match) for match in LINE.finditer(DOCUMENT.read_text())]
+from tests.support.fill import fill
+from tests.support.queries import asked_by
+from tests.support.route_table import DOCUMENT, LINE, lines, read_line
+from tests.support.routes import TABLE, Row, caller, routes, send
 
 
 def who_may(row: Row, *, nobody: int) -> str:
@@ -104,65 +74,23 @@ def test_who_may_and_the_statements_are_as_documented(measured):
 
 
 @pytest.mark.parametrize("line", lines(), ids=lambda line: f"{line.methods[0]} {line.path}")
-def test_the_test_of_a_route_calls_it(line):
-    # PATCH is the same view as PUT, and among the executed examples.
-    assert (line.methods[0], line.route) in called_in(line.test)
+def test_the_test_of_a_route_exists(line):
+    """At the end of the run `tests.support.calls` says whether it calls the route."""
+    assert (ROOT / line.test).is_file()
 
 
-@cache
-def called_in(test: str) -> set[tuple[str, str]]:
-    """(method, route) of the calls in a test: `client.put(path)`, `send("PUT", path)`, and such pairs in tables of cases."""
-    tree = ast.parse((ROOT / test).read_text())
-    named = {}
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                named[name] = texts_of(value, {})
-            case ast.FunctionDef(name=name, body=[*_, ast.Return(value=value)]):
-                named[name] = texts_of(value, {})
-    return {call for node in tree.body for call in calls_in(node, named | parameters_of(node))}
+def test_it_rejects_a_test_that_does_not_call_its_route():
+    [line] = [line for line in lines() if line.path == "/app/tasks.json"]
+    call = (line.test, "GET", "app/tasks.json")
+    assert calls.uncalled([line], {call}, {line.test}) == []
+    assert calls.uncalled([line], set(), {line.test}) == [line]
+    assert calls.uncalled([line], {(line.test, "POST", "app/tasks.json")}, {line.test}) == [line]
+    # It did not run.
+    assert calls.uncalled([line], set(), set()) == []
 
 
-def parameters_of(test: ast.AST) -> dict[str, set[str]]:
-    """What the parameters of a test stand for, one by one."""
-    found = {}
-    for decorator in getattr(test, "decorator_list", []):
-        match decorator:
-            case ast.Call(args=[ast.Constant(value=str(name)), ast.List(elts=parts)]):
-                found[name] = {text for part in parts for text in texts_of(part, {})}
-    return found
-
-
-def calls_in(tree: ast.AST, named: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
-        parts = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
-        texts = {text for part in parts for text in texts_of(part, named)}
-        if isinstance(node, ast.Call):
-            texts.add(getattr(node.func, "attr", "").upper())
-        for method in texts & {"GET", "POST", "PUT", "PATCH", "DELETE"}:
-            yield from ((method, route) for text in texts for route in routes_of(text))
-
-
-def texts_of(node: ast.AST, named: dict[str, set[str]]) -> set[str]:
-    """The texts that an expression may be, with braces for what is filled in."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return {text}
-        case ast.JoinedStr(values=parts):
-            return {"".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)}
-        case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)):
-            return named.get(name, set())
-    return set()
-
-
-def routes_of(path: str) -> set[str]:
-    """The route that answers a path; if what is filled in is no id, all those that it may be."""
-    if not path.startswith("/"):
-        return set()
-    path = path.partition("?")[0][1:]
-    patterns = [pattern.pattern for pattern in get_resolver().url_patterns]
-    found = next((str(pattern) for pattern in patterns if pattern.match(re.sub(r"\{\w*\}", "1", path))), None)
-    if found is not None:
-        return {found}
-    written = re.compile("[a-z_]+".join(map(re.escape, re.split(r"\{\w*\}", path))))
-    return {str(pattern) for pattern in patterns if written.fullmatch(str(pattern).replace("<id:id>", "id"))}
+def test_calls_are_noted(acme):
+    acme.json().get("/app/tasks.json")
+    acme.json().post("/app/clients/1.json", headers={"X-HTTP-Method-Override": "PUT"}, json={"client": {}})
+    here = "tests/test_routes.py"
+    assert {(here, "GET", "app/tasks.json"), (here, "PUT", "app/clients/<id:id>.json")} <= calls.noted.calls

@@ -12,7 +12,7 @@ from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact_list
 from tests.support.threads import at_once
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 NUMBER = 16
 

@@ -407,13 +407,13 @@ def test_from_the_beginning(acme):
         assert told(acme, body["cursor"]) == []
 
 
-def test_an_account_with_no_changes_yet(acme):
+def test_an_account_with_no_changes_yet(other):
     """One from before there was a feed."""
-    body = {"changes": [], "cursor": str(Cursor(acme.account.id)), "more": False}
+    body = {"changes": [], "cursor": str(Cursor(other.account.id)), "more": False}
     for since in (None, "now", body["cursor"]):
-        response = acme.json().get(PATH, params={"since": since} if since else None)
+        response = other.json().get(PATH, params={"since": since} if since else None)
         assert_answered(response, 200, body)
-    assert len(told(acme, body["cursor"])) == 12
+    assert len(told(other, body["cursor"])) == 12
 
 
 def test_now(acme):

@@ -11,6 +11,8 @@ from django.test import override_settings
 
 from accounts.checks import configuration
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 GOOD = {

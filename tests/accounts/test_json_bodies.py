@@ -368,6 +368,7 @@ def test_a_body_of_one_mebibyte_in_gzip(acme):
     assert post(acme, gzip.compress(padded(MIB)), GZIP).status_code == 201
 
 
+@pytest.mark.slow
 def test_it_rejects_a_body_that_inflates_to_more(acme):
     assert_refused(post(acme, gzip.compress(padded(MIB + 1)), GZIP), 413, "payload_too_large")
     assert_refused(post(acme, gzip.compress(b" " * 500 * MIB), GZIP), 413, "payload_too_large")

@@ -14,13 +14,13 @@ from core.api import throttling
 from core.api.throttling import HOUR, MINUTE, Limiter, Window
 from core.models import RateCount
 from forum.models import Post
-from tests.accounts.pages.settings import send
-from tests.forum.xml.wire import TOO_MANY, UNAUTHENTICATED, refusal, shown
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_token, make_user
 from tests.support.pages import Visitor
+from tests.support.settings import send
 from tests.support.threads import at_once
+from tests.support.xml import TOO_MANY, UNAUTHENTICATED, refusal, shown
 
 ME = "/app/users/me.xml"
 TASKS = "/app/tasks.json"

@@ -360,6 +360,7 @@ def test_what_is_no_secret_stays(text):
     assert redact(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

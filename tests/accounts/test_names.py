@@ -11,12 +11,12 @@ from accounts import links
 from accounts.models import Account, User
 from accounts.names import look_alike, skeleton
 from forum.models import Forum
-from tests.accounts.pages.settings import send
-from tests.forum.xml.wire import refusal, shown
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_user
+from tests.support.queries import asked_by
+from tests.support.settings import send
 from tests.support.threads import at_once
-from tests.test_queries import asked_by
+from tests.support.xml import refusal, shown
 
 # Of `boss`.
 INVISIBLE = {

@@ -7,9 +7,9 @@ from django.core import mail
 
 from accounts.host_names import public_url
 from accounts.middleware import address_book
-from tests.accounts.pages.settings import send, token_of
 from tests.support.factories import PASSWORD, make_forum
 from tests.support.pages import Visitor
+from tests.support.settings import send, token_of
 
 
 @pytest.mark.parametrize(

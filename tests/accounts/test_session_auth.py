@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 PATHS = ["/app/account.json", "/app/users/me.xml"]
 

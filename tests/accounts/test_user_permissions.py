@@ -7,9 +7,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from accounts.models import Invitation, User
-from tests.accounts.pages.settings import send, texts
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_token, make_user
+from tests.support.settings import send, texts
 
 ROLES = ["owner", "admin", "agent", "member"]
 NOBODY: set[str] = set()

@@ -12,11 +12,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
-from tests.browser.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
-from tests.browser.pages import World
+from tests.support.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
 from tests.support.client import Unlimited
-from tests.support.factories import make_account, make_token, make_user
-from tests.support.fixtures import Cast
+from tests.support.every_page import World
+from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.live import Threaded, serving
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -54,14 +53,8 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def world(django_db_setup, django_db_blocker, chromium) -> Iterator[World]:
     """What the pages show, committed, for the tests of a module that only read it (and are marked with `django_db`)."""
-    with django_db_blocker.unblock():
-        try:
-            account, alice, token = make_account("acme", login="alice", name="Acme")
-            bob = make_user(account, "bob", role=User.Role.AGENT, name="Bob Nowak")
-            carol = make_user(account, "carol", name="Carol Member")
-            yield World(Cast(account, alice, token, bob, make_token(bob), carol, "acme.example.test"))
-        finally:
-            call_command("flush", interactive=False, verbosity=0, inhibit_post_migrate=True)
+    with committed(django_db_blocker):
+        yield World(make_cast())
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from tests.browser.chromium import PROGRAM, running
+from tests.support.chromium import PROGRAM, running
 from tests.support.service import READY, Service
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"

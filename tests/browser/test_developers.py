@@ -3,7 +3,7 @@
 from playwright.sync_api import Locator, Page, expect
 
 from accounts.pages.examples import Example, sections
-from tests.browser.people import at
+from tests.support.people import at
 
 PATH = "/app/account/api"
 # What is made first is there for the others.

@@ -3,8 +3,8 @@
 from playwright.sync_api import expect
 
 from accounts.models import Session
-from tests.browser.people import at, count_of, sign_in, told, vote_button
 from tests.support.factories import make_post
+from tests.support.people import at, count_of, sign_in, told, vote_button
 
 GONE = "This suggestion was deleted in the meantime"
 

@@ -9,8 +9,8 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import BrowserContext, Page, Response
 
-from tests.browser.pages import PAGES, page_routes, routes_listed
-from tests.browser.people import wait_until
+from tests.support.every_page import PAGES, page_routes, routes_listed
+from tests.support.people import wait_until
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 WIDE, NARROW = 1200, 320
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 def test_every_page_is_in_the_list():
     missing = page_routes() - set(routes_listed())
-    assert missing == set(), "add these to PAGES in tests/browser/pages.py"
+    assert missing == set(), "add these to PAGES in tests/support/every_page.py"
     assert set(routes_listed()) - page_routes() == set(), "these are no pages any more"
 
 

@@ -5,8 +5,8 @@ import re
 from playwright.sync_api import expect
 
 from accounts.models import User
-from tests.browser.people import Held, at, choose_name, count_of, open_letter, told, type_in, wait_until
 from tests.support.factories import make_post, make_user
+from tests.support.people import Held, at, choose_name, count_of, open_letter, told, type_in, wait_until
 
 
 def use_tool(page, name: str, *, javascript: bool) -> None:

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import Session
-from tests.browser.people import Held, at, choose_name, count_of, open_letter, sign_in, told, type_in, vote_button
 from tests.support.factories import make_post
+from tests.support.people import Held, at, choose_name, count_of, open_letter, sign_in, told, type_in, vote_button
 
 
 def test_signing_in_and_out(acme, browse, javascript):

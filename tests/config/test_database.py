@@ -11,6 +11,8 @@ from django.db import OperationalError, connection, transaction
 from core.api.readiness import TIMEOUT, Readiness
 from core.db.prepared import fetch
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def impatient(transactional_db):

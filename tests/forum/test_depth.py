@@ -12,10 +12,12 @@ from accounts.models import Status, User
 from core.db.trash import KEPT_FOR
 from forum import depth
 from forum.models import Category, Post, PostCount, PostQuerySet, Shelf
-from tests.forum.xml.wire import titles
 from tests.support.factories import make_category, make_post, make_task, make_user
+from tests.support.queries import explained, noted
 from tests.support.threads import at_once
-from tests.test_plans import explained, noted
+from tests.support.xml import titles
+
+pytestmark = pytest.mark.slow
 
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
 

@@ -158,6 +158,7 @@ SIGNS = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.;{}"), max_si
 TEXT = SIGNS | st.lists(SIGNS, max_size=5).map("http://a".join)
 
 
+@pytest.mark.slow
 @given(TEXT | st.text(max_size=100))
 def test_whatever_is_written_is_safe(text):
     html = render(text)
@@ -197,6 +198,7 @@ SHAPED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [*(mark * (MOST // len(mark)) for mark in HOSTILE), *SHAPED.values()], ids=lambda text: text[:20]
 )

@@ -19,7 +19,7 @@ import httpx
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from tests.openapi.fuzzing import Findings, Stage, World, examine, load
+from tests.support.fuzzing import Findings, Stage, World, examine, load
 from tests.support.service import READY, Service
 
 

@@ -10,7 +10,7 @@ from django.urls import get_resolver
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from core.openapi.document import document
-from tests.openapi import wire
+from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
 
@@ -127,7 +127,7 @@ def content_of(definition: dict):
         for example in content.get("examples", {}).values():
             value = example["value"]
             if media_type == "application/xml":
-                root, value = wire.read(value)
+                root, value = xml_values.read(value)
                 assert root == resolved(content["schema"])["xml"]["name"]
             yield content["schema"], value
 

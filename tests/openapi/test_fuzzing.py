@@ -10,9 +10,11 @@ from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
 from core.openapi.document import document
-from tests.openapi.fuzzing import PARTNER, Findings, Stage, World, examine, load
 from tests.support.client import as_a_server_would
 from tests.support.factories import PASSWORD
+from tests.support.fuzzing import PARTNER, Findings, Stage, World, examine, load
+
+pytestmark = pytest.mark.slow
 
 HOST = "acme.example.test"
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]

@@ -1,8 +1,15 @@
 """The cast: alice owns acme, bob is her agent, carol signed up at her forum; mallory owns other, another account."""
 
+import contextlib
+import copy
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
+from django.db import connection
+from django.test import TransactionTestCase
+from pytest_django.plugin import blocking_manager_key
 
 from accounts import mail, passwords
 from accounts.middleware import address_book
@@ -10,6 +17,7 @@ from accounts.models import Account, User
 from core.api import throttling
 from core.api.readiness import readiness
 from forum.models import Category, Forum
+from tests.support import database
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_account, make_token, make_user
 from tests.support.pages import Visitor
@@ -79,12 +87,94 @@ class Cast:
         return Visitor(self.host).sign_in(user.login) if user else Visitor(self.host)
 
 
-@pytest.fixture
-def acme(db) -> Cast:
+def make_cast() -> Cast:
     account, alice, token = make_account("acme", login="alice", name="Acme")
     bob = make_user(account, "bob", role=User.Role.AGENT, name="Bob Nowak")
     carol = make_user(account, "carol", name="Carol Member")
     return Cast(account, alice, token, bob, make_token(bob), carol, "acme.example.test")
+
+
+class Kept:
+    """The cast, committed once for the tests of this process that roll back what they do.
+
+    Making it takes longer than most tests. Tests that ask for no cast, or that commit, find a database without it.
+    """
+
+    cast: Cast | None = None
+    last_id = 0
+
+    def take(self) -> Cast:
+        """Return the cast as it was made; the ids of what the test makes are the same in every test."""
+        if self.cast is None:
+            # The test's transaction is open on this thread's connection.
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(self.make).result()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT setval(%s, %s)", [f"account_ids.a{self.cast.account.id}", self.last_id])
+        return copy.deepcopy(self.cast)
+
+    def make(self) -> None:
+        try:
+            # Rows that another fixture committed would be removed with the cast.
+            assert not Account.objects.exists()
+            cast = make_cast()
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT last_value FROM account_ids.a{cast.account.id}")  # noqa: S608
+                self.last_id = cursor.fetchone()[0]
+            self.cast = cast
+        finally:
+            connection.close()
+
+    def drop(self) -> None:
+        if self.cast is not None:
+            database.empty()
+            self.cast = None
+
+
+kept = Kept()
+# Django truncates all tables instead.
+TransactionTestCase._fixture_teardown = lambda self: database.empty()
+
+
+@contextlib.contextmanager
+def committed(blocker) -> Iterator[None]:
+    """Let a fixture of a module commit rows, and remove them at the end.
+
+    Tests of that module that take `acme` would commit it beside those rows, and fail.
+    """
+    with blocker.unblock():
+        kept.drop()
+        try:
+            yield
+        finally:
+            database.empty()
+
+
+def rolls_back(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("django_db")
+    commits = "transactional_db" in item.fixturenames or (marker is not None and marker.kwargs.get("transaction"))
+    return not commits
+
+
+def uses_database(item: pytest.Item) -> bool:
+    names = {"db", "transactional_db", "django_db_setup"}
+    return item.get_closest_marker("django_db") is not None or not names.isdisjoint(item.fixturenames)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if kept.cast is not None and uses_database(item) and not ("acme" in item.fixturenames and rolls_back(item)):
+        with django_db_blocker_of(item).unblock():
+            kept.drop()
+
+
+def django_db_blocker_of(item: pytest.Item):
+    return item.config.stash[blocking_manager_key]
+
+
+@pytest.fixture
+def acme(request, db) -> Cast:
+    return kept.take() if rolls_back(request.node) else make_cast()
 
 
 @dataclass
@@ -101,7 +191,11 @@ class Other:
         return JSONClient(self.host, self.token)
 
 
-@pytest.fixture
-def other(db) -> Other:
+def make_other() -> Other:
     account, mallory, token = make_account("other", login="mallory")
     return Other(account, mallory, token, "other.example.test")
+
+
+@pytest.fixture
+def other(db) -> Other:
+    return make_other()

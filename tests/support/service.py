@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -116,16 +117,44 @@ def free_port():
             return port
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """The data that a first start makes: copying them takes a fraction of the time."""
+    with services(tmp_path_factory.mktemp("prepared")) as start:
+        service = start()
+        service.await_text("api_token")
+        service.process.terminate()
+        service.await_end()
+    return service.data
+
+
+@contextlib.contextmanager
+def services(directory):
     started = []
 
-    def start(*arguments, data=tmp_path / "data", **options):
+    def start(*arguments, data=directory / "data", **options):
         started.append(Service(data, *arguments, **options))
         return started[-1]
 
-    yield start
-    for service in started:
-        if service.process.poll() is None:
-            service.process.terminate()
-        service.process.wait(20)
+    try:
+        yield start
+    finally:
+        for service in started:
+            if service.process.poll() is None:
+                service.process.terminate()
+            service.process.wait(20)
+
+
+@pytest.fixture
+def run(tmp_path, prepared):
+    """Starts services, one after another, on data that are there already."""
+    shutil.copytree(prepared, tmp_path / "data")
+    with services(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture
+def run_anew(tmp_path):
+    """Starts services on data that the first of them makes."""
+    with services(tmp_path) as start:
+        yield start

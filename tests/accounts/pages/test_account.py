@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, send, texts
+from tests.support.settings import assert_few_statements, assert_for_admins_alone, send, texts
 
 PATH = "/app/account"
 

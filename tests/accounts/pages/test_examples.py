@@ -12,11 +12,11 @@ from accounts.pages.examples import examples, sections
 from accounts.pages.examples import laid_out as xml_laid_out
 from accounts.pages.running import laid_out
 from core.openapi.document import document
-from tests.accounts.test_tenancy import fill
 from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post
+from tests.support.fill import fill
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 PATH = "/app/account/api"
 OPERATIONS = {

@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import Invitation, User
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 PASSWORD = "grasshopper lighthouse vinegar"
 

@@ -8,8 +8,8 @@ from django.core import mail
 from django.utils import timezone
 
 from accounts.models import Invitation
-from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
 from tests.support.factories import make_user
+from tests.support.settings import assert_few_statements, button_of, send, texts
 
 PATH = "/app/account/users?tab=invitations"
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from accounts.models import Invitation
-from tests.accounts.pages.test_sign_up import PASSWORD, path_for
+from tests.support.sign_up import PASSWORD, path_for
 from tests.support.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,11 +10,11 @@ from django.db import connection
 from accounts import mail as mail_queue
 from core.api import throttling
 from core.logs import RedactingFormatter
-from tests.accounts.pages.letters import letter, link_in
 from tests.support.factories import PASSWORD
+from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
+from tests.support.queries import asked_by
 from tests.support.threads import at_once
-from tests.test_queries import asked_by
 
 NEW = "grasshopper lighthouse vinegar"
 

@@ -5,10 +5,10 @@ from django.core import mail
 from django.utils import translation
 
 from accounts.models import Session, User
-from tests.accounts.pages.letters import letter, link_in
 from tests.support.factories import PASSWORD
+from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 NEW = "grasshopper lighthouse vinegar"
 PROFILE, SECURITY = "/app/profile", "/app/profile/security"

@@ -1,19 +1,15 @@
 """Signing up: an e-mail, a link, and then name, login and password."""
 
-from urllib.parse import urlencode
-
 import pytest
 from django.core import mail
 
-from accounts import links
 from accounts.models import User
 from forum.models import Forum
-from tests.accounts.pages.letters import letter, link_in
 from tests.support.factories import make_user
+from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
-
-PASSWORD = "grasshopper lighthouse vinegar"
+from tests.support.queries import asked_by
+from tests.support.sign_up import PASSWORD, path_for
 
 
 def ask(visitor: Visitor, email: str, target: str = "/app/posts/new"):
@@ -27,11 +23,6 @@ def finish(visitor: Visitor, path: str, **values: str):
     for name, value in {"name": "Dan", "password": PASSWORD, **values}.items():
         form[name] = value
     return form.submit(expect_errors=True)
-
-
-def path_for(acme, email: str = "dan@example.com", target: str = "/") -> str:
-    token = links.sign({"email": email, "next": target}, "sign-up", acme.account.id)
-    return "/app/sign-up/finish?" + urlencode({"token": token})
 
 
 def test_it_works(acme):

@@ -3,7 +3,8 @@
 import pytest
 
 from accounts.models import Status
-from tests.accounts.pages.settings import (
+from tests.support.factories import make_post
+from tests.support.settings import (
     assert_few_statements,
     assert_for_admins_alone,
     button_of,
@@ -11,7 +12,6 @@ from tests.accounts.pages.settings import (
     texts,
     token_of,
 )
-from tests.support.factories import make_post
 
 PATH = "/app/account/statuses"
 NAMES = ["New", "Accepted", "Planned", "Started", "Done", "Rejected", "Duplicate"]

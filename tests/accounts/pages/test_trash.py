@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
+from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 
 PATH = "/app/account/trash"
 MAKE = {

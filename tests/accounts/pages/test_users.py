@@ -3,11 +3,12 @@
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import User
 from core.errors import FieldError
-from tests.accounts.pages.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 from tests.support.factories import make_token, make_user
+from tests.support.settings import assert_few_statements, assert_for_admins_alone, button_of, send, texts
 
 PATH = "/app/account/users"
 
@@ -114,6 +115,7 @@ def test_nobody_deactivates_himself(acme):
 
 
 def test_tokens_are_shown_and_revoked(acme):
+    acme.bob.tokens.update(created_at=timezone.now())
     page = acme.page(acme.alice)
     response = page.get(path_of(acme.bob))
     [shown] = texts(response, ".list li")

@@ -14,6 +14,8 @@ from config.environment import database
 from config.local.postgres import Cluster, ClusterError
 from tests.support.service import wait_until
 
+pytestmark = pytest.mark.slow
+
 # What a supervisor that is about to be killed does.
 STARTS_AND_WAITS = """
 import sys, time
@@ -81,7 +83,8 @@ def test_it_stops_a_server_that_does_not_answer(cluster):
     os.kill(pid, signal.SIGSTOP)
     cluster.stop(timeout=0.2)
     assert not running(pid)
-    assert cluster._processes() == []
+    # Backends that were killed take a moment to end.
+    wait_until(lambda: cluster._processes() == [])
 
 
 def test_it_keeps_data_over_a_restart(cluster):

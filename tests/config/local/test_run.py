@@ -13,8 +13,8 @@ def password(service):
     return next(line for line in service.output().splitlines() if line.strip().startswith("password"))
 
 
-def test_it_works(run):
-    service = run()
+def test_it_works(run_anew):
+    service = run_anew()
     service.await_text("api_token")
     assert READY in service.output()
     assert (service.get("/healthz"), service.get("/readyz")) == (200, 200)
@@ -32,7 +32,7 @@ def test_it_works(run):
 
     # What Ctrl-C does, and the closing of the terminal; the data are kept from run to run.
     for number in (signal.SIGINT, signal.SIGHUP):
-        service = run(service.port)
+        service = run_anew(service.port)
         service.await_text("api_token")
         assert "Creating the database" not in service.output()
         assert password(service) == first
@@ -50,14 +50,14 @@ def test_it_outlives_its_terminal_under_nohup(run):
     assert service.get("/readyz") == 200
 
 
-def test_it_stops_while_it_is_starting(run):
-    service = run()
+def test_it_stops_while_it_is_starting(run_anew):
+    service = run_anew()
     for text in ("Creating the database", "Migrating the database"):
         service.await_text(text)
         service.process.terminate()
         service.await_end()
         assert service.process.wait() == 0
-        service = run(service.port)
+        service = run_anew(service.port)
     service.await_text(READY)
 
 
@@ -131,14 +131,14 @@ def test_it_rejects_data_and_a_port_in_use(run, tmp_path):
     assert service.get("/healthz") == 200
 
 
-def test_it_rejects_a_port_that_is_none(run):
-    service = run("http")
+def test_it_rejects_a_port_that_is_none(run_anew):
+    service = run_anew("http")
     assert service.process.wait(20) == 1
     assert service.output() == "PORT is not valid: write a whole number from 1 to 65535, not 'http'.\n"
 
 
-def test_it_uses_the_database_that_it_is_given(run, tmp_path):
-    service = run(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+def test_it_uses_the_database_that_it_is_given(run_anew, tmp_path):
+    service = run_anew(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert service.process.wait(30) == 1
     assert "manage.py migrate failed (status 1)." in service.output()
     assert not (service.data / "postgres").exists()

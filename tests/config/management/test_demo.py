@@ -12,6 +12,8 @@ from core.db.trash import KEPT_FOR
 from tests.support.assertions import read
 from tests.support.client import Client
 
+pytestmark = pytest.mark.slow
+
 
 def demo(port=8000, *, bare=True, **options) -> str:
     """What it prints; a bare account unless one is asked for, as that takes its time."""

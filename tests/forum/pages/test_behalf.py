@@ -1,10 +1,10 @@
 """Votes and suggestions on behalf of clients and contacts."""
 
 from accounts.models import Session
-from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
-from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, went_to
 from tests.support.factories import PASSWORD, make_category, make_client, make_contact, make_post
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
+from tests.support.settings import assert_few_statements, button_of, send, texts
+from tests.support.team import HTMX, assert_for_the_team_alone, fresh, went_to
 
 NEW = "/app/posts/behalf"
 CHOOSE = "Choose the client or contact whose vote it is."

@@ -5,7 +5,8 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
+from tests.support.writing import comments
 
 
 @pytest.fixture
@@ -17,13 +18,6 @@ def fill_in(visitor: Visitor, post, text: str = "**Yes** please"):
     form = visitor.get(f"/app/posts/{post.id}").forms["comment-form"]
     form["content"] = text
     return form
-
-
-def comments(post) -> list[str]:
-    post.refresh_from_db(fields=["comments_cache"])
-    found = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", flat=True))
-    assert post.comments_cache == len(found)
-    return found
 
 
 def test_it_works(acme, post):

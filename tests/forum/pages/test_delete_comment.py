@@ -4,12 +4,11 @@ import pytest
 
 from accounts.models import Session
 from forum.models import Forum, Post
-from tests.forum.pages.test_comment import comments
-from tests.forum.pages.test_edit_post import sender
 from tests.support.factories import make_comment, make_forum, make_post, make_user
 from tests.support.pages import Visitor
+from tests.support.queries import asked_by
 from tests.support.threads import at_once
-from tests.test_queries import asked_by
+from tests.support.writing import comments, sender
 
 
 @pytest.fixture

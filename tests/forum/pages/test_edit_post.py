@@ -6,7 +6,8 @@ from accounts.models import Session
 from forum.models import Post
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
+from tests.support.writing import sender
 
 
 @pytest.fixture
@@ -200,18 +201,6 @@ def test_who_may(acme, other, post):
     assert fresh(post).title == "By alice"
     assert sender(alice)(f"/app/posts/{ours.id}/delete").status_code == 303
     assert acme.account.posts.live().count() == 1
-
-
-def sender(visitor: Visitor):
-    """Sends with the page's token."""
-    visitor.get("/app/sign-in")
-    if "csrf" not in visitor.cookies:
-        visitor.get("/")
-
-    def send(path, values=(), **kwargs):
-        return visitor.post(path, values, headers={"X-CSRFToken": visitor.cookies["csrf"]}, **kwargs)
-
-    return send
 
 
 def test_it_rejects_a_form_of_another_site(acme, post):

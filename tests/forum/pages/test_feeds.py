@@ -7,9 +7,9 @@ from defusedxml.ElementTree import fromstring
 
 from forum.models import Forum, Post
 from forum.pages import feeds
-from tests.forum.pages.reading import make_private, make_unapproved, statements
 from tests.support.factories import make_category, make_post
 from tests.support.pages import Visitor
+from tests.support.reading import make_private, make_unapproved, statements
 
 ATOM, MAP = "{http://www.w3.org/2005/Atom}", "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.forum.pages.reading import titles
 from tests.support.client import Client
 from tests.support.factories import make_category, make_post
+from tests.support.reading import titles
 
 FORMER = {"/login": "/app/sign-in", "/logout": "/app/profile", "/account": "/app/account", "/Login": "/app/sign-in"}
 

@@ -5,15 +5,15 @@ import html
 import pytest
 
 from forum.models import Forum
-from tests.forum.pages.reading import (
+from tests.support.factories import make_category, make_post
+from tests.support.pages import Visitor
+from tests.support.reading import (
     make_for_customers,
     make_private,
     make_unapproved,
     statements,
     titles,
 )
-from tests.support.factories import make_category, make_post
-from tests.support.pages import Visitor
 
 
 def test_it_works(acme):

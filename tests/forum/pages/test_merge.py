@@ -3,11 +3,11 @@
 import pytest
 
 from forum.models import Forum
-from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
-from tests.forum.pages.team import HTMX, fresh, went_to
 from tests.support.factories import make_post
+from tests.support.queries import asked_by
+from tests.support.settings import assert_few_statements, button_of, send, texts
+from tests.support.team import HTMX, fresh, went_to
 from tests.support.threads import at_once
-from tests.test_queries import asked_by
 
 
 def path_of(post) -> str:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.accounts.pages.settings import assert_few_statements, button_of, send, texts
-from tests.forum.pages.team import assert_for_the_team_alone, fresh, went_to
 from tests.support.factories import make_post
+from tests.support.settings import assert_few_statements, button_of, send, texts
+from tests.support.team import assert_for_the_team_alone, fresh, went_to
 from tests.support.threads import at_once
 
 QUEUE = "/app/moderation"

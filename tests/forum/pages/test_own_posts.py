@@ -1,7 +1,7 @@
 """What a user has suggested and voted for."""
 
 from tests.support.factories import make_post
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 PATH = "/app/profile/posts"
 

@@ -1,8 +1,8 @@
 """The roadmap: what is planned, what is being done, what is done."""
 
 from forum.pages import reading
-from tests.forum.pages.reading import make_private, statements, titles
 from tests.support.factories import make_category, make_post
+from tests.support.reading import make_private, statements, titles
 
 
 def put(acme, title: str, code: str, **fields):

@@ -4,15 +4,15 @@ import pytest
 
 from accounts.models import Host
 from forum.models import Category, Forum
-from tests.accounts.pages.settings import (
+from tests.support.factories import make_category, make_post
+from tests.support.pages import Visitor
+from tests.support.settings import (
     assert_few_statements,
     assert_for_admins_alone,
     button_of,
     send,
     texts,
 )
-from tests.support.factories import make_category, make_post
-from tests.support.pages import Visitor
 
 FORUMS, NEW, CATEGORIES = "/app/account/forums", "/app/account/forums/new", "/app/account/categories"
 

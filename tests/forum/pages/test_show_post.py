@@ -5,9 +5,9 @@ from django.utils import timezone
 
 from forum.models import Comment, Forum, Post, Vote
 from forum.pages import reading
-from tests.forum.pages.reading import make_for_customers, make_private, make_unapproved, statements
 from tests.support.factories import make_client, make_post, make_task, make_user
 from tests.support.pages import Visitor
+from tests.support.reading import make_for_customers, make_private, make_unapproved, statements
 
 
 def write(post: Post, by, **values) -> None:

@@ -4,10 +4,10 @@ import pytest
 
 from accounts.models import Session
 from forum.models import Category
-from tests.accounts.pages.settings import assert_few_statements, send
-from tests.forum.pages.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task, make_user
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
+from tests.support.settings import assert_few_statements, send
+from tests.support.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 
 DELETED = ["This suggestion was deleted. An admin can restore it from the trash."]
 

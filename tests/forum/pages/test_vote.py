@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 
 @pytest.fixture

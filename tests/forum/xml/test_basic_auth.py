@@ -7,10 +7,10 @@ import pytest
 from accounts import passwords
 from accounts.models import Account, User
 from forum.models import Forum
-from tests.forum.xml.wire import CONTENT_TYPE, UNAUTHENTICATED, basic, call, refusal, shown
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
 from tests.support.fixtures import REAL_PARAMETERS
+from tests.support.xml import CONTENT_TYPE, UNAUTHENTICATED, basic, call, refusal, shown
 
 ME = "/app/users/me.xml"
 REFUSED = refusal(401, UNAUTHENTICATED)

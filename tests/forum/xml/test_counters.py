@@ -3,9 +3,9 @@
 import pytest
 
 from forum.models import Post
-from tests.forum.xml.wire import call
 from tests.support.factories import PASSWORD, make_post, make_user
 from tests.support.threads import at_once
+from tests.support.xml import call
 
 THREADS = 16
 

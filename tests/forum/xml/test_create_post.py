@@ -1,7 +1,9 @@
 import pytest
 
 from forum.models import Post
-from tests.forum.xml.wire import (
+from tests.support.client import XMLClient
+from tests.support.factories import PASSWORD, make_category
+from tests.support.xml import (
     CONTENT_TYPE,
     DECLARATION,
     TOO_LARGE,
@@ -15,8 +17,6 @@ from tests.forum.xml.wire import (
     single,
     stamp,
 )
-from tests.support.client import XMLClient
-from tests.support.factories import PASSWORD, make_category
 
 CREATED = """<?xml version="1.0" encoding="UTF-8"?>
 <post>

@@ -1,9 +1,9 @@
 import pytest
 
 from accounts.models import User
-from tests.forum.xml.wire import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
+from tests.support.xml import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
 
 CREATED = """<?xml version="1.0" encoding="UTF-8"?>
 <user>

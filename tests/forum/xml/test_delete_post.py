@@ -2,8 +2,8 @@ import pytest
 from django.utils import timezone
 
 from forum.models import Post
-from tests.forum.xml.wire import NOT_FOUND, UNAUTHENTICATED, client_of, document, posts, refusal, shown, single
 from tests.support.factories import make_post, make_task, make_user
+from tests.support.xml import NOT_FOUND, UNAUTHENTICATED, client_of, document, posts, refusal, shown, single
 
 MAY_NOT = "Only the team may delete this post"
 

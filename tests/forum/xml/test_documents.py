@@ -26,8 +26,8 @@ from forum.xml.documents import (
     local,
 )
 from forum.xml.formats import XMLParser
-from tests.forum.xml.wire import CONTENT_TYPE
 from tests.support.factories import make_category
+from tests.support.xml import CONTENT_TYPE
 
 WARSAW = ZoneInfo("Europe/Warsaw")
 THING = Shape("thing", a_number=INTEGER, a_text=STRING, a_time=DATETIME)

@@ -7,7 +7,8 @@ from django.db import InterfaceError, OperationalError, connection
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.forum.xml.wire import (
+from tests.support.factories import PASSWORD, make_post
+from tests.support.xml import (
     NOT_ALLOWED,
     NOT_FOUND,
     TOO_LARGE,
@@ -19,7 +20,6 @@ from tests.forum.xml.wire import (
     refusal,
     shown,
 )
-from tests.support.factories import PASSWORD, make_post
 
 ALICE = ("alice", PASSWORD)
 ROUTES = [
@@ -157,9 +157,6 @@ def test_it_rejects_too_many_parameters(acme, caplog):
 
 
 @pytest.mark.parametrize(
-    "value", ["\0", "\xff", "x" * 70_000, "=?utf-8?q?x?=", "\r\nX: y", '"', ";;;;", ", , ,", "%00", "a/b;q=\0"]
-)
-@pytest.mark.parametrize(
     "name",
     [
         *(
@@ -187,12 +184,15 @@ def test_it_rejects_too_many_parameters(acme, caplog):
         ),
     ],
 )
-def test_hostile_headers_change_nothing(acme, name, value):
+def test_hostile_headers_change_nothing(acme, name):
     body = b"<post><title>t</title></post>"
-    answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **{name: value})
-    assert answer.status_code == 201
-    [post] = acme.account.posts.all()
-    assert call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **{name: value}).status_code == 200
+    for value in ("\0", "\xff", "x" * 70_000, "=?utf-8?q?x?=", "\r\nX: y", '"', ";;;;", ", , ,", "%00", "a/b;q=\0"):
+        answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **{name: value})
+        assert answer.status_code == 201, value
+        post = acme.account.posts.latest("id")
+        answer = call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **{name: value})
+        assert answer.status_code == 200, value
+        assert f'<id type="integer">{post.id}</id>' in answer.text
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_it_rejects_a_length_that_is_no_number(acme, length):
     assert shown(answer) == refusal(400, "Content-Length is not a number")
 
 
-@pytest.mark.parametrize("length", [str(1024 * 1024 + 1), "9" * 20, "9" * 1000])
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_it_rejects_a_length_of_more_than_1_mib_unread(acme, method, path, length):
-    answer = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
-    assert shown(answer) == refusal(413, TOO_LARGE)
+def test_it_rejects_a_length_of_more_than_1_mib_unread(acme, method, path):
+    for length in (str(1024 * 1024 + 1), "9" * 20, "9" * 1000):
+        answer = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
+        assert shown(answer) == refusal(413, TOO_LARGE)
 
 
 @pytest.mark.parametrize("body", [b"", b"<post><title>t", b"<post><title>t</title></post>"])
@@ -342,6 +342,7 @@ def test_it_answers_503_where_the_database_goes_away(acme, method, path, error):
         assert answer.headers["Retry-After"] == "5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -363,6 +364,7 @@ def test_any_body_is_answered(acme, method, path, body):
     assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     path=st.binary(max_size=30),
@@ -374,6 +376,7 @@ def test_any_path_query_and_host_are_answered(acme, path, query, host):
     assert answer.status_code in (200, 404, 422)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(header=st.binary(max_size=60) | st.binary(max_size=40).map(lambda raw: b"Basic " + raw))
 def test_any_authorization_is_refused(acme, header):
@@ -383,38 +386,22 @@ def test_any_authorization_is_refused(acme, header):
 # Numbers and texts in every field
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "",
-        " ",
-        "\x85",
-        "0",
-        "-0",
-        "1" * 5000,
-        "1e400",
-        "-1e400",
-        "NaN",
-        "Infinity",
-        "sNaN",
-        "0x1",
-        "1_000",
-        "\u0661",
-        "½",
-        "true",
-        "null",
-    ],
-)
+HOSTILE_VALUES = ["", " ", "\x85", "0", "-0", "1" * 5000, "1e400", "-1e400", "NaN", "Infinity", "sNaN", "0x1", "1_000", "\u0661", "½", "true", "null"]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "kind",
     ["", ' type="integer"', ' type="boolean"', ' type="datetime"', ' type="array"', ' type="float"', ' nil="true"'],
 )
-def test_hostile_values(acme, value, kind):
+def test_hostile_values(acme, kind):
+    """Each value in each field by itself: one that is refused would hide another."""
     post = make_post(acme.alice)
-    for field in ("title", "content", "kind", "category-id", "status", "responsible-id"):
-        body = f"<post><{field}{kind}>{value}</{field}></post>".encode()
-        answer = call(acme.host, f"/app/posts/{post.id}.xml".encode(), method="PUT", user=ALICE, body=body)
-        assert answer.status_code in (200, 422)
-    for field in ("order", "page", "per-page"):
-        body = f"<{field}{kind}>{value}</{field}>".encode()
-        assert call(acme.host, b"/", method="POST", user=ALICE, body=body).status_code in (200, 422)
+    for value in HOSTILE_VALUES:
+        for field in ("title", "content", "kind", "category-id", "status", "responsible-id"):
+            body = f"<post><{field}{kind}>{value}</{field}></post>".encode()
+            answer = call(acme.host, f"/app/posts/{post.id}.xml".encode(), method="PUT", user=ALICE, body=body)
+            assert answer.status_code in (200, 422), (field, value)
+        for field in ("order", "page", "per-page"):
+            body = f"<{field}{kind}>{value}</{field}>".encode()
+            answer = call(acme.host, b"/", method="POST", user=ALICE, body=body)
+            assert answer.status_code in (200, 422), (field, value)

@@ -7,7 +7,9 @@ from accounts import middleware
 from accounts.host_names import normalize
 from accounts.middleware import AddressBook, address_book
 from accounts.models import Host
-from tests.forum.xml.wire import (
+from tests.support.client import XMLClient
+from tests.support.factories import PASSWORD, make_account, make_post
+from tests.support.xml import (
     NO_FORUM,
     UNAUTHENTICATED,
     UNAVAILABLE,
@@ -19,8 +21,6 @@ from tests.forum.xml.wire import (
     single,
     titles,
 )
-from tests.support.client import XMLClient
-from tests.support.factories import PASSWORD, make_account, make_post
 
 ALICE = ("alice", PASSWORD)
 UNKNOWN = refusal(404, NO_FORUM)

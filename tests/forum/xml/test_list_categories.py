@@ -2,8 +2,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from forum.models import RESERVED_SEGMENTS
-from tests.forum.xml.wire import NOT_ALLOWED, UNAUTHENTICATED, client_of, document, refusal, shown
 from tests.support.factories import make_category
+from tests.support.xml import NOT_ALLOWED, UNAUTHENTICATED, client_of, document, refusal, shown
 
 
 def category(id: int, name: str) -> str:

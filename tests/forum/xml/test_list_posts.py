@@ -5,7 +5,8 @@ import pytest
 
 from accounts.models import User
 from forum.models import Post
-from tests.forum.xml.wire import (
+from tests.support.factories import make_category, make_post, make_task, make_user
+from tests.support.xml import (
     CONTENT_TYPE,
     NOT_ALLOWED,
     NOT_FOUND,
@@ -19,7 +20,6 @@ from tests.forum.xml.wire import (
     shown,
     titles,
 )
-from tests.support.factories import make_category, make_post, make_task, make_user
 
 LIST = """<?xml version="1.0" encoding="UTF-8"?>
 <posts type="array">

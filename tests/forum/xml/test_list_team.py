@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 import pytest
 
 from accounts.models import User
-from tests.forum.xml.wire import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown
 from tests.support.factories import make_user
+from tests.support.xml import CONTENT_TYPE, NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown
 
 TEAM = """<?xml version="1.0" encoding="UTF-8"?>
 <users type="array">

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from tests.forum.xml.wire import NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
+from tests.support.xml import NOT_ALLOWED, UNAUTHENTICATED, client_of, refusal, shown, stamp
 
 ME = """<?xml version="1.0" encoding="UTF-8"?>
 <user>

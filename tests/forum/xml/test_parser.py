@@ -13,8 +13,8 @@ from rest_framework.exceptions import ParseError
 
 from core.errors import FieldError
 from forum.xml.formats import DEEPEST, XMLParser
-from tests.forum.xml.wire import posts, refusal, shown
 from tests.support.assertions import errors_of
+from tests.support.xml import posts, refusal, shown
 
 NAMES = "Zażółć gęślą jaźń"
 UNSUPPORTED = "The XML is in an encoding that is not supported"

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 import pytest
 
 from forum.models import Comment, Post
-from tests.forum.xml.wire import (
+from tests.support.factories import make_post, make_task, make_user
+from tests.support.xml import (
     CONTENT_TYPE,
     NOT_ALLOWED,
     NOT_FOUND,
@@ -15,7 +16,6 @@ from tests.forum.xml.wire import (
     shown,
     single,
 )
-from tests.support.factories import make_post, make_task, make_user
 
 SINGLE = """<?xml version="1.0" encoding="UTF-8"?>
 <hash>

@@ -1,7 +1,8 @@
 import pytest
 
 from forum.models import Post
-from tests.forum.xml.wire import (
+from tests.support.factories import make_category, make_post, make_user
+from tests.support.xml import (
     NOT_FOUND,
     UNAUTHENTICATED,
     UNSUPPORTED,
@@ -12,7 +13,6 @@ from tests.forum.xml.wire import (
     single,
     stamp,
 )
-from tests.support.factories import make_category, make_post, make_user
 
 MAY_NOT = "Only the team may change this post"
 BLANK = "Title can't be blank"

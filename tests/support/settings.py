@@ -2,7 +2,7 @@
 
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 MOST_STATEMENTS = 8
 

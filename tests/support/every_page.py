@@ -12,11 +12,11 @@ from django.urls import URLPattern, get_resolver
 from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import joining, password, profile
-from core.pages.base import Page
 from forum.models import Post
-from tests.browser.people import type_in
 from tests.support.factories import make_category, make_client, make_contact, make_post
 from tests.support.fixtures import Cast
+from tests.support.page_routes import page_class
+from tests.support.people import type_in
 
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
@@ -238,12 +238,6 @@ def page_routes() -> set[str]:
     patterns: list[URLPattern] = get_resolver().url_patterns
     pages = ((pattern, page_class(pattern)) for pattern in patterns)
     return {str(pattern.pattern) for pattern, page in pages if hasattr(page, "get") and page.template_name}
-
-
-def page_class(pattern: URLPattern) -> type[Page] | None:
-    view = getattr(pattern.callback, "page", pattern.callback)
-    found = getattr(view, "view_class", None)
-    return found if isinstance(found, type) and issubclass(found, Page) else None
 
 
 def routes_listed() -> Iterator[str]:

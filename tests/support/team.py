@@ -1,7 +1,7 @@
 """What the tests of the team's pages share."""
 
-from tests.accounts.pages.settings import send
 from tests.support.pages import Visitor
+from tests.support.settings import send
 
 
 def assert_for_the_team_alone(acme, other, path: str, **values) -> None:

@@ -2,7 +2,7 @@
 
 from tests.support.factories import make_client, make_contact, make_post
 from tests.support.pages import Visitor
-from tests.test_queries import asked_by
+from tests.support.queries import asked_by
 
 
 def statements(visitor: Visitor, path: str) -> list[str]:

@@ -9,9 +9,9 @@ from playwright.sync_api import Locator, Page, Response, Route, expect
 
 from accounts.models import User
 from forum.models import Post
-from tests.accounts.pages.letters import link_in
-from tests.browser.chromium import ORIGIN, PATIENCE_MS
+from tests.support.chromium import ORIGIN, PATIENCE_MS
 from tests.support.factories import PASSWORD
+from tests.support.letters import link_in
 
 
 def sign_in(page: Page, user: User) -> None:

@@ -1,0 +1,162 @@
+"""Tenants in the tables themselves: ids, foreign keys, indexes."""
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+from psycopg.errors import ForeignKeyViolation
+
+from accounts.models import Account
+from tests.support.assertions import read
+from tests.support.factories import make_client, make_task
+from tests.support.fill import fill_both
+
+TENANT_TABLES = [model for model in apps.get_models() if any(field.name == "account" for field in model._meta.fields)]
+
+
+def query(sql: str, parameters=()) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()
+
+
+def count_from(number: int, account: Account) -> None:
+    query("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])
+
+
+def test_the_same_id_is_two_things_in_two_accounts(acme, other):
+    for account in (acme.account, other.account):
+        count_from(5000, account)
+    ours, hers = make_client(acme.alice, "Ours"), make_client(other.mallory, "Hers")
+    assert ours.id == hers.id == 5001
+    assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Ours"
+    assert read(other.json().get("/app/clients/5001.json"))["name"] == "Hers"
+    assert other.json().put("/app/clients/5001.json", json={"client": {"name": "Hers still"}}).status_code == 200
+    assert other.json().delete("/app/clients/5001.json").status_code == 200
+    assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Ours"
+
+
+def test_ids_tell_nothing_of_other_accounts(acme, other):
+    """They count what the account itself made, whatever the others make meanwhile."""
+
+    def ids(client):
+        return [read(client.post("/app/clients.json", json={"client": {"name": "a"}}))["id"] for _ in range(3)]
+
+    first = ids(acme.json())
+    for _ in range(5):
+        make_client(other.mallory)
+        make_task(other.mallory)
+    assert [*first, *ids(acme.json())] == list(range(first[0], first[0] + 6))
+
+
+def test_an_accounts_sequence_goes_with_it(acme):
+    bare = Account.objects.create(prefix="bare")
+
+    def sequences() -> set[str]:
+        return {name for (name,) in query("SELECT sequencename FROM pg_sequences WHERE schemaname = 'account_ids'")}
+
+    gone, kept = f"a{bare.id}", f"a{acme.account.id}"
+    assert {gone, kept} <= sequences()
+    Account.objects.filter(id=bare.id).delete()
+    assert gone not in sequences()
+    assert kept in sequences()
+
+
+# The tables themselves
+
+
+def foreign_keys() -> list[tuple[str, str, tuple[str, ...], str, tuple[str, ...]]]:
+    """(name, table, its columns, target, the target's columns) of every foreign key of a tenant table."""
+    rows = query("""
+        SELECT con.conname, con.conrelid::regclass::text, con.confrelid::regclass::text,
+          ARRAY(SELECT attname::text FROM unnest(con.conkey) WITH ORDINALITY AS k (num, n)
+            JOIN pg_attribute ON attrelid = con.conrelid AND attnum = num ORDER BY n),
+          ARRAY(SELECT attname::text FROM unnest(con.confkey) WITH ORDINALITY AS k (num, n)
+            JOIN pg_attribute ON attrelid = con.confrelid AND attnum = num ORDER BY n)
+        FROM pg_constraint AS con WHERE con.contype = 'f' ORDER BY 1
+        """)
+    tables = {model._meta.db_table for model in TENANT_TABLES}
+    return [(name, table, tuple(of), to, tuple(ends)) for name, table, to, of, ends in rows if table in tables]
+
+
+def links() -> list[tuple[str, str, str]]:
+    """(table, column, target) of every foreign key between tenant tables."""
+    return [(table, of[1], to) for _, table, of, to, _ in foreign_keys() if to != "accounts_account"]
+
+
+def test_every_foreign_key_between_tenant_tables_has_the_account(db):
+    for name, _, columns, target, ends in foreign_keys():
+        if target == "accounts_account":
+            assert (columns, ends) == (("account_id",), ("id",)), name
+        else:
+            assert (columns[0], ends) == ("account_id", ("account_id", "id")), name
+            assert len(columns) == 2, name
+
+
+# The database itself writes them, from the rows of posts, whose own ids are checked.
+COPIED = {("forum_postcount", "category_id"), ("forum_postcount", "status_id")}
+
+
+def test_every_id_of_another_row_is_a_foreign_key(db):
+    ids = {
+        (model._meta.db_table, field.column)
+        for model in TENANT_TABLES
+        for field in model._meta.local_concrete_fields
+        if field.column.endswith("_id") and field.column != "account_id"
+    }
+    assert ids == {(table, column) for table, column, _ in links()} | COPIED
+
+
+def test_the_database_refuses_every_link_between_tenants(acme, other):
+    fill_both(acme, other)
+    refused = set()
+    for table, column, target in links():
+        rows = query(
+            f"SELECT id FROM {target} WHERE account_id = %s AND id NOT IN (SELECT id FROM {target} WHERE account_id = %s)",  # noqa: S608
+            [other.account.id, acme.account.id],
+        )
+        assert rows, target
+        # One row, which has such a link already if there is one.
+        one = f"SELECT ctid FROM {table} WHERE account_id = %s ORDER BY {column} IS NULL LIMIT 1"  # noqa: S608
+        with pytest.raises(IntegrityError) as refusal, transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {table} SET {column} = %s WHERE ctid = ({one})",  # noqa: S608
+                [rows[0][0], acme.account.id],
+            )
+        assert isinstance(refusal.value.__cause__, ForeignKeyViolation), (table, column)
+        refused.add((table, column))
+    assert len(refused) == len(links()) > 30
+
+
+# The first two find the account, so they come before it is known: a request brings a host, or a token. A host's own id is
+# told to nobody.
+EXCEPTIONS = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey"}
+
+
+def test_every_index_and_unique_constraint_begins_with_the_account(db):
+    rows = query("""
+        SELECT tab.relname, ind.relname, (SELECT attname FROM pg_attribute WHERE attrelid = tab.oid AND attnum = indkey[0])
+        FROM pg_index JOIN pg_class AS ind ON ind.oid = indexrelid JOIN pg_class AS tab ON tab.oid = indrelid
+        JOIN pg_namespace AS space ON space.oid = tab.relnamespace WHERE space.nspname = 'public'
+        """)
+    tables = {model._meta.db_table for model in TENANT_TABLES}
+    others = {index for table, index, first in rows if table in tables and first != "account_id"}
+    assert {table for table, _, _ in rows} >= tables
+    assert others == EXCEPTIONS
+
+
+def test_every_table_is_planned_for_large_accounts(db):
+    options = query("""
+        SELECT relname, attoptions FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+        WHERE attname = 'account_id' AND relkind = 'r'
+        """)
+    assert {table: chosen for table, chosen in options if chosen != ["n_distinct=2"]} == {}
+    assert {table for table, _ in options} == {model._meta.db_table for model in TENANT_TABLES}
+
+
+# How much of a limit is used, by keys that have the account in them or are nobody's.
+OF_NO_TENANT = {"accounts_account", "accounts_ratecount", "django_migrations"}
+
+
+def test_every_table_is_a_tenants(db):
+    tables = {name for (name,) in query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+    assert tables - OF_NO_TENANT == {model._meta.db_table for model in TENANT_TABLES}

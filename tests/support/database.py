@@ -1,0 +1,38 @@
+"""Emptying the database after tests that commit."""
+
+from functools import cache
+
+from django.db import ProgrammingError, connection, transaction
+
+# A larger table is truncated: its deleted rows would be read again by every later scan of it.
+MAX_DELETED_BYTES = 1024 * 1024
+
+
+@cache
+def tables() -> list[str]:
+    return [name for name in connection.introspection.table_names() if name != "django_migrations"]
+
+
+def empty() -> None:
+    """Remove all rows.
+
+    DELETE takes a tenth of the time of TRUNCATE, which makes new files for each table and index. It needs a role that may
+    switch triggers and foreign keys off, as that of the tests' own cluster may.
+    """
+    sizes = f"SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relname = ANY('{{{','.join(tables())}}}')"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(sizes)
+        if cursor.fetchone()[0] <= MAX_DELETED_BYTES and delete():
+            return
+        cursor.execute(f"TRUNCATE {', '.join(tables())}")
+
+
+def delete() -> bool:
+    """Delete all rows; return whether the role is allowed to."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            cursor.execute("; ".join(f"DELETE FROM {name}" for name in tables()))  # noqa: S608
+    except ProgrammingError:
+        return False
+    return True

@@ -1,0 +1,54 @@
+"""The routes of the pages, and addresses of existing rows for them."""
+
+from django.urls import URLPattern, get_resolver
+
+from accounts.models import Status
+from core.pages.base import Page
+from tests.support.factories import make_category, make_comment, make_post, make_token, make_user
+from tests.support.fill import SECRET
+
+
+def page_class(pattern: URLPattern) -> type[Page] | None:
+    view = getattr(pattern.callback, "page", pattern.callback)
+    found = getattr(view, "view_class", None)
+    return found if isinstance(found, type) and issubclass(found, Page) else None
+
+
+def page_routes() -> dict[str, set[str]]:
+    """The methods of each route that is a page's."""
+    found = {}
+    for pattern in get_resolver().url_patterns:
+        page = page_class(pattern)
+        if page is not None:
+            found[str(pattern.pattern)] = {method for method in ("get", "post") if hasattr(page, method)}
+    return found
+
+
+ROUTES = page_routes()
+
+
+def things(account, user) -> dict[str, int | str]:
+    """A thing for each kind of path; their texts have SECRET in them."""
+    category = make_category(account, f"{SECRET} more")
+    forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
+    make_token(user, label=SECRET)
+    post = make_post(user, f"{SECRET} wish", content=SECRET)
+    return {
+        "posts": post.id,
+        "comments": make_comment(post, user, SECRET).id,
+        "categories": category.id,
+        "category_name": category.name,
+        "statuses": account.statuses.create(kind=Status.Kind.POST, code="more", name=f"{SECRET} more").id,
+        "forums": forum.id,
+        "users": make_user(account, f"{SECRET}-user").id,
+        "tokens": account.tokens.newest_id(),
+    }
+
+
+def path_of(route: str, ids: dict) -> str:
+    if "<id:id>" in route:
+        kind = route.partition("/<id:id>")[0].rpartition("/")[2]
+        route = route.replace("<id:id>", str(ids[kind]))
+    route = route.replace("<category_name:category_name>", str(ids.get("category_name")))
+    route = route.replace("<id:comment_id>", str(ids.get("comments")))
+    return "/" + route.replace("<slug:section>", "clients")

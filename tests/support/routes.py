@@ -1,0 +1,270 @@
+"""Every route of the interface with a request that succeeds, and what each role is answered."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from django.urls import get_resolver
+
+from accounts.models import User
+from tests.support.client import JSONClient, XMLClient
+from tests.support.factories import PASSWORD, make_token
+
+
+class Row(NamedTuple):
+    """One route and method. The path and the body name ids; whose they are is for the test to say."""
+
+    method: str
+    route: str
+    body: Callable[[SimpleNamespace], Any] | None = None
+    # What a member of the account is answered; what its team is.
+    member: int = 403
+    team: int = 200
+    # What is wrong with the body when its ids are another account's.
+    foreign: list[str] | None = None
+    query: str = ""
+    headers: dict[str, str] = {}
+    admins_only: bool = False
+    # The same for everyone, who need not say who they are.
+    public: bool = False
+
+    @property
+    def is_json(self) -> bool:
+        return self.route.endswith(".json")
+
+    @property
+    def names_a_thing(self) -> bool:
+        return "<" in self.route
+
+    def path(self, ids: SimpleNamespace) -> str:
+        things = f"{self.route}/".split("/")[1]
+        kind = {"statuses": "status"}.get(things, things.removesuffix("s"))
+        path = self.route.replace("<id:id>", str(getattr(ids, kind, "")))
+        return f"/{path}{self.query}".replace("<category_name:category_name>", ids.category_name)
+
+
+def xml_user(ids):
+    return "<user><login>new</login><email>new@example.com</email><password>a long pass phrase</password></user>"
+
+
+def xml_post(ids):
+    return f"<post><title>New</title><category-id>{ids.category}</category-id></post>"
+
+
+def xml_post_by_team(ids):
+    return (
+        f"<post><category-id>{ids.category}</category-id><status>new</status>"
+        f"<responsible-id>{ids.user}</responsible-id></post>"
+    )
+
+
+def account(ids):
+    return {
+        "account": {"prefix": "brand-new", "from_partner": ids.partner_key},
+        "user": {"login": "new", "email": "new@example.com", "password": "a long pass phrase"},
+    }
+
+
+def client(ids):
+    return {
+        "client": {
+            "name": "New",
+            "status_id": ids.client_status,
+            "responsible_id": ids.user,
+            "contact_id": ids.contact,
+        }
+    }
+
+
+def contact(ids):
+    return {
+        "contact": {
+            "name": "New",
+            "client_id": ids.client,
+            "contact_list_ids": [ids.contact_list],
+            "responsible_id": ids.user,
+        }
+    }
+
+
+def contact_list(ids):
+    return {"contact_list": {"name": "New"}}
+
+
+def deal(ids):
+    return {
+        "deal": {
+            "name": "New",
+            "client_id": ids.client,
+            "status_id": ids.deal_status,
+            "responsible_id": ids.user,
+        }
+    }
+
+
+def post(ids):
+    return {
+        "post": {
+            "title": "New",
+            "client_id": ids.client,
+            "responsible_id": ids.user,
+            "status_id": ids.post_status,
+            "category_id": ids.other_category,
+            "forum_id": ids.other_forum,
+        }
+    }
+
+
+def status(ids):
+    return {"status": {"code": "brand-new", "name": "Brand new"}}
+
+
+def comment(ids):
+    return {"comment": {"comment": "New"}}
+
+
+OF_CLIENT = ["status_id", "responsible_id", "contact_id"]
+
+
+OF_CONTACT = ["client_id", "contact_list_ids", "responsible_id"]
+
+
+OF_DEAL = ["client_id", "status_id", "responsible_id"]
+
+
+OF_POST = ["client_id", "responsible_id", "status_id", "category_id", "forum_id"]
+
+
+NEW = "?external_ids[new]=17"
+
+
+# What is wrong with an item of a bulk is the request's fault where all or nothing is wanted.
+ATOMIC = {"X-Atomic": "true"}
+
+
+def bulk(of, fields: list[str]) -> dict:
+    """A bulk of one item, as a row has it."""
+
+    def body(ids):
+        [(kind, item)] = of(ids).items()
+        return {f"{kind}s": [item]}
+
+    return {"body": body, "foreign": [f"{of.__name__}s.0.{name}" for name in fields], "headers": ATOMIC}
+
+
+TABLE = [
+    Row("GET", "app/users/me.xml", member=200),
+    Row("GET", "app/users/team.xml", member=200),
+    Row("POST", "app/users.xml", xml_user, team=201),
+    Row("GET", "app/categories.xml", member=200),
+    Row("GET", "app/posts.xml", member=200),
+    Row("POST", "app/posts.xml", xml_post, member=201, team=201, foreign=["Category can't be found"]),
+    Row("GET", "app/posts/<id:id>.xml", member=200),
+    Row(
+        "PUT",
+        "app/posts/<id:id>.xml",
+        xml_post_by_team,
+        foreign=["Category can't be found", "Responsible can't be found"],
+    ),
+    Row(
+        "PATCH",
+        "app/posts/<id:id>.xml",
+        xml_post_by_team,
+        foreign=["Category can't be found", "Responsible can't be found"],
+    ),
+    Row("DELETE", "app/posts/<id:id>.xml"),
+    Row("GET", "", member=200),
+    Row("POST", "", member=200),
+    Row("GET", "<category_name:category_name>", member=200),
+    Row("POST", "<category_name:category_name>", member=200),
+    Row("GET", "app/account.json"),
+    Row("POST", "app/account.json", account, team=201, admins_only=True),
+    Row("GET", "app/changes.json"),
+    Row("POST", "app/clients.json", client, team=201, foreign=OF_CLIENT),
+    Row("PUT", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
+    Row("PATCH", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
+    Row("GET", "app/clients.json"),
+    Row("GET", "app/clients/<id:id>.json"),
+    Row("PUT", "app/clients/<id:id>.json", client, foreign=OF_CLIENT),
+    Row("PATCH", "app/clients/<id:id>.json", client, foreign=OF_CLIENT),
+    Row("DELETE", "app/clients/<id:id>.json"),
+    Row("GET", "app/clients/tags.json"),
+    Row("POST", "app/clients/bulk.json", **bulk(client, OF_CLIENT)),
+    Row("POST", "app/contacts.json", contact, team=201, foreign=OF_CONTACT),
+    Row("GET", "app/contacts.json"),
+    Row("GET", "app/contacts/<id:id>.json"),
+    Row("PUT", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),
+    Row("PATCH", "app/contacts/<id:id>.json", contact, foreign=OF_CONTACT),
+    Row("DELETE", "app/contacts/<id:id>.json"),
+    Row("GET", "app/contacts/tags.json"),
+    Row("POST", "app/contacts/bulk.json", **bulk(contact, OF_CONTACT)),
+    Row("POST", "app/contact_lists.json", contact_list, team=201),
+    Row("GET", "app/contact_lists.json"),
+    Row("GET", "app/contact_lists/<id:id>.json"),
+    Row("PUT", "app/contact_lists/<id:id>.json", contact_list),
+    Row("PATCH", "app/contact_lists/<id:id>.json", contact_list),
+    Row("DELETE", "app/contact_lists/<id:id>.json"),
+    Row("POST", "app/deals.json", deal, team=201, foreign=OF_DEAL),
+    Row("PUT", "app/deals.json", deal, team=201, foreign=OF_DEAL, query=NEW),
+    Row("PATCH", "app/deals.json", deal, team=201, foreign=OF_DEAL, query=NEW),
+    Row("GET", "app/deals.json"),
+    Row("GET", "app/deals/<id:id>.json"),
+    Row("PUT", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
+    Row("PATCH", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
+    Row("DELETE", "app/deals/<id:id>.json"),
+    Row("GET", "app/deals/tags.json"),
+    Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
+    Row("POST", "app/posts.json", post, team=201, foreign=OF_POST),
+    Row("GET", "app/posts.json"),
+    Row("GET", "app/posts/<id:id>.json"),
+    Row("PUT", "app/posts/<id:id>.json", post, foreign=OF_POST),
+    Row("PATCH", "app/posts/<id:id>.json", post, foreign=OF_POST),
+    Row("DELETE", "app/posts/<id:id>.json"),
+    Row("GET", "app/posts/<id:id>/comments.json"),
+    Row("POST", "app/posts/<id:id>/comments.json", comment, team=201),
+    Row("POST", "app/posts/<id:id>/vote.json", team=201),
+    Row("DELETE", "app/posts/<id:id>/vote.json"),
+    Row("GET", "app/statuses.json"),
+    Row("POST", "app/statuses.json", status, team=201, admins_only=True),
+    Row("GET", "app/statuses/<id:id>.json"),
+    Row("PUT", "app/statuses/<id:id>.json", status, admins_only=True),
+    Row("PATCH", "app/statuses/<id:id>.json", status, admins_only=True),
+    Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
+    Row("GET", "app/trash.json", admins_only=True),
+    Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
+    Row("GET", "app/posts/tags.json"),
+    Row("GET", "app/tasks.json"),
+    Row("GET", "app/users.json"),
+    Row("GET", "app.json"),
+    Row("GET", "app/openapi.json", member=200, public=True),
+    Row("GET", "app/docs", member=200, public=True),
+]
+
+
+def send(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
+    content = row.body(body) if row.body else None
+    if row.is_json:
+        return client.request(row.method, row.path(path), json=content, headers=row.headers)
+    if content is None:
+        return client.request(row.method, row.path(path))
+    return client.send_xml(row.method, row.path(path), content)
+
+
+def caller(row: Row, host: str, user: User | None):
+    """The client of that user in the language of the route; nobody's for None."""
+    if row.is_json:
+        # One for all rows: a user has no more than so many.
+        if user is not None and not hasattr(user, "token"):
+            user.token = make_token(user)
+        return JSONClient(host, user and user.token)
+    return XMLClient(host, auth=(user.login, PASSWORD) if user else None)
+
+
+def routes() -> set[tuple[str, str]]:
+    """Every method and route of the interface; HEAD goes with GET. What has no actions is a page."""
+    return {
+        (method.upper(), str(pattern.pattern))
+        for pattern in get_resolver().url_patterns
+        for method in getattr(pattern.callback, "actions", ())
+        if method != "head"
+    }

@@ -1,0 +1,12 @@
+"""The link that finishes signing up, and a password that is accepted there."""
+
+from urllib.parse import urlencode
+
+from accounts import links
+
+PASSWORD = "grasshopper lighthouse vinegar"
+
+
+def path_for(acme, email: str = "dan@example.com", target: str = "/") -> str:
+    token = links.sign({"email": email, "next": target}, "sign-up", acme.account.id)
+    return "/app/sign-up/finish?" + urlencode({"token": token})

@@ -1,0 +1,22 @@
+"""Helpers of the tests of the pages where people write."""
+
+from tests.support.pages import Visitor
+
+
+def comments(post) -> list[str]:
+    post.refresh_from_db(fields=["comments_cache"])
+    found = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", flat=True))
+    assert post.comments_cache == len(found)
+    return found
+
+
+def sender(visitor: Visitor):
+    """Sends with the page's token."""
+    visitor.get("/app/sign-in")
+    if "csrf" not in visitor.cookies:
+        visitor.get("/")
+
+    def send(path, values=(), **kwargs):
+        return visitor.post(path, values, headers={"X-CSRFToken": visitor.cookies["csrf"]}, **kwargs)
+
+    return send
