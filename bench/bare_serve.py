@@ -1,5 +1,5 @@
 """`manage.py serve`, but what is served is the bare twin: with the same server, and with each of its options but the number of
-threads. Each of the twin's has a connection of its own, so there are as many as the service has turns."""
+threads. Each of the twin's has a connection of its own, so there are as many as the service has slots."""
 
 import os
 import sys

@@ -197,8 +197,8 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 value,
                 "rostrum.E001",
                 (
-                    "STATEMENT_TIMEOUT is not valid: write a whole number, 1 or more. After how many seconds the database"
-                    " gives up a statement."
+                    "STATEMENT_TIMEOUT is not valid: write a whole number, 1 or more. The number of seconds after"
+                    " which the database cancels a statement."
                 ),
                 None,
             )
