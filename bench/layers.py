@@ -32,7 +32,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "request of the framework": ("rest_framework.views:APIView.initialize_request",),
     "authentication": ("accounts.authentication:Basic.authenticate", "accounts.authentication:Token.authenticate"),
     "password": ("accounts.passwords:is_right",),
-    "limits": ("accounts.throttling:count_request",),
+    "limits": ("core.api.throttling:count_request",),
     "permissions": ("rest_framework.views:APIView.check_permissions",),
     "body, parsing": ("forum.xml.formats:XMLParser.parse", "core.api.formats:BodyParser.parse"),
     "body, validation": ("core.api.serializers:ResourceSerializer.find_errors",),

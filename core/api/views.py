@@ -10,9 +10,11 @@ from django.http import HttpResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
 from rest_framework import viewsets
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.negotiation import BaseContentNegotiation
 
 from core.api import idempotency, throttling
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
+from core.api.negotiation import SuffixDecides
 from core.api.parameters import as_parameters
 from core.api.serializers import ResourceSerializer
 from core.api.unused_hooks import check_view, refuse_unused_hooks
@@ -113,6 +115,10 @@ class TenantViewSet(viewsets.ViewSet):
         name = self.request.method.lower()
         handler = getattr(self, name, None) if name in self.http_method_names else None
         return handler or self.http_method_not_allowed
+
+    def get_content_negotiator(self) -> BaseContentNegotiation:
+        """Return what chooses the parser of a body. Nothing chooses a renderer, because a view has one."""
+        return SuffixDecides()
 
     def answer(self, data, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """Return the response with the data, rendered."""
