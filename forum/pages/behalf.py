@@ -73,7 +73,7 @@ def customers(account: Account, text: str) -> list[Customer]:
         for resource in registry.customers():
             rows = resource.rows_of(account).live()
             # Without similar words, because the search runs again at every letter.
-            some = search(rows, query, enough=FOUND, loosely=False)[:FOUND]
+            some = search(rows, query, enough=FOUND, fuzzy=False)[:FOUND]
             ids += some
             found = rows.filter(id__in=some).order_by()
             sides.append(found.values_list(Value(resource.key), "id", "name", "email"))
