@@ -1,28 +1,29 @@
-"""Identifiers that a resource has in other applications.
+"""External ids: identifiers that a resource has in other applications.
 
-They are read from the resource's own row. A table beside it, one for each kind of resource, holds every pair once for its
-account: its primary key is what makes an identifier unique, and what finds its holder.
+An external id is a pair of a key and a value. A resource has its pairs in its own row, from which they are read. For each kind of
+resource, a table of holders also has one row per pair of the account. Its primary key makes a pair unique and finds its holder.
 """
 
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
-from typing import Self
+from typing import Any, Self
 
 from django.db import models
 from psycopg.types.numeric import Int8
 
 from core.db.prepared import as_array, execute, fetch, insertion_of
-from core.db.trash import Trashable
+from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError
+from crm.base import Resource
 
-MOST = 50
+MAX_EXTERNAL_IDS = 50
 
-# A key and the identifier under it.
+# A key and its value.
 Pair = tuple[str, str]
 
 
 class ExternalIdHolder(models.Model):
-    """A pair (key, value) and the resource that holds it now; one in the trash holds none."""
+    """A pair and the resource that holds it. A resource in the trash holds no pair."""
 
     pk = models.CompositePrimaryKey("account_id", "key", "value")
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
@@ -34,83 +35,85 @@ class ExternalIdHolder(models.Model):
         abstract = True
 
 
-class ExternallyIdentified(Trashable):
+class ExternallyIdentified(Resource):
+    """A resource with external ids."""
+
     external_ids = models.JSONField(default=dict)
 
-    HOLDERS: type[ExternalIdHolder]
+    HOLDER_MODEL: type[ExternalIdHolder]
 
     class Meta:
         abstract = True
 
     @classmethod
     def holders(cls, account_id: int, pairs: Collection[Pair]) -> dict[Pair, int]:
-        """Which resource of the account holds each of the pairs that are held."""
+        """Return the ids of the holders, by pair. A pair without a holder is left out."""
         if not pairs:
             return {}
+        values: list[Any]
         if len(pairs) == 1:
-            # Nearly always. Of an array the database would think that it has ten, and plan each anew in the hope of fewer.
-            which, given = "key = %s AND value = %s", [*next(iter(pairs))]
+            # The usual case. For an array parameter PostgreSQL would assume 10 elements, and replan each execution for fewer.
+            condition, values = "key = %s AND value = %s", [*next(iter(pairs))]
         else:
-            which = "(key, value) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
-            given = [list(side) for side in zip(*pairs, strict=True)]
+            condition = "(key, value) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+            values = [list(column) for column in zip(*pairs, strict=True)]
         rows = fetch(
-            f"SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table} WHERE account_id = %s AND {which}",  # noqa: S608
-            [Int8(account_id), *given],
+            f"SELECT key, value, holder_id FROM {cls.HOLDER_MODEL._meta.db_table} WHERE account_id = %s AND {condition}",  # noqa: S608
+            [Int8(account_id), *values],
             alone=True,
         )
         held = {(key, value): holder_id for key, value, holder_id in rows}
         return {pair: held[pair] for pair in pairs if pair in held}
 
     @classmethod
-    def having_all(cls, account_id: int, pairs: dict[str, str]) -> list[int]:
-        """The id of the one that holds all of the pairs, if there is one."""
+    def ids_having_all(cls, account_id: int, pairs: dict[str, str]) -> list[int]:
+        """Return the id of the resource that holds all of the pairs, or an empty list."""
         held = cls.holders(account_id, pairs.items())
         holders = set(held.values())
         return list(holders) if len(held) == len(pairs) and len(holders) == 1 else []
 
     @classmethod
-    def holding(cls, rows: models.QuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
-        """The one of `rows`, locked, that holds any of the pairs. Raises FieldError where different ones do."""
-        holder_id = cls.only_one(cls.holders(account_id, pairs.items()).values())
+    def lock_holder(cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
+        """Return the row, locked, that holds any of the pairs. Raise FieldError if they have different holders."""
+        holder_id = cls.single_holder(cls.holders(account_id, pairs.items()).values())
         if holder_id is None:
             return None
         row = rows.locked().filter(id=holder_id).first()
         if row is None or not pairs.items() & row.external_ids.items():
-            raise ConcurrentUpdate(f"{cls._meta.verbose_name.capitalize()} {holder_id} let go of it meanwhile")
+            raise ConcurrentUpdate(f"{str(cls._meta.verbose_name).capitalize()} {holder_id} let go of it meanwhile")
         return row
 
     @classmethod
-    def only_one(cls, holder_ids: Iterable[int], called: Callable[[int], int | str] = int) -> int | None:
-        """Return the one that all of these are, if there is any. Raises FieldError where they are different ones, and says what
-        they are `called`."""
+    def single_holder(cls, holder_ids: Iterable[int], label_of: Callable[[int], int | str] = int) -> int | None:
+        """Return the only id among `holder_ids`, or None without any. Raise FieldError, with their labels, if there are several."""
         different = sorted(set(holder_ids))
         if len(different) > 1:
-            params = {"kind": cls._meta.verbose_name_plural, "ids": ", ".join(str(called(id)) for id in different)}
+            params = {"kind": cls._meta.verbose_name_plural, "ids": ", ".join(str(label_of(id)) for id in different)}
             raise FieldError("external_ids", "belong to different {kind} ({ids})", "several", params)
         return different[0] if different else None
 
     @classmethod
-    def taken(cls, pair: Pair, holder: int | str) -> FieldError:
-        """Return the error of a pair that another resource holds. `holder` is an id, or what else it is called by."""
+    def taken_error(cls, pair: Pair, holder: int | str) -> FieldError:
+        """Return the error of a pair that another resource holds. `holder` is its id or its label."""
         name = f"{cls._meta.model_name} {holder}" if isinstance(holder, int) else holder
         params = {"key": pair[0], "value": pair[1], "holder": name}
         return FieldError("", "{key} {value} belongs to {holder}", "taken", params)
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
-        """Its external ids after `changes`: keys not named stay, a null value removes its key."""
+        """Return the external ids after `changes`: a key that is not named stays, and null removes its key."""
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
     def insert(self, *, alone: bool) -> None:
-        """Insert the new row; if it is `alone` in the transaction, by one statement with its external ids.
+        """Insert the new row. If it is `alone` in the transaction, one statement inserts it together with its holders.
 
-        Raises ConcurrentUpdate then where another resource holds any of them, or IntegrityError where it takes one at the same moment:
-        who that is has to be looked up.
+        That statement does not tell which resource holds a pair already: ConcurrentUpdate is raised if one does, and IntegrityError
+        if another transaction inserts the pair at the same time.
         """
         if not alone or not self.external_ids:
             super().insert(alone=alone)
             return
-        insertion, holders = insertion_of(type(self)), self.HOLDERS._meta.db_table
-        # Not an array: the database takes one for long while it does not know it, and would plan anew for each.
+        insertion, holders = insertion_of(type(self)), self.HOLDER_MODEL._meta.db_table
+        # VALUES, because PostgreSQL assumes 10 elements for an array parameter and would replan each execution for fewer.
         pairs = ", ".join(["(%s::text, %s::text)"] * len(self.external_ids))
         inserted = execute(
             f"""
@@ -136,50 +139,51 @@ class ExternallyIdentified(Trashable):
         if not inserted:
             raise ConcurrentUpdate("One of the external ids belongs to another")
         insertion.complete(self, inserted[0])
-        self.unwritten -= {"external_ids"}
+        self.unsaved_fields -= {"external_ids"}
 
     @classmethod
-    def hold_all(cls, rows: list[Self], *, new: Collection[int] = ()) -> None:
-        """Have each row hold exactly its external ids, as the transaction's outcome; those of the `new` ids held none before.
+    def sync_holders(cls, rows: list[Self], *, new: Collection[int] = ()) -> None:
+        """Insert and delete holders, so that each row holds exactly its external ids. The ids in `new` hold no pair yet.
 
-        Raises ConcurrentUpdate, naming the holder, for one that another resource holds. Whoever comes second waits for the first to
-        commit, always in the same order.
+        Raise ConcurrentUpdate, with the holders, if other resources hold some of the pairs. Pairs are inserted in a fixed order, so
+        that transactions with the same pairs wait for each other and do not deadlock.
         """
         account_id = rows[0].account_id
         known = [row.id for row in rows if row.id not in new]
-        before, after = set(), {pair: row.id for row in rows for pair in row.external_ids.items()}
+        holding = cls.HOLDER_MODEL._default_manager.filter(account_id=account_id)
+        after = {pair: row.id for row in rows for pair in row.external_ids.items()}
+        before: set[tuple[str, str, int]] = set()
         if known:
-            holding = cls.HOLDERS.objects.filter(account_id=account_id)
             before = set(holding.filter(holder_id__in=known).values_list("key", "value", "holder_id"))
         wanted = {(*pair, holder_id) for pair, holder_id in after.items()}
-        if gone := before - wanted:
-            holding.filter(pk__in=[(account_id, key, value) for key, value, _ in gone]).delete()
-        if not (taken := sorted(wanted - before)):
+        if removed := before - wanted:
+            holding.filter(pk__in=[(account_id, key, value) for key, value, _ in removed]).delete()
+        if not (added := sorted(wanted - before)):
             return
-        keys, values, holder_ids = zip(*taken, strict=True)
+        keys, values, holder_ids = zip(*added, strict=True)
         inserted = fetch(
             f"""
-            INSERT INTO {cls.HOLDERS._meta.db_table} (account_id, key, value, holder_id)
+            INSERT INTO {cls.HOLDER_MODEL._meta.db_table} (account_id, key, value, holder_id)
             SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
             ORDER BY key, value ON CONFLICT DO NOTHING RETURNING true
             """,  # noqa: S608
             [Int8(account_id), list(keys), list(values), as_array(holder_ids)],
         )
-        if len(inserted) == len(taken):
+        if len(inserted) == len(added):
             return
         held = cls.holders(account_id, list(zip(keys, values, strict=True)))
-        others = [cls.taken(pair, holder_id).text for pair, holder_id in held.items() if holder_id != after[pair]]
+        others = [cls.taken_error(pair, holder_id).text for pair, holder_id in held.items() if holder_id != after[pair]]
         raise ConcurrentUpdate("; ".join(others))
 
     def let_go(self) -> None:
-        """Going to the trash, it holds none; the row keeps them, for a restore."""
-        self.HOLDERS.objects.filter(account_id=self.account_id, holder_id=self.id).delete()
+        """Delete the holders of the row. The row keeps its external ids for a restore."""
+        self.HOLDER_MODEL._default_manager.filter(account_id=self.account_id, holder_id=self.id).delete()
         super().let_go()
 
     def take_back(self) -> None:
-        """Coming back, it holds again what nobody took meanwhile."""
+        """Insert the holders again. External ids that another resource holds now are removed from the row."""
         held = self.holders(self.account_id, self.external_ids.items())
         self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
-        self.hold_all([self])
+        self.sync_holders([self])
         self.save(update_fields=["external_ids"])
         super().take_back()

@@ -1,3 +1,5 @@
+"""Clients, contacts, contact lists and deals."""
+
 from collections import Counter
 from typing import Any, Self
 from zlib import crc32
@@ -6,22 +8,22 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models, transaction
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
 from accounts.tags import ShardedCount, Tagged
 from core.db import locks
-from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
-from core.db.prepared import insert, update
-from core.db.tenancy import FoldedField, TenantModel, fold
+from core.db.additional_fields import NOT_SEARCHED, additional_fields
+from core.db.tenancy import FoldedField, fold
 from core.db.text import is_carriable
-from core.db.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
+from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.errors import FieldError
 from core.search.declaration import Search
+from crm.base import Resource
 from crm.external_ids import ExternalIdHolder, ExternallyIdentified
 
-EMAIL_LOCKS = 128
+# The number of advisory locks per account that all e-mails share.
+EMAIL_LOCK_COUNT = 128
 
 
 class ClientExternalId(ExternalIdHolder):
@@ -35,7 +37,7 @@ class DealExternalId(ExternalIdHolder):
 
 
 def optional_text(max_length: int = 255) -> models.CharField:
-    """Text that is null until it is given; an empty one was given empty."""
+    """Return a text column in which null means that no value was given."""
     return models.CharField(max_length=max_length, null=True, blank=True)
 
 
@@ -43,135 +45,61 @@ def optional_long_text() -> models.CharField:
     return optional_text(65_536)
 
 
-def orders_of_list(name: str) -> list[models.Index]:
-    """Return an index for each order of a list, read in either direction. `Search` has those by name and for all filters."""
+def list_indexes(name: str) -> list[models.Index]:
+    """Return the indexes for the orders of a list. The indexes by name and for filters are declared by `Search`."""
     return [
         models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
         for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]), ("change", ["updated_at", "id"]))
     ]
 
 
-class Resource(TenantModel, Trashable):
-    """What the CRM's resources share: who made and changed them when, and one way to write them."""
-
-    creator_id = models.BigIntegerField(editable=False)
-    updater_id = models.BigIntegerField(editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    # What `assign` changed and `flush` has not written yet; the tags are the row's when they are written.
-    unwritten: frozenset[str] = frozenset()
-    wanted_tags: list[str] | None = None
-
-    class Meta:
-        abstract = True
-
-    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
-        """Insert it, or update what `values` names; the caller holds the row (`locked`).
-
-        `alone` says that nothing else is written in the transaction, and that it is tried again if it fails.
-        """
-        self.assign(values, by=by)
-        self.flush([self], alone=alone)
-
-    def insert(self, *, alone: bool) -> None:
-        insert(self, alone=alone)
-
-    def assign(self, values: dict[str, Any], *, by: User) -> None:
-        """Take the values on. What can be seen of it is there at once, but for the tags' own spelling; nothing is written."""
-        values = dict(values)
-        changed = {"updater_id", "updated_at"}
-        if (tags := values.pop("tags", None)) is not None:
-            self.wanted_tags = tags
-            changed.add("tags")
-        if (pairs := values.pop("external_ids", None)) is not None:
-            values["external_ids"] = self.merged_external_ids(pairs)
-        if (fields := values.get("additional_fields")) is not None:
-            values["additional_fields"] = merged(self.additional_fields, fields)
-        if "email" in values:
-            changed.add("email_key")
-        assign_links(values, "client_id", "contact_id")
-        for name, value in values.items():
-            setattr(self, name, value)
-        self.updater_id, self.updated_at = by.id, timezone.now()
-        if self._state.adding:
-            self.creator_id, self.created_at = by.id, self.updated_at
-        self.unwritten |= changed | values.keys()
-
-    @classmethod
-    @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
-        """Write what the rows, all of one account, have taken on: as many statements for a thousand as for two."""
-        if retagged := [(row, row.wanted_tags) for row in rows if row.wanted_tags is not None]:
-            cls.tag_all(rows[0].account, retagged)
-        new = [row for row in rows if row._state.adding]
-        changed = [row for row in rows if not row._state.adding]
-        if len(new) == 1:
-            new[0].insert(alone=alone)
-        elif new:
-            cls.objects.bulk_create(new)
-        if len(changed) == 1:
-            update(changed[0], changed[0].unwritten)
-        elif changed:
-            # They are all there and locked, so each conflicts, and its update needs no CASE for every row and column.
-            names = frozenset().union(*(row.unwritten for row in changed))
-            cls.objects.bulk_create(
-                changed, update_conflicts=True, unique_fields=["account", "id"], update_fields=sorted(names)
-            )
-        if identified := [row for row in rows if "external_ids" in row.unwritten]:
-            cls.hold_all(identified, new={row.id for row in new})
-        for row in rows:
-            row.unwritten, row.wanted_tags = frozenset(), None
-
-
 def email_key(email: Any) -> str | None:
-    """What a client with this e-mail is found by, if it is one."""
+    """Return the value of the column `email_key` for an e-mail; None for a blank or invalid value."""
     return (fold(email) if isinstance(email, str) and email.strip() and is_carriable(email) else None) or None
 
 
-def hold_emails(account_id: int, keys: set[str]) -> None:
-    """Wait for whoever looks for a client by one of these e-mails, and hold off others until the transaction ends.
+def lock_emails(account_id: int, keys: set[str]) -> None:
+    """Lock these e-mails (`email_key`) until the transaction ends, so that only one transaction at a time looks for their clients.
 
-    E-mails share a few locks, so that looking for a thousand of them at once takes no more.
+    The e-mails share `EMAIL_LOCK_COUNT` locks, which limits the number of locks that a bulk request takes.
     """
-    locks.hold(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCKS) for key in keys})
+    locks.hold(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
 
 
 class ClientQuerySet(TrashableQuerySet):
     def with_counts(self, account: Account) -> Self:
-        """With what belongs to each client, counted, and with when anything last happened to it or to that.
+        """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last change to any of them.
 
-        Nothing is kept for it, so that no write to a client's things waits for another: it costs what one client has.
+        The numbers are counted when they are read. A stored counter would make concurrent writes of a client's rows wait for each other.
         """
 
-        def of_client(things: models.Manager, figure: models.Aggregate) -> Subquery:
-            rows = things.live().filter(client_id=OuterRef("id")).order_by().values("client_id")
-            return Subquery(rows.annotate(figure=figure).values("figure"))
+        def of_client(rows: TrashableQuerySet, aggregate: models.Aggregate) -> Subquery:
+            groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
+            return Subquery(groups.annotate(figure=aggregate).values("figure"))
 
-        everything = {"contacts": account.contacts, "posts": account.posts, "deals": account.deals}
+        related = {"contacts": account.contacts.live(), "posts": account.posts.live(), "deals": account.deals.live()}
         return self.annotate(
-            **{f"{name}_count": Coalesce(of_client(things, Count("*")), 0) for name, things in everything.items()},
-            last_activity=Greatest(
-                F("updated_at"), *(of_client(things, Max("updated_at")) for things in everything.values())
-            ),
+            **{f"{name}_count": Coalesce(of_client(rows, Count("*")), 0) for name, rows in related.items()},
+            last_activity=Greatest(F("updated_at"), *(of_client(rows, Max("updated_at")) for rows in related.values())),
         )
 
     def find_existing(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
-        """The client, locked, that has any of the external ids or else the e-mail, in any case; the oldest of several.
+        """Return the client, locked, that has any of the external ids, or else the oldest one with the e-mail, without regard to case.
 
-        Of two that look for the same e-mail at the same time, the second waits until the first has made its client.
-        Raises FieldError where the external ids belong to different clients.
+        The e-mail is locked too: two concurrent requests do not both create a client for it. Raise FieldError if the external ids
+        belong to different clients.
         """
         key = email_key(email)
         if key:
-            hold_emails(account_id, {key})
-        if (holder := Client.holding(self, account_id, external_ids)) or not key:
+            lock_emails(account_id, {key})
+        if (holder := Client.lock_holder(self, account_id, external_ids)) or not key:
             return holder
-        return self.locked().filter(email_key=key).order_by("id").first()
+        clients: models.QuerySet[Client] = self.locked()
+        return clients.filter(email_key=key).order_by("id").first()
 
     def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
-        """The ids of the oldest clients that have these e-mails (`email_key`), which nobody else looks for meanwhile."""
-        hold_emails(account_id, keys)
+        """Lock these e-mails (`email_key`) and return the id of the oldest client with each."""
+        lock_emails(account_id, keys)
         rows = self.filter(email_key__in=keys).order_by("email_key", "id").distinct("email_key")
         return dict(rows.values_list("email_key", "id"))
 
@@ -179,7 +107,7 @@ class ClientQuerySet(TrashableQuerySet):
 class Client(ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
-    HOLDERS = ClientExternalId
+    HOLDER_MODEL = ClientExternalId
     POINTING = ("contacts", "deals", "posts")
 
     name = models.CharField(max_length=255)
@@ -212,13 +140,13 @@ class Client(ExternallyIdentified, Tagged, Resource):
     status_id = models.BigIntegerField(null=True)
     responsible_id = models.BigIntegerField(null=True)
     contact_id = models.BigIntegerField(null=True)
-    # Its main contact that is in the trash, to be linked again when that is restored.
+    # The main contact while it is in the trash. Its restore sets `contact_id` again.
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     url = optional_text()
     origin = optional_text()
     additional_fields = additional_fields()
 
-    # A new one has nothing yet; others are read `with_counts`.
+    # The values of a new row; other rows are read `with_counts`.
     contacts_count = posts_count = deals_count = 0
 
     search = Search(
@@ -245,7 +173,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
     class Meta:
         default_related_name = "clients"
         indexes = [
-            # The client with an e-mail, the oldest of several.
+            # For the oldest client with an e-mail.
             models.Index(
                 fields=["account", "email_key", "id"],
                 name="client_by_email",
@@ -253,7 +181,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
             ),
             *link_indexes("client", "contact"),
             trash_index("client"),
-            *orders_of_list("client"),
+            *list_indexes("client"),
         ]
 
     def __str__(self) -> str:
@@ -264,11 +192,11 @@ class Client(ExternallyIdentified, Tagged, Resource):
         self.last_activity = self.updated_at
 
 
-class OfClient(models.Model):
-    """Something that may belong to a client, and is kept when that goes to the trash."""
+class LinkedToClient(models.Model):
+    """A row that may belong to a client. It stays when the client is moved to the trash."""
 
     client_id = models.BigIntegerField(null=True)
-    # The client of it that is in the trash, to be linked again when that is restored.
+    # The client while it is in the trash. Its restore sets `client_id` again.
     trashed_client_id = models.BigIntegerField(null=True, editable=False)
 
     class Meta:
@@ -286,8 +214,8 @@ class ContactQuerySet(TrashableQuerySet):
         )
 
 
-class Contact(OfClient, Tagged, Resource):
-    """A person, mostly at a client."""
+class Contact(LinkedToClient, Tagged, Resource):
+    """A person, usually one who works for a client."""
 
     POINTING = ("clients", "posts")
 
@@ -304,9 +232,9 @@ class Contact(OfClient, Tagged, Resource):
     responsible_id = models.BigIntegerField(null=True)
     additional_fields = additional_fields()
 
-    # A new one is in none; others are read `with_list_ids`.
+    # The value of a new row; other rows are read `with_list_ids`.
     contact_list_ids: list[int] = []
-    # Lists in the trash that it is to be put in, too.
+    # Lists in the trash that the contact is added to as well.
     pending_list_ids: list[int] = []
 
     search = Search(
@@ -328,7 +256,7 @@ class Contact(OfClient, Tagged, Resource):
             ),
             *link_indexes("contact", "client", "id"),
             trash_index("contact"),
-            *orders_of_list("contact"),
+            *list_indexes("contact"),
         ]
 
     def __str__(self) -> str:
@@ -336,11 +264,11 @@ class Contact(OfClient, Tagged, Resource):
 
     def let_go(self) -> None:
         super().let_go()
-        self._count_places(-1)
+        self._change_list_counts(-1)
 
     def take_back(self) -> None:
         super().take_back()
-        self._count_places(+1)
+        self._change_list_counts(+1)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         values = dict(values)
@@ -349,48 +277,53 @@ class Contact(OfClient, Tagged, Resource):
         if list_ids is not None:
             self.contact_list_ids = sorted(id for id in list_ids if not isinstance(id, TrashedId))
             self.pending_list_ids = sorted(id for id in list_ids if isinstance(id, TrashedId))
-            self.unwritten |= {"contact_list_ids"}
+            self.unsaved_fields |= {"contact_list_ids"}
 
     @classmethod
     @transaction.atomic(savepoint=False)
     def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
         new = {id(row) for row in rows if row._state.adding}
-        placed = [row for row in rows if "contact_list_ids" in row.unwritten]
-        for row in placed:
-            row.unwritten -= {"contact_list_ids"}
-        super().flush(rows, alone=alone and not placed)
-        if placed:
-            cls._place_all(placed, known=[row.id for row in placed if id(row) not in new])
+        relisted = [row for row in rows if "contact_list_ids" in row.unsaved_fields]
+        for row in relisted:
+            row.unsaved_fields -= {"contact_list_ids"}
+        super().flush(rows, alone=alone and not relisted)
+        if relisted:
+            cls._sync_memberships(relisted, known=[row.id for row in relisted if id(row) not in new])
 
     @classmethod
-    def _place_all(cls, rows: list[Self], *, known: list[int]) -> None:
-        """Put each in exactly its contact lists; places in lists that are in the trash stay. Only the `known` have places."""
+    def _sync_memberships(cls, rows: list[Self], *, known: list[int]) -> None:
+        """Insert and delete memberships, so that each contact is in exactly its contact lists.
+
+        Memberships of lists in the trash stay. `known` has the ids of the contacts that may have memberships already.
+        """
         account = rows[0].account
-        places = ContactListMembership.objects.filter(account=account)
+        memberships = ContactListMembership.objects.filter(account=account)
         before = (
-            set(places.filter(contact_id__in=known).values_list("contact_id", "contact_list_id")) if known else set()
+            set(memberships.filter(contact_id__in=known).values_list("contact_id", "contact_list_id"))
+            if known
+            else set()
         )
         after = {(row.id, list_id) for row in rows for list_id in (*row.contact_list_ids, *row.pending_list_ids)}
-        gone, new = before - after, after - before
-        if gone:
-            live = account.contact_lists.live().filter(id__in={list_id for _, list_id in gone})
+        removed, added = before - after, after - before
+        if removed:
+            live = account.contact_lists.live().filter(id__in={list_id for _, list_id in removed})
             live_ids = set(live.values_list("id", flat=True))
-            gone = {place for place in gone if place[1] in live_ids}
-            places.filter(pk__in=[(account.id, *place) for place in gone]).delete()
+            removed = {pair for pair in removed if pair[1] in live_ids}
+            memberships.filter(pk__in=[(account.id, *pair) for pair in removed]).delete()
         ContactListMembership.objects.bulk_create(
             ContactListMembership(account=account, contact_id=contact_id, contact_list_id=list_id)
-            for contact_id, list_id in sorted(new)
+            for contact_id, list_id in sorted(added)
         )
-        changes = Counter(list_id for _, list_id in new)
-        changes.subtract(list_id for _, list_id in gone)
+        changes = Counter(list_id for _, list_id in added)
+        changes.subtract(list_id for _, list_id in removed)
         ContactListCount.change(account.id, changes)
 
-    def _places(self) -> models.QuerySet:
+    def _memberships(self) -> models.QuerySet:
         return ContactListMembership.objects.filter(account_id=self.account_id, contact_id=self.id)
 
-    def _count_places(self, by: int) -> None:
-        """A list counts the contacts that are not in the trash."""
-        ids = self._places().values_list("contact_list_id", flat=True)
+    def _change_list_counts(self, by: int) -> None:
+        """Change the counts of the contact's lists, which leave out contacts in the trash."""
+        ids = self._memberships().values_list("contact_list_id", flat=True)
         ContactListCount.change(self.account_id, dict.fromkeys(ids, by))
 
 
@@ -402,9 +335,11 @@ class ContactListQuerySet(TrashableQuerySet):
 
 
 class ContactList(Resource):
+    """A named list of contacts, such as the readers of a newsletter."""
+
     name = models.CharField(max_length=255)
 
-    # A new one is empty; others are read `with_counts`.
+    # The value of a new row; other rows are read `with_counts`.
     contacts_count = 0
 
     search = Search()
@@ -413,7 +348,7 @@ class ContactList(Resource):
     class Meta:
         default_related_name = "contact_lists"
         constraints = [
-            # The name of one in the trash is free again.
+            # A list in the trash does not reserve its name.
             models.UniqueConstraint(
                 fields=["account", "name"], condition=Q(trashed_at=None), name="contact_list_name_unique"
             ),
@@ -426,7 +361,7 @@ class ContactList(Resource):
         return self.name
 
     def restore(self) -> None:
-        """As of any resource. Raises FieldError if its name was given to another list meanwhile."""
+        """Take the list out of the trash. Raise FieldError if another list has its name."""
         other = self.account.contact_lists.live().filter(name=self.name).first()
         if other is not None:
             message = _("was given to contact list {id} meanwhile; rename that one first")
@@ -435,6 +370,8 @@ class ContactList(Resource):
 
 
 class ContactListMembership(models.Model):
+    """A contact in a contact list."""
+
     pk = models.CompositePrimaryKey("account_id", "contact_id", "contact_list_id")
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
     contact_id = models.BigIntegerField()
@@ -445,7 +382,7 @@ class ContactListMembership(models.Model):
 
 
 class ContactListCount(ShardedCount):
-    """How many contacts a list has; one that is in the trash is not counted. An import puts all of its contacts in one."""
+    """The number of contacts of a list, without those in the trash. It is sharded, because an import adds all contacts to one list."""
 
     pk = models.CompositePrimaryKey("account_id", "contact_list_id", "shard")
     contact_list_id = models.BigIntegerField()
@@ -456,10 +393,10 @@ class ContactListCount(ShardedCount):
         cls.add(account_id, "contact_list_id", changes)
 
 
-class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
-    """A sale, possible or made."""
+class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
+    """A sale, expected or closed."""
 
-    HOLDERS = DealExternalId
+    HOLDER_MODEL = DealExternalId
 
     name = models.CharField(max_length=255)
     description = optional_long_text()
@@ -472,7 +409,7 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     expected_close_date = models.DateField(null=True)
     additional_fields = additional_fields()
 
-    # The client that it came with, not written yet.
+    # A client that was given inside the deal and is not written yet.
     nested_client: Client | None = None
 
     search = Search(
@@ -493,14 +430,14 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
         indexes = [
             *link_indexes("deal", "client", "id"),
             trash_index("deal"),
-            *orders_of_list("deal"),
+            *list_indexes("deal"),
         ]
 
     def __str__(self) -> str:
         return self.name
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
-        """As of any resource; `client`, if it is among the values, is a client and what that takes on."""
+        """Set attributes from the validated values. `client` is a pair: a client and the values for it."""
         values = dict(values)
         if given := values.pop("client", None):
             self.nested_client, client_values = given
@@ -512,11 +449,11 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
     @classmethod
     @transaction.atomic(savepoint=False)
     def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
-        """Write the rows, and before them the clients that they came with."""
-        linked = [row for row in rows if row.nested_client]
-        if clients := {id(row.nested_client): row.nested_client for row in linked}:
+        """Write the clients that were given inside the deals, then the deals."""
+        linked = [(row, row.nested_client) for row in rows if row.nested_client]
+        if clients := {id(client): client for _, client in linked}:
             Client.flush(list(clients.values()))
-        for row in linked:
-            row.client_id, row.trashed_client_id, row.nested_client = row.nested_client.id, None, None
-            row.unwritten |= {"client_id", "trashed_client_id"}
+        for row, client in linked:
+            row.client_id, row.trashed_client_id, row.nested_client = client.id, None, None
+            row.unsaved_fields |= {"client_id", "trashed_client_id"}
         super().flush(rows, alone=alone and not linked)

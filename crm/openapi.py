@@ -1,6 +1,6 @@
-"""The CRM in the OpenAPI document: its own fields, and what its operations are called."""
+"""The CRM in the OpenAPI document: the schemas of its own fields, and its operations with their names and examples."""
 
-from typing import Any
+from typing import Any, cast
 
 from core.api.fields import NAME_LENGTH
 from core.api.serializers import ResourceSerializer
@@ -25,7 +25,7 @@ from core.openapi.operations import (
     operate_tags,
 )
 from core.openapi.schema import JSONOperationSchema
-from crm.api.fields import BuiltName, ExternalIds
+from crm.api.fields import DerivedName, ExternalIds
 from crm.api.filters import ExternalIdPairs
 from crm.api.serializers import (
     ClientSerializer,
@@ -35,17 +35,18 @@ from crm.api.serializers import (
     NestedClient,
     NestedClientSerializer,
 )
-from crm.external_ids import MOST
+from crm.api.views import BulkViewSet
+from crm.external_ids import MAX_EXTERNAL_IDS
 from crm.models import Client, Contact, ContactList, Deal
 
 KEY = f"^{ExternalIds.KEY.pattern}$"
 VALUE = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}
 
 
-class BuiltNameExtension(TextExtension):
-    """A blank one is built from other fields."""
+class DerivedNameExtension(TextExtension):
+    """The schema of a name that may be left blank, and is derived from other fields then."""
 
-    target_class = BuiltName
+    target_class = DerivedName
 
     def accepted(self) -> JSONSchema:
         return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **CARRIABLE}
@@ -59,7 +60,7 @@ class ExternalIdsExtension(WireFieldExtension):
             "type": "object",
             "propertyNames": {"pattern": KEY},
             "additionalProperties": {**VALUE, "type": ["string", "number", "null"], **PRESENT},
-            "maxProperties": MOST,
+            "maxProperties": MAX_EXTERNAL_IDS,
         }
 
     def answered(self) -> JSONSchema:
@@ -74,11 +75,12 @@ class ExternalIdPairsExtension(WireFieldExtension):
             "type": "object",
             "propertyNames": {"pattern": KEY},
             "additionalProperties": {**VALUE, **PRESENT},
-            "maxProperties": MOST,
+            "maxProperties": MAX_EXTERNAL_IDS,
         }
 
 
-def identifying() -> dict[str, JSONSchema]:
+def external_ids_parameter() -> dict[str, JSONSchema]:
+    """Return the schema of the parameter that an upsert requires."""
     return {"external_ids": {**ExternalIdPairsExtension(ExternalIdPairs()).asked(), "minProperties": 1}}
 
 
@@ -97,8 +99,8 @@ class NestedClientExtension(WireFieldExtension):
         }
 
 
-def named(schema: JSONSchema, partial: bool) -> JSONSchema:
-    """A new one has a name, or something that it is built from."""
+def require_name(schema: JSONSchema, partial: bool) -> JSONSchema:
+    """Return the schema of a new row, which requires a name or a field that the name is derived from."""
     if partial:
         return schema
     text = {"type": ["string", "number"], **PRESENT}
@@ -110,12 +112,12 @@ def named(schema: JSONSchema, partial: bool) -> JSONSchema:
     }
 
 
-SHAPES[ClientSerializer] = typed_shape(ClientSerializer, Client, refine_input=named)
-SHAPES[ContactSerializer] = typed_shape(ContactSerializer, Contact, refine_input=named)
+SHAPES[ClientSerializer] = typed_shape(ClientSerializer, Client, refine_input=require_name)
+SHAPES[ContactSerializer] = typed_shape(ContactSerializer, Contact, refine_input=require_name)
 SHAPES[ContactListSerializer] = Shape(ContactList)
 SHAPES[DealSerializer] = typed_shape(DealSerializer, Deal)
 
-WRITTEN = {
+WRITE_FIELDS = {
     "creator_id": 15,
     "updater_id": 15,
     "created_at": "2026-11-21T12:00:00+01:00",
@@ -142,7 +144,7 @@ CLIENT = example_of(
     posts_count=0,
     deals_count=1,
     last_activity="2026-11-21T12:00:00+01:00",
-    **WRITTEN,
+    **WRITE_FIELDS,
 )
 NEW_CLIENT = {
     "name": "Ann Kowalska",
@@ -162,15 +164,15 @@ CONTACT = example_of(
     position="Buyer",
     tags=[],
     additional_fields={},
-    **WRITTEN,
+    **WRITE_FIELDS,
 )
 CONTACT_LIST = example_of(
     ContactListSerializer,
     id=27,
     name="Newsletter",
     contacts_count=12,
-    created_at=WRITTEN["created_at"],
-    updated_at=WRITTEN["updated_at"],
+    created_at=WRITE_FIELDS["created_at"],
+    updated_at=WRITE_FIELDS["updated_at"],
 )
 DEAL = example_of(
     DealSerializer,
@@ -184,7 +186,7 @@ DEAL = example_of(
     expected_close_date="2026-12-31",
     tags=[],
     additional_fields={},
-    **WRITTEN,
+    **WRITE_FIELDS,
 )
 NEW_DEAL = {
     "name": "Order 1043",
@@ -277,7 +279,7 @@ for key, article, answer, changes, pair in (
                 answer,
                 {"external_ids": pair},
                 statuses=(200, 201),
-                asks=identifying,
+                asks=external_ids_parameter,
             ),
         )
 
@@ -285,13 +287,14 @@ for key, article, answer, changes, pair in (
 def bulk(
     key: str, serializer: type[ResourceSerializer], tag: str, item: dict[str, Any], answer: dict[str, Any]
 ) -> None:
-    """Many creates in one request. Each item is judged by itself, so anything may stand for one."""
+    """Add the operation of a bulk create. An item may be any JSON value, because each item has a result of its own."""
 
     def accepts(operation: JSONOperationSchema) -> JSONSchema:
         items = {"anyOf": [operation.input_component(serializer), {}]}
-        most = operation.view.MOST_AT_ONCE
-        properties = {"api_token": API_TOKEN, f"{key}s": {"type": "array", "maxItems": most, "items": items}}
-        properties |= {name: {"description": "As in each item."} for name in operation.view.body_keys}
+        view = cast(BulkViewSet, operation.view)
+        array = {"type": "array", "maxItems": view.MAX_BULK_ITEMS, "items": items}
+        properties: dict[str, JSONSchema] = {"api_token": API_TOKEN, f"{key}s": array}
+        properties |= {name: {"description": "As in each item."} for name in view.body_keys}
         return {"type": "object", "properties": properties, "required": [f"{key}s"], "additionalProperties": True}
 
     def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:

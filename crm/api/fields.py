@@ -1,3 +1,5 @@
+"""The fields of the CRM's own types: derived names and external ids."""
+
 import re
 from decimal import Decimal
 from typing import Any
@@ -8,24 +10,24 @@ from rest_framework.fields import empty
 from core.api.fields import NAME_LENGTH, Text, WireField
 from core.db.text import is_carriable
 from core.errors import FieldError, FieldErrors
-from crm.external_ids import MOST
+from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
 
-# The field of a client that is one of its external ids, and the key of that.
+# The name of a field of a client, and the key of the external id in which its value is stored.
 EXTERNAL_ID = "external_id"
 
 
-class BuiltName(Text):
-    """A name; when it is blank it is built from the first and the last name, failing these from the e-mail."""
+class DerivedName(Text):
+    """A name. A blank one is derived from `first_name` and `last_name`, or else from `email`."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any):
         super().__init__(**{"required": True, **kwargs})
 
-    def run_validation(self, data=empty):
+    def run_validation(self, data: Any = empty) -> Any:
         if data is empty or data is None or (isinstance(data, str) and not data.strip()):
-            data = self._built()
+            data = self._derive()
         return super().run_validation(data)
 
-    def _built(self) -> str:
+    def _derive(self) -> str:
         names = " ".join(filter(None, (self._part("first_name"), self._part("last_name"))))
         return (names or self._part("email"))[:NAME_LENGTH]
 
@@ -36,7 +38,7 @@ class BuiltName(Text):
 
 
 class ExternalIds(WireField):
-    """An object of key to identifier; merged into what is there, a null value removes its key."""
+    """An object of keys and values, merged into the external ids of the row. Null removes a key."""
 
     KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
     default_error_messages = {
@@ -46,22 +48,23 @@ class ExternalIds(WireField):
         "too_many": _("are too many (maximum is {most})"),
     }
 
-    def __init__(self, model, **kwargs):
+    def __init__(self, model: type[ExternallyIdentified], **kwargs: Any):
         self.model = model
         super().__init__(**kwargs)
 
-    def run_validation(self, data=empty):
+    def run_validation(self, data: Any = empty) -> Any:
         return super().run_validation({} if data is None else data)
 
-    def to_internal_value(self, data) -> dict[str, str | None]:
+    def to_internal_value(self, data: Any) -> dict[str, str | None]:
         if not isinstance(data, dict):
             self.fail("object")
-        pairs, errors = {}, []
+        pairs: dict[str, str | None] = {}
+        errors: list[FieldError] = []
         for key, value in data.items():
             text = value if value is None or isinstance(value, str) else str(value)
             if not self.KEY.fullmatch(key):
                 errors.append(FieldError("", self.error_messages["key"], "key", {"key": key[:64]}))
-            elif isinstance(value, bool | list | dict) or (text is not None and not self.fits(key, text)):
+            elif isinstance(value, bool | list | dict) or (text is not None and not self.is_valid_pair(key, text)):
                 errors.append(FieldError("", self.error_messages["value"], "value", {"key": key}))
             else:
                 pairs[key] = text
@@ -69,53 +72,59 @@ class ExternalIds(WireField):
             raise FieldErrors(errors)
         row = self.parent.instance
         merged = (row or self.model()).merged_external_ids(pairs)
-        if len(merged) > MOST:
-            self.fail("too_many", most=MOST)
+        if len(merged) > MAX_EXTERNAL_IDS:
+            self.fail("too_many", most=MAX_EXTERNAL_IDS)
         self.check_holders(pairs, row)
         return pairs
 
-    def check_holders(self, pairs: dict[str, str | None], row) -> None:
-        wanted, lookup = {key: value for key, value in pairs.items() if value is not None}, self.context["lookup"]
+    def check_holders(self, pairs: dict[str, str | None], row: ExternallyIdentified | None) -> None:
+        """Raise FieldErrors for the pairs that other rows hold."""
+        wanted = {key: value for key, value in pairs.items() if value is not None}
+        lookup = self.context["lookup"]
         if lookup.optimistic and row is None:
             lookup.skipped_lookup = bool(wanted)
             return
         held = lookup.holders(self.model, wanted)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
         if others:
-            raise FieldErrors(self.model.taken(pair, lookup.called(holder)) for pair, holder in others.items())
+            raise FieldErrors(self.model.taken_error(pair, lookup.label_of(holder)) for pair, holder in others.items())
 
     @classmethod
-    def readable(cls, external_ids: Any) -> dict[str, str]:
-        """The pairs of what was sent that can be looked for, whatever is wrong with the others."""
+    def valid_pairs(cls, external_ids: Any) -> dict[str, str]:
+        """Return the valid pairs of an unvalidated input, for the lookup of their holders."""
         if not isinstance(external_ids, dict):
             return {}
         return {
             key: str(value)
             for key, value in external_ids.items()
-            if isinstance(value, str | int | Decimal) and not isinstance(value, bool) and cls.fits(key, str(value))
+            if isinstance(value, str | int | Decimal)
+            and not isinstance(value, bool)
+            and cls.is_valid_pair(key, str(value))
         }
 
     @classmethod
-    def fits(cls, key: str, value: str) -> bool:
+    def is_valid_pair(cls, key: str, value: str) -> bool:
         return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= NAME_LENGTH and is_carriable(value))
 
 
-def with_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
-    """Return what is given for a client that has these external ids, with its `external_id` among the external ids.
+def merge_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
+    """Return the input for a client with its `external_id` moved into `external_ids`.
 
-    It is answered as a field, as an additional field and as an external id. When a client sends the resource back whole, the
-    place that it changed counts.
+    Responses show the value in three places: as a field, as an additional field and as an external id. An application that sends the
+    resource back whole may have changed it in one of them, which is found by comparison with the stored `external_ids`.
     """
     own, additional = given.get("external_ids"), given.get("additional_fields")
-    found = [place[EXTERNAL_ID] for place in (given, additional) if isinstance(place, dict) and EXTERNAL_ID in place]
-    if not found or not (own is None or isinstance(own, dict)):
+    values = [
+        source[EXTERNAL_ID] for source in (given, additional) if isinstance(source, dict) and EXTERNAL_ID in source
+    ]
+    if not values or not (own is None or isinstance(own, dict)):
         return given
-    # Only as an external id would a blank one be refused.
-    found = [None if isinstance(value, str) and not value.strip() else value for value in found]
+    # A blank field removes the external id, but a blank value in `external_ids` would be refused.
+    values = [None if isinstance(value, str) and not value.strip() else value for value in values]
     if own and EXTERNAL_ID in own:
-        found.append(own[EXTERNAL_ID])
+        values.append(own[EXTERNAL_ID])
     before = external_ids.get(EXTERNAL_ID)
-    value = next((value for value in found if (value if value is None else str(value)) != before), found[0])
+    value = next((value for value in values if (value if value is None else str(value)) != before), values[0])
     given = {**given, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
     given.pop(EXTERNAL_ID, None)
     if isinstance(additional, dict):

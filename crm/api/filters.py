@@ -1,104 +1,110 @@
-"""What the CRM's lists may be narrowed by."""
+"""The filters of the CRM's lists."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from django import forms
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.api.filters import TagFilter
 from core.api.fields import Integer, Text, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
-from crm.external_ids import MOST
+from crm.external_ids import MAX_EXTERNAL_IDS
 from crm.models import Client, ContactListMembership, Deal
 
 PARAMETER = re.compile(r"external_ids\[(.*)\]", re.DOTALL)
 
 
-def pairs_of(parameters) -> dict[str, str]:
-    """The pairs of `external_ids[key]=value` in a query."""
+def external_ids_in(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the pairs of the parameters `external_ids[key]=value`."""
     return {match[1]: parameters[name] for name in parameters if (match := PARAMETER.fullmatch(name))}
 
 
-class _Pairs(forms.Widget):
-    def value_from_datadict(self, data, files, name):
-        return pairs_of(data)
+class _ExternalIdsWidget(forms.Widget):
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, str]:
+        return external_ids_in(data)
 
 
 class ExternalIdPairs(WireField):
+    """The pairs of a query."""
+
     default_error_messages = {
         "pair": "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters",
         "too_many": ExternalIds.default_error_messages["too_many"],
     }
 
     def to_internal_value(self, data: dict[str, str]) -> dict[str, str]:
-        if any(not ExternalIds.fits(key, value) for key, value in data.items()):
+        if any(not ExternalIds.is_valid_pair(key, value) for key, value in data.items()):
             self.fail("pair")
-        if len(data) > MOST:
-            self.fail("too_many", most=MOST)
+        if len(data) > MAX_EXTERNAL_IDS:
+            self.fail("too_many", most=MAX_EXTERNAL_IDS)
         return data
 
 
 class ExternalIdFilter(WireFilter):
-    """The one row that has all of the external ids."""
+    """A filter for the row that has all of the external ids."""
 
-    widget = _Pairs
+    widget = _ExternalIdsWidget
 
     def __init__(self, model: type[Client] | type[Deal]):
         super().__init__(ExternalIdPairs())
         self.model = model
 
-    def filter(self, rows, pairs):
+    def filter(self, rows: QuerySet, pairs: dict[str, str] | None) -> QuerySet:
         if not pairs:
             return rows
-        ids = self.model.having_all(self.parent.account.id, pairs)
+        ids = self.model.ids_having_all(self.parent.account.id, pairs)
         return rows.filter(id=ids[0]) if ids else rows.none()
 
 
 class LookupText(Text):
-    """A text to look up; blank means none."""
+    """A text to look up. A blank one does not filter."""
 
     blank_is_null = True
 
 
 class ExternalIdFieldFilter(WireFilter):
-    """The one client with this `external_id`."""
+    """A filter for the client with an `external_id`."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(LookupText())
 
-    def filter(self, rows, value):
+    def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
         if value is None:
             return rows
-        ids = Client.having_all(self.parent.account.id, {EXTERNAL_ID: value})
+        ids = Client.ids_having_all(self.parent.account.id, {EXTERNAL_ID: value})
         return rows.filter(id=ids[0]) if ids else rows.none()
 
 
 class EmailFilter(WireFilter):
-    """The rows with an e-mail, without regard to case."""
+    """A filter for the rows with an e-mail, without regard to case."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(LookupText())
 
-    def filter(self, rows, value):
+    def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
         return rows if value is None else rows.filter(email_key=fold(value))
 
 
 class ContactListFilter(WireFilter):
-    """The contacts that are in a contact list."""
+    """A filter for the contacts of a contact list."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(Integer())
 
-    def filter(self, rows, list_id):
+    def filter(self, rows: QuerySet, list_id: int | None) -> QuerySet:
         if list_id is None or not self.parent.account.contact_lists.live().filter(id=list_id).exists():
             return rows if list_id is None else rows.none()
-        places = ContactListMembership.objects.filter(account_id=OuterRef("account_id"), contact_list_id=list_id)
-        return rows.filter(Exists(places.filter(contact_id=OuterRef("id"))))
+        memberships = ContactListMembership.objects.filter(account_id=OuterRef("account_id"), contact_list_id=list_id)
+        return rows.filter(Exists(memberships.filter(contact_id=OuterRef("id"))))
 
 
 class ExternallyIdentifiedFilters(ListFilters):
+    """The base of filters with external ids."""
+
     @classmethod
     def parameters(cls) -> list[str]:
         return [f"{name}[key]" if name == "external_ids" else name for name in super().parameters()]

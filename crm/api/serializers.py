@@ -1,6 +1,6 @@
-"""The CRM's resources, field by field, in the order of the wire (decisions, section 4)."""
+"""The serializers of clients, contacts, contact lists and deals. Responses have the fields in the order of declaration."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.utils import translation
 from django.utils.translation import gettext
@@ -23,7 +23,8 @@ from core.api.fields import (
 )
 from core.api.serializers import ResourceSerializer
 from core.errors import ConcurrentUpdate
-from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
+from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
+from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactList, Deal
 
 CLIENT_FIELDS = CUSTOM_FIELDS | {
@@ -50,7 +51,7 @@ CLIENT_FIELDS = CUSTOM_FIELDS | {
 class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
     model = Client
 
-    name = BuiltName()
+    name = DerivedName()
     email = Text()
     note = Text()
     external_ids = ExternalIds(Client)
@@ -98,7 +99,7 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
 
     @classmethod
     def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """With the `external_id`, which is stored as an external id only (see `with_external_id`)."""
+        """Return the additional fields with the `external_id`, which is stored as an external id only (see `merge_external_id`)."""
         fields, external_ids = data["additional_fields"], data["external_ids"]
         return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
@@ -106,7 +107,7 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
 class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
     model = Contact
 
-    name = BuiltName()
+    name = DerivedName()
     email = Text()
     note = Text()
     client_id = Related("clients")
@@ -125,11 +126,11 @@ class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
 
 
 class ContactListName(Text):
-    """Unique among the contact lists of the account that are not in the trash."""
+    """A name that is unique among the account's contact lists outside the trash."""
 
     default_error_messages = {"taken": _("is already taken")}
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
         others = self.context["account"].contact_lists.live().filter(name=name)
         if self.parent.instance:
@@ -147,22 +148,25 @@ class ContactListSerializer(ResourceSerializer):
 
 
 class NestedExternalIds(ExternalIds):
-    """Who holds one of them is the client that is meant; if another takes one meanwhile, writing them says so."""
+    """The external ids of a nested client.
 
-    def check_holders(self, pairs: dict[str, str | None], row) -> None:
+    Their holder is the client that is meant, so they are not checked. A pair that another client takes meanwhile fails the write.
+    """
+
+    def check_holders(self, pairs: dict[str, str | None], row: ExternallyIdentified | None) -> None:
         pass
 
 
-class GuestName(BuiltName):
-    """The name of a customer who may have none: then it is "Guest", in the account's language."""
+class GuestName(DerivedName):
+    """The name of a nested client: "Guest", in the account's language, if no name can be derived."""
 
-    def _built(self) -> str:
+    def _derive(self) -> str:
         with translation.override(self.context["account"].language):
-            return super()._built() or gettext("Guest")
+            return super()._derive() or gettext("Guest")
 
 
 class NestedClientSerializer(ResourceSerializer):
-    """A client given inside a deal. One that already holds one of the external ids is meant, whatever else is said."""
+    """A client inside a deal. If a client already holds one of the external ids, it is that client, whatever the other fields say."""
 
     model = Client
 
@@ -173,23 +177,25 @@ class NestedClientSerializer(ResourceSerializer):
 
 
 class NestedClient(WireField):
+    """The field `client` of a deal."""
+
     default_error_messages = {
         "object": _("must be an object"),
         "several": _("has external ids of different clients ({ids})"),
         "both": _("can't be given together with client_id"),
     }
 
-    def to_internal_value(self, data) -> tuple[Client, dict]:
-        """The client, found or new, and what is to be written to it."""
+    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]]:
+        """Return the client, found or new, and the values to assign to it."""
         if not isinstance(data, dict):
             self.fail("object")
         if str(self.parent.initial_data.get("client_id") or "").strip():
             self.fail("both")
-        lookup = self.context["lookup"]
-        pairs = ExternalIds.readable(data.get("external_ids"))
+        lookup, deal = self.context["lookup"], cast(ResourceSerializer, self.parent)
+        pairs = ExternalIds.valid_pairs(data.get("external_ids"))
         holders = sorted(set(lookup.holders(Client, pairs).values()))
         if len(holders) > 1:
-            self.fail("several", ids=", ".join(str(lookup.called(id)) for id in holders))
+            self.fail("several", ids=", ".join(str(lookup.label_of(id)) for id in holders))
         if not holders:
             client = lookup.new(Client)
             serializer = NestedClientSerializer(data=data, context=self.context)
@@ -197,15 +203,15 @@ class NestedClient(WireField):
             client = lookup.client(holders[0])
             if client is None:
                 raise ConcurrentUpdate(f"Client {holders[0]} went to the trash meanwhile")
-            # What it has is left alone, and so is not judged: only keys that it does not have are added to it.
+            # Only external ids with new keys are added to the client. The rest of the input is ignored and not validated.
             others = {key: value for key, value in data["external_ids"].items() if key not in client.external_ids}
             serializer = NestedClientSerializer(
                 client, data={"external_ids": others}, partial=True, context=self.context
             )
             kept = [key for key, value in client.external_ids.items() if pairs.get(key, value) != value]
-            self.parent.ignored += [f"client.external_ids.{key}" for key in kept]
+            deal.ignored += [f"client.external_ids.{key}" for key in kept]
         serializer.read()
-        self.parent.ignored += [f"client.{name}" for name in serializer.ignored]
+        deal.ignored += [f"client.{name}" for name in serializer.ignored]
         return client, serializer.values
 
 
@@ -230,7 +236,7 @@ class DealSerializer(with_additional_fields(CUSTOM_FIELDS)):
     updater_id = Integer(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """A null for what a deal always has means that it was not said."""
+        """Leave out a null currency, because a deal always has one."""
         if "currency" in values and values["currency"] is None:
             del values["currency"]
         return super().validate(values)

@@ -4,26 +4,31 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from accounts.models import Account
 from core.api.errors import envelope
 from core.api.fields import MISSING, Boolean
 from core.api.lists import Listing
+from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
 from core.api.views import NOT_SETTABLE, REPEATED, named, not_settable
 from core.db.transactions import in_transaction
+from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
-from crm.api.fields import ExternalIds, with_external_id
+from crm.api.fields import ExternalIds, merge_external_id
 from crm.api.filters import (
     ClientFilters,
     ContactFilters,
     ContactListFilters,
     DealFilters,
     ExternalIdPairs,
-    pairs_of,
+    external_ids_in,
 )
-from crm.api.lookup import Ahead, Lookup
+from crm.api.lookup import BulkLookup, Lookup
 from crm.api.serializers import ClientSerializer, ContactListSerializer, ContactSerializer, DealSerializer
-from crm.external_ids import MOST
-from crm.models import Client, Contact, ContactList, Deal
+from crm.base import Resource
+from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
+from crm.models import Client, ClientQuerySet, Contact, ContactList, ContactListQuerySet, ContactQuerySet, Deal
 
 
 class CRMViewSet(Listing, ResourceViewSet):
@@ -31,51 +36,51 @@ class CRMViewSet(Listing, ResourceViewSet):
 
     A create is optimistic: the first attempt does not look up whether the external ids of the new row are free, because the
     insert fails if they are not. If it fails, or if the input has any other error, the second attempt looks them up, so that the
-    answer names all errors.
+    response names all errors.
     """
 
-    model: type
-    # Whether the next attempt is the first one.
+    model: type[Resource]
+    # True until the first attempt of the request begins.
     optimistic = True
     lookup: Lookup
 
-    def context(self):
+    def context(self) -> dict[str, Any]:
         """Return the context of one attempt; only the first one is optimistic."""
         self.lookup, self.optimistic = Lookup(self.account, optimistic=self.optimistic), False
         return {**super().context(), "lookup": self.lookup}
 
-    def check(self, **serializers):
+    def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
         try:
-            return super().check(**serializers)
+            return super().check(**serializers_by_key)
         except FieldErrors:
             if self.lookup.skipped_lookup:
                 raise ConcurrentUpdate("What was not looked up may be wrong too") from None
             raise
 
-    def create_row(self, values):
+    def create_row(self, values: dict[str, Any]) -> Resource:
         row = self.model(account=self.account)
         row.write(values, by=self.request.user, alone=self.lookup.optimistic)
         return row
 
-    def update_row(self, row, values):
+    def update_row(self, row: Resource, values: dict[str, Any]) -> None:
         row.write(values, by=self.request.user)
 
 
 class BulkViewSet(CRMViewSet):
-    """The base of views with bulk creates: up to a thousand items in one request, each as if it were sent alone, in their order.
+    """The base of views with bulk creates: many items in one request, each as if it were sent alone, in their order.
 
-    What the items name is looked up for all of them at once. Each is then validated in turn, and the valid ones are written
-    together, in one transaction. Errors name an item by its position, counted from 0.
+    `BulkLookup` reads the rows that the items name. The items are validated one after another, and the valid ones are written together
+    in one transaction. Errors name an item by its position, counted from 0.
     """
 
-    MOST_AT_ONCE = 1000
+    MAX_BULK_ITEMS = 1000
 
-    def bulk(self, request) -> HttpResponse:
+    def bulk(self, request: APIRequest) -> HttpResponse:
         items, all_or_nothing = self.read_items(), self.read_atomic()
         ignored = [name for name in self.body if name not in {*self.common_keys, f"{self.key}s", *self.body_keys}]
         if ignored and self.strict:
             raise FieldErrors(FieldError(name, NOT_SETTABLE) for name in ignored)
-        results, ignored_in_items = in_transaction(lambda: self.write_many(items, all_or_nothing))
+        results, ignored_in_items = in_transaction(lambda: self.write_items(items, all_or_nothing))
         pending = [name for result in results for name in result.get("pending_links", [])]
         return self.answer(
             results, ignored=list(dict.fromkeys(ignored + ignored_in_items)), pending=list(dict.fromkeys(pending))
@@ -88,44 +93,48 @@ class BulkViewSet(CRMViewSet):
         if not isinstance(items, list):
             kind = self.model._meta.verbose_name_plural
             raise FieldError(f"{self.key}s", "must be a list of {kind}", "list", {"kind": kind})
-        if len(items) > self.MOST_AT_ONCE:
+        if len(items) > self.MAX_BULK_ITEMS:
             message = "are too many (maximum is {most})"
-            raise FieldError(f"{self.key}s", message, "too_many", {"most": self.MOST_AT_ONCE})
+            raise FieldError(f"{self.key}s", message, "too_many", {"most": self.MAX_BULK_ITEMS})
         return [self.complete(item) for item in items]
 
     def read_atomic(self) -> bool:
         given = self.request.headers.get("X-Atomic", "false")
         try:
-            # What is not ASCII comes as nothing.
             return Boolean(allow_null=False).run_validation(given)
         except FieldErrors:
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
     @property
-    def request_options(self):
+    def request_options(self) -> list[str]:
         return [*super().request_options, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
 
-    def write_many(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict], list[str]]:
-        """The result of each item, and the names of fields that were ignored. Raises FieldErrors if all or nothing."""
-        context = {**self.context(), **self.look_ahead([item for item in items if isinstance(item, dict)])}
-        outcomes, errors, ignored, pending = [], {}, [], {}
+    def write_items(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return the result of each item, and the names of ignored fields. Raise FieldErrors for any error if `all_or_nothing`."""
+        lookup = self.look_up_bulk([item for item in items if isinstance(item, dict)])
+        context = {**self.context(), "lookup": lookup, "found": lookup.found}
+        outcomes: list[tuple[int, Resource | None]] = []
+        errors: dict[int, list[FieldError]] = {}
+        pending: dict[int, dict[str, list[str]]] = {}
+        ignored: list[str] = []
         for position, given in enumerate(items):
             try:
-                row = self.find_existing_ahead(given, context["lookup"])
+                row = self.find_existing_in_bulk(given, lookup)
                 serializer = self.serializer(given, row, context)
-                ignored += self.check_one(serializer)
+                ignored += self.check_item(serializer)
             except FieldErrors as caught:
                 errors[position] = caught.errors
                 outcomes.append((422, None))
                 continue
-            outcomes.append((201, context["lookup"].new(self.model)) if row is None else (200, row))
+            status, row = (201, lookup.new(self.model)) if row is None else (200, row)
+            outcomes.append((status, row))
             if serializer.pending_links:
                 pending[position] = {"pending_links": serializer.pending_links}
             item = position if all_or_nothing else None
-            context["lookup"].assign(outcomes[-1][1], serializer.values, by=self.request.user, item=item)
+            lookup.assign(row, serializer.values, by=self.request.user, item=item)
         if errors and all_or_nothing:
-            items = [error.within(str(position)) for position, found in errors.items() for error in found]
-            raise FieldErrors(error.within(f"{self.key}s") for error in items)
+            by_position = [error.within(str(position)) for position, found in errors.items() for error in found]
+            raise FieldErrors(error.within(f"{self.key}s") for error in by_position)
         self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
         results = [
             {"status": status, self.key: self.represent(row), **pending.get(position, {})}
@@ -135,8 +144,8 @@ class BulkViewSet(CRMViewSet):
         ]
         return results, ignored
 
-    def check_one(self, serializer) -> list[str]:
-        """Return the names that are ignored. Raises FieldErrors with all errors at once."""
+    def check_item(self, serializer: ResourceSerializer) -> list[str]:
+        """Validate an item and return the names of ignored fields. Raise FieldErrors with all errors."""
         errors = named(serializer.find_errors(), self.key)
         if serializer.ignored and self.strict:
             errors += not_settable(serializer.ignored, errors)
@@ -144,32 +153,37 @@ class BulkViewSet(CRMViewSet):
             raise FieldErrors(errors)
         return serializer.ignored
 
-    def look_ahead(self, bodies: list[dict]) -> dict[str, Any]:
-        """What the fields look things up by, for all of the bodies."""
+    def look_up_bulk(self, bodies: list[dict[str, Any]]) -> BulkLookup:
+        """Return the lookup with all rows that the bodies name."""
         nested = [body["client"] for body in bodies if isinstance(body.get("client"), dict)]
-        ahead = Ahead(self.account, most_new=len(bodies) + len(nested))
-        ahead.look_up(self.serializer_class._declared_fields, bodies)
-        self.lock_ahead(ahead, bodies, nested)
-        return {"lookup": ahead, "found": ahead.found}
+        lookup = BulkLookup(self.account, max_new=len(bodies) + len(nested))
+        lookup.look_up_links(self.serializer_class._declared_fields, bodies)
+        self.lock_bulk(lookup, bodies, nested)
+        return lookup
 
-    def lock_ahead(self, ahead: Ahead, bodies: list[dict], nested: list[dict]) -> None:
-        """Look up, and lock where they may change, the holders of external ids that the bodies name."""
+    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+        """Look up the holders of external ids that the bodies name, and lock the rows that may change."""
 
-    def find_existing_ahead(self, given: Any, ahead: Ahead):
-        """As `find_existing`, for one item of many."""
-        return
+    def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Resource | None:
+        """Return the row as `find_existing` does, for an item of a bulk request."""
+        return None
 
 
 class ExternallyIdentifiedViewSet(BulkViewSet):
-    def upsert(self, request) -> HttpResponse:
-        """Change the one that has the external ids of the query; where there is none, make one that has them."""
+    """The base of the views of resources with external ids."""
+
+    model: type[ExternallyIdentified]
+
+    def upsert(self, request: APIRequest) -> HttpResponse:
+        """Update the row that has the external ids of the query, or create a row with them."""
         pairs = self.read_pairs()
 
-        def find():
-            row = self.model.holding(self.rows(), self.account.id, pairs)
-            others = [] if row is None else sorted(pairs.items() - row.external_ids.items())
-            if others:
-                # Else a second key would quietly move from one to another.
+        def find() -> ExternallyIdentified | None:
+            row = self.model.lock_holder(self.rows(), self.account.id, pairs)
+            if row is None:
+                return None
+            if others := sorted(pairs.items() - row.external_ids.items()):
+                # Without this error, the external id would move to this row from another one unnoticed.
                 message, holder = "{key} {value} does not belong to {holder}", f"{self.key} {row.id}"
                 raise FieldErrors(
                     FieldError("external_ids", message, "other", {"key": key, "value": value, "holder": holder})
@@ -177,25 +191,27 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
                 )
             return row
 
-        def read(row):
+        def read(row: ExternallyIdentified | None) -> Any:
             given = self.complete(self.body.get(self.key), row)
-            return given if row is not None else self.identified(given, pairs)
+            return given if row is not None else self.add_external_ids(given, pairs)
 
         return self.write(find, read)
 
-    def known_ids(self):
-        """Asked for by external ids alone, as most applications do, it is their one holder."""
+    def known_ids(self) -> list[int] | None:
+        """Return the id of the holder if the external ids are the only parameters."""
         parameters = {name: values for name, values in self.parameters.lists() if name not in self.common_keys}
-        pairs = pairs_of(self.parameters)
-        if not 0 < len(pairs) == len(parameters) <= MOST or any(len(values) > 1 for values in parameters.values()):
+        pairs = external_ids_in(self.parameters)
+        if not 0 < len(pairs) == len(parameters) <= MAX_EXTERNAL_IDS or any(
+            len(values) > 1 for values in parameters.values()
+        ):
             return None
-        if not all(ExternalIds.fits(key, value) for key, value in pairs.items()):
+        if not all(ExternalIds.is_valid_pair(key, value) for key, value in pairs.items()):
             return None
-        return self.model.having_all(self.account.id, pairs)
+        return self.model.ids_having_all(self.account.id, pairs)
 
     def read_pairs(self) -> dict[str, str]:
         parameters = self.request.query_params
-        pairs = pairs_of(parameters)
+        pairs = external_ids_in(parameters)
         names = [f"external_ids[{key}]" for key in pairs]
         if repeated := [name for name in names if len(parameters.getlist(name)) > 1]:
             raise FieldErrors(FieldError(name, REPEATED) for name in repeated)
@@ -207,13 +223,13 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             raise FieldError("external_ids", MISSING, "required")
         return pairs
 
-    def identified(self, given: Any, pairs: dict[str, str]) -> Any:
-        """What is given for a new one, with the external ids that it is to be found by."""
+    def add_external_ids(self, given: Any, pairs: dict[str, str]) -> Any:
+        """Return the input for a new row with the external ids of the query."""
         if not isinstance(given, dict):
             return given
         own = {} if given.get("external_ids") is None else given["external_ids"]
         if not isinstance(own, dict):
-            # It is refused with all else that is wrong.
+            # The serializer refuses it, together with all other errors.
             return given
         others = [key for key in pairs if key in own and str(own[key]) != pairs[key]]
         if others:
@@ -235,44 +251,46 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     filters = ClientFilters
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> ClientQuerySet:
         return account.clients.live()
 
     @classmethod
-    def rows_of(cls, account):
+    def rows_of(cls, account: Account) -> ClientQuerySet:
         return cls.listed_of(account).with_counts(account)
 
-    def complete(self, given, row=None):
-        """`try_update` may stand beside the client as well as in it, and `external_id` is one of its external ids."""
+    def complete(self, given: Any, row: Any = None) -> Any:
+        """Return the input with a `try_update` that is given beside the client, and with `external_id` among the external ids."""
         if not isinstance(given, dict):
             return given
-        beside = {name: self.body[name] for name in self.body_keys if name in self.body}
-        return with_external_id({**beside, **given}, row.external_ids if row is not None else {})
+        options = {name: self.body[name] for name in self.body_keys if name in self.body}
+        return merge_external_id({**options, **given}, row.external_ids if row is not None else {})
 
-    def may_mean_another(self, given: Any) -> bool:
-        """With `try_update`, a create means the client that has one of the external ids, or else the e-mail."""
+    def is_try_update(self, given: Any) -> bool:
+        """Return whether a create updates the client that has one of the external ids, or else the e-mail."""
         try:
             return isinstance(given, dict) and bool(Boolean().run_validation(given.get("try_update")))
         except FieldErrors:
-            # It is refused with all else that is wrong.
+            # The serializer refuses it, together with all other errors.
             return False
 
-    def find_existing(self, given):
-        if not self.may_mean_another(given):
+    def find_existing(self, given: Any) -> Client | None:
+        if not self.is_try_update(given):
             return None
-        return self.rows().find_existing(
-            self.account.id, email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids"))
+        return self.rows_of(self.account).find_existing(
+            self.account.id, email=given.get("email"), external_ids=ExternalIds.valid_pairs(given.get("external_ids"))
         )
 
-    def lock_ahead(self, ahead, bodies, nested):
-        ahead.look_up_holders(Client, bodies)
-        ahead.lock_clients(self.rows(), [body for body in bodies if self.may_mean_another(body)], by_email=True)
+    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+        lookup.look_up_holders(Client, bodies)
+        lookup.lock_clients(
+            self.rows_of(self.account), [body for body in bodies if self.is_try_update(body)], by_email=True
+        )
 
-    def find_existing_ahead(self, given, ahead):
-        if not self.may_mean_another(given):
+    def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Client | None:
+        if not self.is_try_update(given):
             return None
-        return ahead.find_existing(
-            email=given.get("email"), external_ids=ExternalIds.readable(given.get("external_ids"))
+        return lookup.find_existing(
+            email=given.get("email"), external_ids=ExternalIds.valid_pairs(given.get("external_ids"))
         )
 
 
@@ -284,11 +302,11 @@ class ContactViewSet(BulkViewSet):
     filters = ContactFilters
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> ContactQuerySet:
         return account.contacts.live()
 
     @classmethod
-    def rows_of(cls, account):
+    def rows_of(cls, account: Account) -> ContactQuerySet:
         return cls.listed_of(account).with_list_ids()
 
 
@@ -300,11 +318,11 @@ class ContactListViewSet(CRMViewSet):
     filters = ContactListFilters
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> ContactListQuerySet:
         return account.contact_lists.live()
 
     @classmethod
-    def rows_of(cls, account):
+    def rows_of(cls, account: Account) -> ContactListQuerySet:
         return cls.listed_of(account).with_counts()
 
 
@@ -316,10 +334,10 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     filters = DealFilters
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> TrashableQuerySet:
         return account.deals.live()
 
-    def lock_ahead(self, ahead, bodies, nested):
-        ahead.look_up_holders(Deal, bodies)
-        ahead.look_up_holders(Client, nested)
-        ahead.lock_clients(self.account.clients.live(), nested)
+    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+        lookup.look_up_holders(Deal, bodies)
+        lookup.look_up_holders(Client, nested_clients)
+        lookup.lock_clients(self.account.clients.live(), nested_clients)

@@ -1,0 +1,20 @@
+"""The type of the requests that API views get."""
+
+from typing import TYPE_CHECKING
+
+from rest_framework.request import Request
+
+from core.requests import AccountRequest
+
+if TYPE_CHECKING:
+    from accounts.tokens import APIToken
+    from accounts.users import User
+
+
+class APIRequest(Request):
+    """DRF's request after authentication. It serves annotations only."""
+
+    _request: AccountRequest
+    user: "User"
+    # None for HTTP Basic and for a session.
+    auth: "APIToken | None"

@@ -1,0 +1,65 @@
+"""Types of requests: Django's request with the attributes that the middlewares set.
+
+They serve annotations only: at run time a request is an instance of Django's own class.
+"""
+
+from typing import TYPE_CHECKING
+
+from django.http import HttpRequest
+
+if TYPE_CHECKING:
+    from django_htmx.middleware import HtmxDetails
+
+    from accounts.account import Account
+    from accounts.middleware import Address
+    from accounts.sessions import Session
+    from accounts.sites import Site
+    from accounts.users import User
+    from core.api.throttling import Standing
+    from forum.forums import Forum
+
+
+class TenantRequest(HttpRequest):
+    """A request after `AccountMiddleware`, which has found the tenant of its host."""
+
+    address: "Address"
+    # The number of transactions that the connection had committed before the request.
+    commits: int
+    # The state of the rate limit that the response reports. It is set when the request is counted.
+    standing: "Standing | None"
+
+
+class AccountRequest(TenantRequest):
+    """A request whose account is known: of a page, or of the API after authentication."""
+
+    account: "Account"
+
+
+class PageRequest(AccountRequest):
+    """A request of a page, after `PagesMiddleware`.
+
+    `account` and `site` are None at a host without a site, where `Page` answers 404.
+    """
+
+    user: "User | None"  # type: ignore[assignment]  # Django's stubs expect an AnonymousUser for a visitor
+    session: "Session | None"  # type: ignore[assignment]  # not the class of django.contrib.sessions
+    site: "Site"  # type: ignore[assignment]  # not the class of django.contrib.sites
+    htmx: "HtmxDetails"
+
+
+class UserRequest(PageRequest):
+    """A request of a page that a user has signed in to see."""
+
+    user: "User"
+    session: "Session"
+
+
+class ForumRequest(PageRequest):
+    """A request of a page of a forum, after `forum_middleware`."""
+
+    forum: "Forum"
+    site: "Forum"
+
+
+class ForumUserRequest(ForumRequest, UserRequest):
+    """A request of a page of a forum that a user has signed in to see."""

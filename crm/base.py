@@ -1,0 +1,92 @@
+"""The base of the CRM's models."""
+
+from typing import Any, Self
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from accounts.models import User
+from core.db.additional_fields import merged
+from core.db.prepared import insert, update
+from core.db.tenancy import TenantModel
+from core.db.trash import Trashable, assign_links
+
+
+class Resource(TenantModel, Trashable):
+    """A row with its creator, its last updater and their times.
+
+    `assign` sets attributes, and `flush` writes the changes of any number of rows.
+    """
+
+    creator_id = models.BigIntegerField(editable=False)
+    updater_id = models.BigIntegerField(editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    # The fields that `assign` changed and `flush` has not written yet. Tags are kept apart, because `flush` normalizes their names.
+    unsaved_fields: frozenset[str] = frozenset()
+    unsaved_tags: list[str] | None = None
+
+    class Meta:
+        abstract = True
+
+    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+        """Insert the row, or update the fields that `values` names. The caller has locked the row (`locked`).
+
+        `alone` says that the transaction writes nothing else, and that the caller retries it if it fails.
+        """
+        self.assign(values, by=by)
+        self.flush([self], alone=alone)
+
+    def insert(self, *, alone: bool) -> None:
+        insert(self, alone=alone)
+
+    def assign(self, values: dict[str, Any], *, by: User) -> None:
+        """Set attributes from the validated values, without writing them. The tags are set by `flush`."""
+        values = dict(values)
+        changed = {"updater_id", "updated_at"}
+        if (tags := values.pop("tags", None)) is not None:
+            self.unsaved_tags = tags
+            changed.add("tags")
+        if (pairs := values.pop("external_ids", None)) is not None:
+            # Only values for an `ExternallyIdentified` row have external ids.
+            values["external_ids"] = self.merged_external_ids(pairs)  # type: ignore[attr-defined]
+        if (fields := values.get("additional_fields")) is not None:
+            # Only values for a model with that column have additional fields.
+            values["additional_fields"] = merged(self.additional_fields, fields)  # type: ignore[attr-defined]
+        if "email" in values:
+            changed.add("email_key")
+        assign_links(values, "client_id", "contact_id")
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.updater_id, self.updated_at = by.id, timezone.now()
+        if self._state.adding:
+            self.creator_id, self.created_at = by.id, self.updated_at
+        self.unsaved_fields |= changed | values.keys()
+
+    @classmethod
+    @transaction.atomic(savepoint=False)
+    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+        """Write the unsaved changes of rows of one account. The number of statements does not depend on the number of rows."""
+        if retagged := [(row, row.unsaved_tags) for row in rows if row.unsaved_tags is not None]:
+            # Only values for a `Tagged` row have tags.
+            cls.tag_all(rows[0].account, retagged)  # type: ignore[attr-defined]
+        new = [row for row in rows if row._state.adding]
+        changed = [row for row in rows if not row._state.adding]
+        if len(new) == 1:
+            new[0].insert(alone=alone)
+        elif new:
+            cls._default_manager.bulk_create(new)
+        if len(changed) == 1:
+            update(changed[0], changed[0].unsaved_fields)
+        elif changed:
+            # The rows exist and are locked, so each one conflicts and is updated. `bulk_update` would need a CASE for every row and column.
+            names: frozenset[str] = frozenset().union(*(row.unsaved_fields for row in changed))
+            cls._default_manager.bulk_create(
+                changed, update_conflicts=True, unique_fields=["account", "id"], update_fields=sorted(names)
+            )
+        if identified := [row for row in rows if "external_ids" in row.unsaved_fields]:
+            # Only an `ExternallyIdentified` row has that field.
+            cls.sync_holders(identified, new={row.id for row in new})  # type: ignore[attr-defined]
+        for row in rows:
+            row.unsaved_fields, row.unsaved_tags = frozenset(), None
