@@ -20,7 +20,7 @@ help:
 	@echo 'make run      start the service with a PostgreSQL of its own on http://localhost:8000 (PORT, DATA_DIR, ...)'
 	@echo 'make test     run all tests in parallel (ARGS="..." goes to pytest)'
 	@echo 'make fuzz     send requests made from the OpenAPI document to a running service (ARGS="--requests 20000")'
-	@echo 'make lint     check style, imports, migrations and production settings'
+	@echo 'make lint     check style, templates, imports, migrations and production settings'
 	@echo 'make format   put the code in the style that lint asks for'
 	@echo 'make messages bring the Polish catalogue up to date with code and templates, and compile it'
 	@echo 'make screenshots  take the pictures of docs/images again (needs Chromium)'
@@ -41,6 +41,7 @@ fuzz: $(VENV)/development
 lint: $(VENV)/development
 	$(python) -m ruff check
 	$(python) -m ruff format --check
+	$(VENV)/bin/djlint --lint --quiet accounts core forum
 	$(VENV)/bin/lint-imports
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(production) $(python) manage.py check --deploy --fail-level WARNING
