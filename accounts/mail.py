@@ -147,7 +147,7 @@ class Letter:
             plain = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")
             subject, _newline, text = plain.render(Context(context, autoescape=False)).strip().partition("\n")
             paragraphs = [paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()]
-            page = render_to_string("accounts/mail/frame.html", {"subject": subject, "paragraphs": paragraphs})
+            page = render_to_string("accounts/mail/base.html", {"subject": subject, "paragraphs": paragraphs})
         return in_one_line(subject), "\n\n".join(paragraphs) + "\n", page
 
 

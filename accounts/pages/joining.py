@@ -69,7 +69,7 @@ class SignUp(Page):
         else:
             mail.send(
                 user.email,
-                "known",
+                "already_registered",
                 language=user.language or account.language,
                 sender=self.request.site.name,
                 login=user.login,
@@ -82,7 +82,7 @@ class SignUp(Page):
 class SignUpSent(Page):
     """It is the same for all."""
 
-    template_name = "accounts/sent.html"
+    template_name = "accounts/email_sent.html"
 
     def get(self, request):
         return self.render(of="sign-up", again=reverse("accounts-sign-up"))
@@ -164,7 +164,7 @@ class Joining(Page):
 
     def void(self):
         return self.render(
-            "accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=self.again and reverse(self.again)
+            "accounts/invalid_link.html", http_status=HTTPStatus.NOT_FOUND, again=self.again and reverse(self.again)
         )
 
 

@@ -64,7 +64,7 @@ def tell_of_change(user: User, request) -> None:
 
 
 class ForgottenSent(Page):
-    template_name = "accounts/sent.html"
+    template_name = "accounts/email_sent.html"
 
     def get(self, request):
         return self.render(of=PURPOSE, again=reverse("accounts-password"))
@@ -105,7 +105,7 @@ class LinkPage(Page):
             self.user = None
 
     def void(self) -> HttpResponse:
-        return self.render("accounts/void.html", http_status=HTTPStatus.NOT_FOUND, again=reverse(self.again))
+        return self.render("accounts/invalid_link.html", http_status=HTTPStatus.NOT_FOUND, again=reverse(self.again))
 
 
 class Renewed(LinkPage):

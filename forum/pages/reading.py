@@ -7,6 +7,7 @@ from django.db.models import Exists, F, OuterRef, Subquery
 from django.db.models.functions import Left
 from django.http import Http404, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Status, User
 from core.api import throttling
@@ -17,6 +18,7 @@ from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
 from core.search.queries import MAX_QUERY_LENGTH
+from forum.forums import Forum
 from forum.markdown import plain, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
@@ -201,8 +203,19 @@ class PostListPage(ListPage):
             here=path_of(category.name if category_name else None, is_first=False),
             canonical=f"{base_url(request)}{path}{query_of(**what, page=page.number if page.number > 1 else None)}",
             feed=reverse("forum-feed") + query_of(category=None if is_first or is_everywhere else category.id, **what),
+            description=describe(forum, None if is_everywhere else category, first),
             **self.about([shown(row) for row in rows[: page.size]]),
         )
+
+
+def describe(forum: Forum, category: Category | None, first: Category | None) -> str:
+    """Return what search engines show of the list of a category, or of the whole forum."""
+    if category == first and forum.description:
+        return forum.description
+    if category and category != first:
+        text = gettext("Suggestions for %(forum)s about %(category)s: read them, vote, and add your own.")
+        return text % {"forum": forum.name, "category": category.name}
+    return gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
 
 
 class RoadmapPage(ListPage):

@@ -135,7 +135,7 @@ class KeepingTeamPage(KeepingPage, TeamPage):
         texts, sent = self.texts(), self.request.POST
         but = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
         hidden = [(name, value) for name, values in sent.lists() if name not in but for value in values]
-        return self.render("forum/team_again.html", http_status=status, texts=texts, hidden=hidden)
+        return self.render("forum/team_resubmit.html", http_status=status, texts=texts, hidden=hidden)
 
     def show_sent(self, **kwargs) -> HttpResponse:
         """The page, with the form as it was sent."""

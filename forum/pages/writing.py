@@ -304,7 +304,7 @@ class CommentPage(WritingPage):
         """By htmx in the place of the form, where one more click is enough; else as a page."""
         post = posts_for(self.request).filter(id=id).first() if self.is_for_user else None
         needs_page = self.stale or self.sign_in_form is not None or "original" in context
-        template = "forum/comment_again.html" if self.request.htmx else None
+        template = "forum/comment_fields.html" if self.request.htmx else None
         return super().show(
             form, template, writing=True, post=post or Post(id=id), known=post, needs_page=needs_page, **context
         )

@@ -1,6 +1,9 @@
 """What the templates of a post's page use for what is written there."""
 
 from django import template
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from accounts.models import User
 from core.api.idempotency import new_form_key
@@ -14,6 +17,18 @@ register = template.Library()
 @register.simple_tag
 def blank_comment() -> CommentForm:
     return CommentForm(initial={"key": new_form_key()})
+
+
+@register.simple_tag
+def on_behalf_of(customer: str | None) -> str:
+    """Return for whom the team wrote a post. Visitors are not told the name of the client or contact."""
+    return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
+
+
+@register.filter
+def in_a_row(names: list[str]) -> SafeString:
+    """Return the names with commas between them, each with a direction of text of its own."""
+    return format_html_join(", ", "<bdi>{}</bdi>", ((name or "?",) for name in names))
 
 
 @register.filter

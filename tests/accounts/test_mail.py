@@ -183,7 +183,16 @@ def test_no_more_wait_than_there_is_room_for(monkeypatch, caplog, postman):
 
 @pytest.mark.parametrize(
     "template",
-    ["email", "email_changed", "email_taken", "invitation", "known", "password", "password_changed", "sign_up"],
+    [
+        "email",
+        "email_changed",
+        "email_taken",
+        "invitation",
+        "already_registered",
+        "password",
+        "password_changed",
+        "sign_up",
+    ],
 )
 def test_each_has_a_subject_and_a_text(template):
     subject, text, _page = Letter("a@b.c", template, "en", "Ideas", {}).write()
