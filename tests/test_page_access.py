@@ -190,7 +190,7 @@ def crm(acme):
 def test_members_learn_nothing_of_customers(acme, crm):
     client, contact = crm
     post = make_post(acme.bob, "For a customer", client_id=client.id)
-    post.vote_for(by=acme.bob, contact_id=contact.id)
+    post.cast_proxy_vote(by=acme.bob, contact_id=contact.id)
     for who in (None, acme.carol):
         page = acme.page(who)
         for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom", "/?q=customer", "/app/roadmap"):

@@ -1,4 +1,4 @@
-"""Posts and tasks as JSON, in the order of the wire (decisions, section 4)."""
+"""The serializers of posts, tasks and comments in the Account API. Fields are in the order of the JSON objects."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -14,7 +14,7 @@ COMMENT = "comment"
 
 
 class StatusCode(Scalar):
-    """A status by its code."""
+    """A status for posts, given by its code."""
 
     default_error_messages = {"unknown": _("is not one of {choices}")}
 
@@ -90,20 +90,20 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
     sources = {"status": "status_code", "points": "votes_cache"}
 
     def validate(self, values: dict) -> dict:
-        """The rules between fields. A null for what a post always has means that it was not said."""
+        """Check the rules between fields. Drop nulls of fields that cannot be null."""
         values = super().validate(values)
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
             if name in values and values[name] is None:
                 del values[name]
         if status_id := values.pop("status_id", None):
-            values["status"] = self.one_status(status_id, values.get("status"))
+            values["status"] = self.resolve_status(status_id, values.get("status"))
         place = self.place_task(values) if self.is_task(values) else self.place_post(values)
         return {**values, **place}
 
-    def one_status(self, status_id: int, status: Status | None) -> Status:
-        """The status that is named by its id, and perhaps by its code as well."""
+    def resolve_status(self, status_id: int, status: Status | None) -> Status:
+        """Return the status for an id and perhaps a code. Raise FieldError if these name different new statuses."""
         before = self.instance.status_id if self.instance else None
-        # Both are answered: of what is sent back whole with one of them changed, the change counts.
+        # Responses have both fields. If a client sends a whole post back and changed only one of them, that one applies.
         if status is None or (status.id == before != status_id):
             return self.context["account"].statuses.get(id=status_id)
         if status_id not in (before, status.id):
@@ -124,7 +124,7 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
         return {"category_id": None, "forum_id": None}
 
     def place_post(self, values: dict) -> dict:
-        """The forum and category of a forum post; failing others, the first category of the default forum."""
+        """Return the forum and category of a forum post. The default is the first category of the default forum."""
         if self.instance and values.get("category_id") is None and values.get("forum_id") is None:
             return {"category_id": self.instance.category_id, "forum_id": self.instance.forum_id}
         account = self.context["account"]
@@ -142,13 +142,17 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
 
 
 class CommentedPost(Related):
-    """The post of a new comment, which is counted there: two that raised a shared lock would wait for each other."""
+    """The post of a new comment.
+
+    The lock is exclusive from the beginning because the comment is counted in the row: two transactions that upgrade a shared lock
+    deadlock.
+    """
 
     lock = "NO KEY UPDATE"
 
 
 class CommentOnPostSerializer(ResourceSerializer):
-    """A comment that comes as a post with `task_kind: "comment"`: its text is the content, and the title is left alone."""
+    """A new comment that is sent as a post with `task_kind: "comment"`. Its text is the content; the title is ignored."""
 
     title = Text()
     content = long_text(required=True)
@@ -156,7 +160,7 @@ class CommentOnPostSerializer(ResourceSerializer):
     post_id = CommentedPost("posts")
 
     def get_fields(self):
-        # Required, though it may be sent as null; `Related` itself is optional everywhere else.
+        # The field is required but may be null. Other links are optional.
         fields = super().get_fields()
         if "post_id" not in fields:
             fields["post_id"] = CommentedPost("posts")
@@ -175,7 +179,7 @@ class CommentSerializer(ResourceSerializer):
 
 
 class CommentAsPostSerializer(CommentSerializer):
-    """A comment at the address of a post: with the fields of a post that a comment has."""
+    """A comment that is read and changed as a post: with the fields of a post that a comment has."""
 
     content = long_text(required=True)
     task_kind = Choice([COMMENT])
@@ -183,7 +187,7 @@ class CommentAsPostSerializer(CommentSerializer):
     sources = {"content": "comment"}
 
     def validate(self, values: dict) -> dict:
-        """Read the text from `content` or `comment`. Both are answered: sent back whole, the one that was changed counts."""
+        """Return the text from `content` or `comment`. If a client sends both back, the one that it changed applies."""
         texts = [values[name] for name in ("content", "comment") if name in values]
         changed = next((text for text in texts if text != self.instance.comment), None)
         return {} if changed is None else {"comment": changed}

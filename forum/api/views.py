@@ -1,4 +1,4 @@
-"""The views of posts and tasks in the Account API (JSON)."""
+"""The views of posts and tasks in the Account API."""
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
@@ -23,7 +23,7 @@ from forum.models import Comment, Post
 
 
 def agent_of(request) -> str:
-    """The client that created something, as it names itself."""
+    """Return the User-Agent header, shortened to the length of the column."""
     return cleaned(request.headers.get("User-Agent", ""))[:255]
 
 
@@ -43,7 +43,7 @@ class ForumPostFilters(PostFilters):
 
 
 class PostViewSet(Listing, ResourceViewSet):
-    """Posts and tasks; the list is that of the forum posts, of all the account's forums, and merged ones too."""
+    """Posts and tasks. The list has the posts of all forums of the account, with duplicates and without tasks."""
 
     key = "post"
     route = "forum-json-post"
@@ -90,7 +90,7 @@ class PostViewSet(Listing, ResourceViewSet):
             serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
             ignored = self.check(post=serializer)
             pending = serializer.pending_links
-            # It may be in the trash, and is locked.
+            # The serializer has locked the post, which may be in the trash.
             post = self.account.posts.get(id=serializer.values["post_id"])
             comment = self.add_comment(post, serializer.values["content"])
             if pending:
@@ -101,16 +101,16 @@ class PostViewSet(Listing, ResourceViewSet):
         return self.answer_comment(comment, self.represent_as_post(comment), ignored, pending)
 
     def find_comment(self, id: int) -> Comment:
-        """The comment of that id, which no post has. Raises Http404."""
+        """Return the comment with this id. Raise Http404 if there is none, or if its post is in the trash."""
         comment = self.account.comments.of_live_posts().with_names().filter(id=id).first()
         if comment is None:
             raise Http404
         return comment
 
-    def hold_comment(self, id: int) -> tuple[Post, Comment]:
-        """The comment of that id and its post, locked. Raises Http404, and PermissionDenied for who may not change it."""
-        which = self.account.comments.filter(id=id).values("post_id")
-        post = self.account.posts.live().locked().filter(id__in=which).first()
+    def lock_comment(self, id: int) -> tuple[Post, Comment]:
+        """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
+        post_id = self.account.comments.filter(id=id).values("post_id")
+        post = self.account.posts.live().locked().filter(id__in=post_id).first()
         if post is None:
             raise Http404
         comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
@@ -122,7 +122,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def update_comment(self, id: int) -> HttpResponse:
         def act():
-            post, comment = self.hold_comment(id)
+            post, comment = self.lock_comment(id)
             serializer = CommentAsPostSerializer(
                 comment, data=self.body.get(self.key), partial=True, context={"account": self.account}
             )
@@ -135,11 +135,11 @@ class PostViewSet(Listing, ResourceViewSet):
         return self.answer(self.represent_as_post(comment), ignored=ignored)
 
     def erase_comment(self, id: int) -> None:
-        post, comment = self.hold_comment(id)
+        post, comment = self.lock_comment(id)
         post.erase_comment(comment)
 
     def comments(self, request, id: int) -> HttpResponse:
-        """The comments of a post, oldest first."""
+        """Return the comments of a post, oldest first."""
         post = self.find(id)
         page = self.read_page()
         rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
@@ -173,7 +173,7 @@ class PostViewSet(Listing, ResourceViewSet):
         return self.answer(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
     def vote(self, request, id: int) -> HttpResponse:
-        """Cast the user's vote; 200 where it was cast before."""
+        """Cast the user's vote. The status is 201 for a new vote and 200 for an existing one."""
 
         def act():
             ignored = self.check()

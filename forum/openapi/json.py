@@ -1,4 +1,4 @@
-"""Posts, tasks, comments and votes in JSON."""
+"""The operations of the Account API on posts, tasks, comments and votes."""
 
 from core.openapi.additional_fields import typed_shape
 from core.openapi.fields import WireFieldExtension
@@ -29,7 +29,7 @@ TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12
 
 
 class StatusCodeExtension(WireFieldExtension):
-    """The codes are the account's own."""
+    """A status code. The document cannot list the codes, because each account defines its own."""
 
     target_class = StatusCode
 
@@ -50,10 +50,10 @@ def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
     }
 
 
-# A post has no post_id of its own: a comment has one.
+# `post_id` is always null in a post. Only comments have a post.
 SHAPES[PostSerializer] = typed_shape(PostSerializer, Post, nullable=frozenset({"post_id"}))
 SHAPES[CommentSerializer] = Shape(Comment)
-# It is null while the post is in the trash.
+# `post_id` is null while the post of the comment is in the trash.
 SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 

@@ -1,4 +1,4 @@
-"""Generation A: the operations of the forum."""
+"""The operations of the Forum API."""
 
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,13 @@ from forum.xml.schema import XMLOperationSchema, array
 from forum.xml.serializers import NewUserSerializer, PostSerializer, TeamPostSerializer
 
 ZONE = ZoneInfo("Europe/Warsaw")
-THEN = datetime(2026, 11, 21, 12, tzinfo=ZONE)
+EXAMPLE_TIME = datetime(2026, 11, 21, 12, tzinfo=ZONE)
 
 TAG = "Forum (XML)"
 
 
 def user(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
-    return schema.shaped("UserElement", documents.USER, User)
+    return schema.shape_component("UserElement", documents.USER, User)
 
 
 def users(schema: XMLOperationSchema, status: int) -> JSONSchema:
@@ -27,15 +27,15 @@ def users(schema: XMLOperationSchema, status: int) -> JSONSchema:
 
 
 def post(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
-    return schema.shaped("PostElement", documents.POST, Post)
+    return schema.shape_component("PostElement", documents.POST, Post)
 
 
 def posts(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    return array("posts", schema.shaped("PostItemElement", documents.POST_ITEM, Post))
+    return array("posts", schema.shape_component("PostItemElement", documents.POST_ITEM, Post))
 
 
 def post_with_comments(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    comment = schema.shaped("CommentElement", documents.COMMENT, Comment)
+    comment = schema.shape_component("CommentElement", documents.COMMENT, Comment)
     return {
         "type": "object",
         "properties": {"comments": array("comments", comment), "post": post(schema)},
@@ -46,10 +46,10 @@ def post_with_comments(schema: XMLOperationSchema, status: int) -> JSONSchema:
 
 
 def categories(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    return array("categories", schema.shaped("CategoryElement", documents.CATEGORY, Category))
+    return array("categories", schema.shape_component("CategoryElement", documents.CATEGORY, Category))
 
 
-VALUES: dict[str, dict[str, Any]] = {
+EXAMPLE_VALUES: dict[str, dict[str, Any]] = {
     "user": {
         "description": "",
         "email": "ann@example.com",
@@ -76,7 +76,7 @@ VALUES: dict[str, dict[str, Any]] = {
 
 
 def row(shape: Shape, **changes: Any) -> list[Any]:
-    return [{**VALUES[shape.name], **changes}.get(name, THEN) for name in shape.fields]
+    return [{**EXAMPLE_VALUES[shape.name], **changes}.get(name, EXAMPLE_TIME) for name in shape.fields]
 
 
 def written(shape: Shape, depth: int = 0, **changes: Any) -> str:
@@ -95,7 +95,7 @@ ME = document(written(documents.USER))
 ONE = document(written(documents.POST))
 LIST = document(listed("posts", documents.POST_ITEM))
 PARAMETERS = {"order": "top", "page": 1}
-WHICH = {
+LISTS = {
     "/app/posts.xml": ("list_forum_posts", "The posts of the forum's first category that the caller may see."),
     "/": ("list_first_category", "The posts of the forum's first category that the caller may see."),
     "/{category_name}": ("list_category", "The posts of the category of that name that the caller may see."),
@@ -139,18 +139,20 @@ operate(
         gives=categories,
     ),
 )
-for path, (id, words) in WHICH.items():
+for path, (id, description) in LISTS.items():
     example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
     operate(
         f"GET {path}",
-        Operation(id, "List posts", words, TAG, answer=LIST, parameters=example, gives=posts),
+        Operation(id, "List posts", description, TAG, answer=LIST, parameters=example, gives=posts),
     )
     if path != "/app/posts.xml":
-        words += " The parameters may be in the body: one as the root element, several in a hash."
+        description += " The parameters may be in the body: one as the root element, several in a hash."
         body = '<hash><order>top</order><page type="integer">1</page></hash>'
         operate(
             f"POST {path}",
-            Operation(f"query{id.removeprefix('list')}", "List posts", words, TAG, body, LIST, example, gives=posts),
+            Operation(
+                f"query{id.removeprefix('list')}", "List posts", description, TAG, body, LIST, example, gives=posts
+            ),
         )
 operate(
     "POST /app/posts.xml",
@@ -178,14 +180,14 @@ operate(
         gives=post_with_comments,
     ),
 )
-for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
+for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
     operate(
         f"{method} /app/posts/{{id}}.xml",
         Operation(
             f"{verb}_forum_post",
             "Change a post",
             "For the team, and for its author while nobody else commented or voted. Only what is sent changes. Where members' posts"
-            f" wait for approval, one to which its author gives another title or content waits again.{words}",
+            f" wait for approval, one to which its author gives another title or content waits again.{addition}",
             TAG,
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
             document(written(documents.POST, **{"status": "planned", "responsible-id": 15})),

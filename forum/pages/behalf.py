@@ -110,7 +110,7 @@ class ProxyVotesPage(TeamPage):
             return redirect("forum-proxy-votes", id)
 
         def act() -> bool:
-            return self.hold(id).vote_for(by=request.user, **customer.link)
+            return self.hold(id).cast_proxy_vote(by=request.user, **customer.link)
 
         self.act(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
         return redirect("forum-proxy-votes", id)
@@ -118,7 +118,7 @@ class ProxyVotesPage(TeamPage):
     def withdraw(self, request, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
-            self.act(lambda: self.hold(id).withdraw_vote_for(**customer.link), done=_("The vote is taken back."))
+            self.act(lambda: self.hold(id).withdraw_proxy_vote(**customer.link), done=_("The vote is taken back."))
         return redirect("forum-proxy-votes", id)
 
 
@@ -202,5 +202,5 @@ class NewOnBehalfPage(KeepingTeamPage):
         post = Post(account=account, agent=agent_of(self.request))
         post.write({**accepted, **customer.link}, by=user)
         if values["counts"]:
-            post.vote_for(by=user, **customer.link)
+            post.cast_proxy_vote(by=user, **customer.link)
         return post

@@ -18,7 +18,7 @@ from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.markdown import plain
+from forum.markdown import excerpt
 from forum.models import Category, Post
 from forum.pages.reading import ORDERS, READ, SHOWN, ListPage, path_of, query_of
 
@@ -87,7 +87,7 @@ class FeedPage(ListPage):
         for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
             link = base + path_with_id("forum-post", id)
             if html is None:
-                html = format_html("<p>{}</p>", plain(beginning, most=SHOWN))
+                html = format_html("<p>{}</p>", excerpt(beginning, max_length=SHOWN))
             feed.add_item(
                 title=title,
                 link=link,
@@ -120,7 +120,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     address = request.address
     try:
-        rows = Post.objects.addresses(address.account_id, address.site_id, most=ADDRESSES)
+        rows = Post.objects.sitemap_entries(address.account_id, address.site_id, limit=ADDRESSES)
     except (OperationalError, InterfaceError):
         return unavailable(request)
     if not rows:

@@ -64,10 +64,10 @@ class ForumsPage(SettingsPage):
 
     def get(self, request) -> HttpResponse:
         hosts = dict(request.account.hosts.values_list("id", "name"))
-        forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MOST])
+        forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
             forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[forum.access]
-        return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MOST)
+        return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MAX_PER_ACCOUNT)
 
 
 class NewForumPage(SettingsPage):
@@ -85,7 +85,7 @@ class NewForumPage(SettingsPage):
         form = ForumForm(request.POST)
 
         def act() -> None:
-            Forum.objects.open(request.account, **form.cleaned_data)
+            Forum.objects.create_for(request.account, **form.cleaned_data)
 
         if not form.is_valid() or not self.fill_form(form, act):
             return self.show(form)
@@ -168,7 +168,7 @@ class CategoriesPage(SettingsPage):
 
     def find(self) -> None:
         """All forums, and the one that is open."""
-        self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MOST])
+        self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         id = to_id(self.request.GET.get("forum"))
         found = [forum for forum in self.forums if forum.id == id or (id is None and not self.request.GET.get("forum"))]
         if not found:
@@ -176,7 +176,7 @@ class CategoriesPage(SettingsPage):
         self.forum = found[0]
 
     def show(self, form: Form) -> HttpResponse:
-        rows = list(self.request.account.categories.of_forum(self.forum.id)[: Category.MOST])
+        rows = list(self.request.account.categories.of_forum(self.forum.id)[: Category.MAX_PER_FORUM])
         return self.render_form(form, rows=rows, forum=self.forum, forums=self.forums)
 
     def add(self, request) -> HttpResponse:
@@ -222,10 +222,10 @@ class CategoryPage(SettingsPage):
         return self.render_form(
             form,
             row=row,
-            others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MOST]),
+            others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MAX_PER_FORUM]),
             # Counted no further than what may be moved.
-            number=row.posts()[: Category.MOST_MOVED + 1].count(),
-            most=Category.MOST_MOVED,
+            number=row.posts()[: Category.MAX_MOVED_POSTS + 1].count(),
+            most=Category.MAX_MOVED_POSTS,
         )
 
     def save(self, request, id: int) -> HttpResponse:

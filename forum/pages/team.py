@@ -86,7 +86,7 @@ class TeamPage(ForumPage):
     @property
     def posts(self):
         """Those of the forum, whether they are in the trash or not."""
-        return self.request.account.posts.of_forum(self.request.forum.id).of_forums()
+        return self.request.account.posts.of_forum(self.request.forum.id).without_tasks()
 
     def find(self, id: int) -> Post:
         """The post, with what the tools show beside it."""

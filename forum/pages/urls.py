@@ -51,7 +51,9 @@ def is_category(request, category_name: str) -> bool:
     """Return whether a visitor may take that name for a category's: what a private forum has is not told."""
     account_id, forum_id = request.address.account_id, request.address.site_id
     forum = Forum.objects.get(account_id=account_id, id=forum_id)
-    return not forum.may_be_read_by(None) or Category.objects.named(account_id, forum_id, category_name) is not None
+    return (
+        not forum.may_be_read_by(None) or Category.objects.find_by_name(account_id, forum_id, category_name) is not None
+    )
 
 
 def or_page(view):

@@ -42,7 +42,7 @@ class Merged(Http404):
 
 def posts_for(request: HttpRequest):
     """The posts of the request's forum that whoever asks may see."""
-    return request.account.posts.visible_to(request.user).of_forum(request.forum.id).of_forums()
+    return request.account.posts.visible_to(request.user).of_forum(request.forum.id).without_tasks()
 
 
 def held(request: HttpRequest, id: int, *, merged_too: bool = False) -> Post:
@@ -90,7 +90,7 @@ class VotePage(ForumPage):
             return gone(request)
         if post.duplicate_from_id is not None:
             return redirect("forum-post", post.duplicate_from_id)
-        if request.account.votes.of(request.user, [id]):
+        if request.account.votes.voted_post_ids(request.user, [id]):
             messages.info(request, _("You have already voted for this."))
             return redirect("forum-post", id)
         return self.render(section="suggestions", post=post, voted=set())
@@ -204,7 +204,7 @@ class NewPostPage(WritingPage):
 
         def make() -> str:
             post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
-            post.held_back = request.forum.approval
+            post.requires_approval = request.forum.approval
             post.write(form.values, by=request.user)
             made.append(post)
             return reverse("forum-post", args=[post.id])
@@ -231,7 +231,7 @@ def similar_to(request: HttpRequest, title: str) -> list[dict]:
     for post in posts:
         status = {name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
         post["status"] = Status(kind=Status.Kind.POST, **status)
-    voted = request.account.votes.of(request.user, [post["id"] for post in posts])
+    voted = request.account.votes.voted_post_ids(request.user, [post["id"] for post in posts])
     return [post | {"voted": voted} for post in posts]
 
 
@@ -350,7 +350,7 @@ class EditPage(WritingPage):
             if values and EditForm.version_of(post) != form.cleaned_data["version"]:
                 return "changed", post
             if values:
-                post.held_back = request.forum.approval
+                post.requires_approval = request.forum.approval
                 post.write(values, by=request.user)
             return "done", post
 

@@ -1,4 +1,4 @@
-"""Operations of generation A, derived from the shapes that write its documents and the serializers that read them."""
+"""The OpenAPI operations of the Forum API, derived from the shapes and serializers that write and read its documents."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "d
 
 
 class XMLOperationSchema(OperationSchema):
-    """Parts of a document are described as what they say: `type="integer"` is a number, `nil="true"` a null."""
+    """An operation of the Forum API. Elements are described by their values: `type="integer"` is a number, `nil="true"` a null."""
 
     media_type = "application/xml"
     language = "xml"
@@ -38,7 +38,7 @@ class XMLOperationSchema(OperationSchema):
 
     def body(self) -> JSONSchema | None:
         if self.is_posts and self.method == "POST":
-            properties = {**list_parameters(), **{name: taken_from_text(schema) for name, schema in PAGES.items()}}
+            properties = {**list_parameters(), **{name: number_or_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
         elif self.said.takes:
@@ -56,7 +56,7 @@ class XMLOperationSchema(OperationSchema):
         schema = self.input_schema(serializer, partial=partial)
         schema["properties"] = {name.replace("_", "-"): field for name, field in schema["properties"].items()}
         if partial:
-            # An element without any is as good as none.
+            # An element without children is treated like a missing one.
             schema["minProperties"] = 1
         name = serializer.__name__.removesuffix("Serializer").removeprefix("New").removeprefix("Team")
         return self.component(
@@ -66,8 +66,8 @@ class XMLOperationSchema(OperationSchema):
     def answered(self, status: int) -> JSONSchema:
         return self.said.gives(self, status)
 
-    def shaped(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
-        """The component of an element."""
+    def shape_component(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
+        """Return a reference to the component that describes an element of this shape."""
         columns = {column.name: column for column in model._meta.fields}
         properties = {}
         for field, column in zip(shape.fields, shape.columns, strict=True):
@@ -92,8 +92,8 @@ def list_parameters() -> dict[str, JSONSchema]:
     return {**PAGES, "order": {"type": "string", "description": order}}
 
 
-def taken_from_text(number: JSONSchema) -> JSONSchema:
-    """A number, or the digits of one."""
+def number_or_text(number: JSONSchema) -> JSONSchema:
+    """Return the schema of a number, or of a text with its digits."""
     digits = "[1-9][0-9]?|100" if "maximum" in number else "[1-9][0-9]{0,97}"
     return {**number, "type": ["integer", "string"], "pattern": f"^[{SPACE}]*0?({digits})[{SPACE}]*$"}
 

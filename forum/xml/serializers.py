@@ -1,4 +1,4 @@
-"""What generation A accepts: the same fields as JSON, fewer of them."""
+"""The serializers of the Forum API, which accepts some of the fields of the Account API."""
 
 from accounts.api.users import NewUserSerializer
 from accounts.roles import ASSIGNABLE
@@ -7,13 +7,13 @@ from core.api.serializers import ResourceSerializer
 from forum.api.serializers import StatusCode
 from forum.models import Post
 
-__all__ = ["NewUserSerializer", "PostSerializer"]
+__all__ = ["NewUserSerializer", "PostSerializer", "TeamPostSerializer"]
 
 
 class CategoryOfForum(Related):
     """A category of the forum that the request was sent to."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("categories")
 
     def to_internal_value(self, data) -> int:
@@ -28,13 +28,13 @@ class PostSerializer(ResourceSerializer):
     category_id = CategoryOfForum()
 
     def validate(self, values: dict) -> dict:
-        """A null for what a post always has means that it was not said."""
+        """Drop nulls, except for the fields that accept null."""
         nullable = ("responsible_id",)
         return {name: value for name, value in values.items() if value is not None or name in nullable}
 
 
 class TeamPostSerializer(PostSerializer):
-    """What the team may set besides."""
+    """The fields that the team may set."""
 
     status = StatusCode()
     responsible_id = Related("users", **ASSIGNABLE)

@@ -39,11 +39,11 @@ class XMLViewSet(TenantViewSet):
         return self.account.zone
 
     def parameters(self) -> dict:
-        """The parameters of a request: of its body, and where that says nothing, of its query."""
+        """Return the parameters of the query string and of the body. The body takes precedence."""
         return {**self.request.query_params.dict(), **self.request.data}
 
     def element(self, name: str) -> dict:
-        """The children of the body's root element `name`."""
+        """Return the children of the body's root element `name`. Raise FieldError if it has none."""
         given = self.request.data.get(name)
         if given is None or (isinstance(given, str) and not given.strip()):
             raise FieldError(name, MISSING, "required")
@@ -98,13 +98,13 @@ class PostViewSet(XMLViewSet):
         page, order, status = self.read_list(parameters)
         given = {}
         if category_name:
-            category = Category.objects.named(self.account.id, self.forum_id, category_name)
+            category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:
                 raise Http404
             given["category_id"] = category.id
         if status is not None:
             given["status_id"] = status.id
-        # One more than the page holds, to know whether there is a next one.
+        # One additional row tells whether there is a next page.
         rows = Post.objects.page(
             request.user,
             documents.POST_ITEM.columns,
@@ -114,14 +114,14 @@ class PostViewSet(XMLViewSet):
             size=page.size + 1,
             **given,
         )
-        # The links repeat what the list was asked for, wherever that was said.
+        # The links repeat the parameters, also those from the body.
         kept = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), kept, more=len(rows) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
         return self.answer(body, headers={"Link": link})
 
     def read_list(self, parameters: dict) -> tuple[Page, str, Status | None]:
-        """The page, the order, and the status that the list is narrowed to. Raises FieldErrors for all that is wrong."""
+        """Return the page, the order, and the status to filter by. Raise FieldErrors with all invalid parameters."""
         errors, page = [], None
         try:
             page = Page.read(parameters)
@@ -141,7 +141,7 @@ class PostViewSet(XMLViewSet):
         return page, order, status
 
     def retrieve(self, request, id: int) -> HttpResponse:
-        post = Post.objects.shown_to(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
+        post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
         if post is None:
             raise Http404
         rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns)
@@ -158,7 +158,7 @@ class PostViewSet(XMLViewSet):
                 if category is None:
                     raise FieldError("category_id", MISSING, "required")
                 values |= {"category_id": category.id, "status": category.first_status}
-                post.held_back = category.holds_back
+                post.requires_approval = category.requires_approval
             post.write(values, by=request.user, alone=True)
             return post
 
