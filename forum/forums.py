@@ -161,7 +161,7 @@ class Forum(TenantModel):
         Forum.objects.filter(pk=self.pk).delete()
         self._release_host(self.host_id)
 
-    def _categories(self) -> models.QuerySet:
+    def _categories(self) -> models.QuerySet[Any]:
         return self.account.categories.filter(forum_id=self.id)
 
     def _release_host(self, host_id: int) -> None:
@@ -170,12 +170,12 @@ class Forum(TenantModel):
 
 
 @prepared(account_id=int, host_id=int)
-def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet:
+def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
     return Account(id=account_id).forums.for_host(host_id).values_list("id", "name")[:1]
 
 
 @prepared(account_id=int, id=int)
-def _forum_with_account(account_id: int, id: int) -> models.QuerySet:
+def _forum_with_account(account_id: int, id: int) -> models.QuerySet[Any]:
     return Account(id=account_id).forums.filter(id=id).select_related("account")[:1]
 
 
@@ -202,21 +202,21 @@ class CategoryQuerySet(models.QuerySet["Category"]):
 
 
 @prepared(account_id=int, forum_id=int, key=str)
-def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet:
+def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[Any]:
     return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def _first_category(account_id: int, forum_id: int) -> models.QuerySet:
+def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
     statuses = Account(id=account_id).first_statuses(Status.Kind.POST)
-    first = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
+    annotations = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
     forum = Forum.objects.filter(account_id=account_id, id=forum_id)
-    categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)
-    return categories.annotate(**first, requires_approval=Subquery(forum.values("approval")))[:1]
+    annotations["requires_approval"] = Subquery(forum.values("approval"))
+    return Category.objects.filter(account_id=account_id).of_forum(forum_id).annotate(**annotations)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def _approval(account_id: int, forum_id: int) -> models.QuerySet:
+def _approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
     return Forum.objects.filter(account_id=account_id, id=forum_id).values_list("approval", flat=True)
 
 
@@ -262,7 +262,7 @@ class Category(Ordered, TenantModel):
         """Return the categories of the same forum, including this one."""
         return self.account.categories.filter(forum_id=self.forum_id)
 
-    def posts(self) -> models.QuerySet:
+    def posts(self) -> models.QuerySet[Any]:
         """Return the posts in the category, including those in the trash."""
         return self.account.posts.filter(category_id=self.id)
 

@@ -1,8 +1,8 @@
 """The lists of posts: visibility, order and the queries of pages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery, Value
@@ -74,8 +74,7 @@ class PostQuerySet(TrashableQuerySet):
 
     def erase_one(self) -> int:
         """Erase the post in this queryset, after detaching its duplicates. Return the number of erased rows."""
-        post: Post
-        for post in self.without_tasks():
+        for post in cast("Iterable[Post]", self.without_tasks()):
             post.detach_duplicates()
         return super().erase_one()
 
@@ -111,7 +110,7 @@ class PostQuerySet(TrashableQuerySet):
 
     def values_for(
         self, user: User | None, columns: tuple[str, ...], *, forum_id: int, id: int, account_id: int | None = None
-    ) -> tuple | None:
+    ) -> tuple[Any, ...] | None:
         """Return the columns of a post of the forum, or None if the user may not see it.
 
         The column `status` is the code of the status. `account_id` is needed only for a visitor (None).
@@ -133,7 +132,7 @@ class PostQuerySet(TrashableQuerySet):
         status_id: int | None = None,
         start: int,
         size: int,
-    ) -> list[tuple]:
+    ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts from the offset `start`, as the user sees them.
 
         The list is that of a category, or of the forum's first category. `account_id` is needed only for a visitor (None).
@@ -178,7 +177,7 @@ class PostQuerySet(TrashableQuerySet):
         status_id: int | None = None,
         start: int,
         size: int,
-    ) -> list[tuple]:
+    ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts that match the text, from the offset `start`, best matches first."""
         rows = account.posts.listed_for(user).of_forum(forum_id)
         given = {"category_id": category_id, "status_id": status_id}
@@ -198,7 +197,7 @@ class PostQuerySet(TrashableQuerySet):
         forum_id: int,
         limit: int = 5,
         already_searched: bool = False,
-    ) -> list[tuple]:
+    ) -> list[tuple[Any, ...]]:
         """Return the columns of open posts of a forum whose titles are similar to the text, best matches first.
 
         The text may be incomplete. `already_searched` says that `search` found nothing for it.
@@ -214,7 +213,7 @@ class PostQuerySet(TrashableQuerySet):
 
     def roadmap(
         self, columns: tuple[str, ...], *, account: Account, forum_id: int, limit: int = 50
-    ) -> list[tuple[Status, list[tuple]]]:
+    ) -> list[tuple[Status, list[tuple[Any, ...]]]]:
         """Return the statuses of the roadmap that the account has, each with its open posts, those with most votes first.
 
         The roadmap is the same for all readers.
@@ -231,13 +230,13 @@ class PostQuerySet(TrashableQuerySet):
 
     def in_status(
         self, columns: tuple[str, ...], *, account: Account, forum_id: int, status_id: int, start: int, size: int
-    ) -> list[tuple]:
+    ) -> list[tuple[Any, ...]]:
         """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
         given = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
         limits = {"start": start, "size": size} if start else {"limit": size}
         return _posts_by_votes(**given, **limits)
 
-    def sitemap_entries(self, account_id: int, forum_id: int, *, limit: int) -> list[tuple]:
+    def sitemap_entries(self, account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
         """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
 
         A private forum has no entries.
@@ -270,7 +269,7 @@ UNION ALL
 """
 
 
-def _values_by_id(account: Account, ids: Sequence[int], columns: tuple[str, ...]) -> list[tuple]:
+def _values_by_id(account: Account, ids: Sequence[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
     rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
     found: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
@@ -286,16 +285,14 @@ def _posts_by_votes(
     limit: int | None = None,
     start: int = 0,
     size: int | None = None,
-) -> models.QuerySet:
+) -> models.QuerySet[Any]:
     """Build the query for a page: of `limit` posts, a literal, or of `size` posts from `start` on, two parameters."""
     posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Visibility.OPEN)
     return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (limit or size or 0)]
 
 
 @prepared(account_id=int, forum_id=int, category_id=int)
-def _statuses_in_use(
-    account_id: int, forum_id: int | None = None, category_id: int | None = None
-) -> models.QuerySet[Status]:
+def _statuses_in_use(account_id: int, forum_id: int = 0, category_id: int | None = None) -> models.QuerySet[Status]:
     # For each status, the query finds the first status in use with the same or a higher id. That is one look-up in an index ordered
     # by status_id. For a condition of equality, PostgreSQL would scan the posts in the hope to find one early.
     account = Account(id=account_id)
@@ -313,8 +310,9 @@ def _statuses_in_use(
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
 def _post_values(
     account_id: int, forum_id: int, id: int, columns: tuple[str, ...], author_id: int | None = None
-) -> models.QuerySet:
-    user = User(id=author_id, role=User.Role.OWNER if author_id is None else User.Role.MEMBER)
+) -> models.QuerySet[Any]:
+    role = User.Role.OWNER if author_id is None else User.Role.MEMBER
+    user = User(id=author_id or VISITOR_ID, role=role)
     posts = Account(id=account_id).posts.filter(id=id).visible_to(user).of_forum(forum_id)
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
@@ -361,13 +359,13 @@ def _page_of_posts(
     start: int = 0,
     size: int | None = None,
     stop: int | None = None,
-    forum_id: int | None = None,
+    forum_id: int = 0,
     category_id: int | None = None,
     status_id: int | None = None,
     author_id: int | None = None,
     checkpoint_at: datetime | None = None,
     checkpoint_id: int | None = None,
-) -> models.QuerySet:
+) -> models.QuerySet[Any]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
     size, stop = literal_size or size or 0, literal_stop or literal_size or stop
     posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.ORDERS[order]

@@ -19,11 +19,6 @@ from core.db.tenancy import TenantModel
 from core.db.trash import Trashable
 from core.errors import FieldError
 
-if TYPE_CHECKING:
-    from typing import ClassVar
-
-    from forum.lists import PostQuerySet
-
 # The code of the status that a duplicate gets, if the account has such a status.
 DUPLICATE_STATUS = "duplicate"
 
@@ -56,7 +51,7 @@ class Mergeable(TenantModel, Trashable):
 
     if TYPE_CHECKING:
         # `Post` has these.
-        objects: ClassVar[PostQuerySet]
+        objects: Any
         forum_id: int | None
         category_id: int | None
         status_id: int
@@ -131,7 +126,9 @@ class Mergeable(TenantModel, Trashable):
 
         The caller must not have locked this post or the original: they are locked in the order of their ids.
         """
-        original = self.account.posts.filter(id=self.duplicate_from_id).first()
+        original = None
+        if self.duplicate_from_id is not None:
+            original = self.account.posts.filter(id=self.duplicate_from_id).first()
         posts = [self] if original is None else [self, original]
         for post in sorted(posts, key=lambda post: post.id):
             post.lock()
@@ -157,12 +154,13 @@ class Mergeable(TenantModel, Trashable):
             "status_before_merge_id": None,
             "closed_before_merge": None,
         }
-        before = self.account.statuses.filter(id=self.status_before_merge_id).first()
-        if before is not None:
-            values |= {"status": before, "closed": self.closed_before_merge}
+        if self.status_before_merge_id is not None:
+            before = self.account.statuses.filter(id=self.status_before_merge_id).first()
+            if before is not None:
+                values |= {"status": before, "closed": self.closed_before_merge}
         self.write(values, by=by)
 
-    def duplicates(self) -> models.QuerySet:
+    def duplicates(self) -> models.QuerySet[Any]:
         """Return the posts that were merged into this one."""
         return self.account.posts.filter(duplicate_from_id=self.id)
 
@@ -171,8 +169,9 @@ class Mergeable(TenantModel, Trashable):
         if self.duplicate_from_id is not None:
             self.duplicates().update(duplicate_from_id=self.duplicate_from_id)
             return
+        user = User(account_id=self.account_id, id=self.trashed_by_id)  # type: ignore[misc]  # set for a post in the trash
         for duplicate in self.duplicates().order_by("id"):
-            duplicate.undo_merge(by=User(account_id=self.account_id, id=self.trashed_by_id))
+            duplicate.undo_merge(by=user)
 
     def _check_mergeable(self, field: str) -> None:
         """Raise FieldError for a task, or if the post is in the trash."""

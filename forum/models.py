@@ -26,7 +26,7 @@ from forum.votes import Vote as Vote
 from forum.votes import from_post_index
 
 
-def html_field() -> models.CharField:
+def html_field() -> "models.CharField[Any, Any]":
     """Return a field for the HTML of another field, which is rendered whenever that field is saved.
 
     It is null if the other field is null, or was saved before this field existed.
@@ -435,13 +435,13 @@ class CommentQuerySet(models.QuerySet["Comment"]):
         posts = Post.objects.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(posts))
 
-    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple]:
+    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """Return the columns of a post's comments, oldest first."""
         return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
 
 
 @prepared(account_id=int, post_id=int)
-def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...]) -> models.QuerySet:
+def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...]) -> models.QuerySet[Any]:
     comments = Comment.objects.filter(account_id=account_id, post_id=post_id)
     return comments.order_by("created_at", "id").values_list(*columns)
 

@@ -1,6 +1,6 @@
 """The resources of the forum."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -18,15 +18,15 @@ def live_posts(request: HttpRequest) -> PostQuerySet:
     return account.posts.live().without_tasks().filter(duplicate_from_id=None)
 
 
-def newest_task_id(request: HttpRequest) -> QuerySet:
+def newest_task_id(request: HttpRequest) -> QuerySet[Any]:
     return newest_id(cast(ForumRequest, request).account.posts.tasks())
 
 
-def newest_forum_post_id(request: HttpRequest) -> QuerySet:
+def newest_forum_post_id(request: HttpRequest) -> QuerySet[Any]:
     return newest_id(live_posts(request).of_forum(cast(ForumRequest, request).forum.id))
 
 
-def first_category_name(request: HttpRequest) -> QuerySet:
+def first_category_name(request: HttpRequest) -> QuerySet[Any]:
     forum = cast(ForumRequest, request).forum
     return Category.objects.filter(account_id=forum.account_id).of_forum(forum.id).values("name")[:1]
 

@@ -5,7 +5,7 @@ post that it was copied from.
 """
 
 from collections.abc import Collection
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.db import connection, migrations, models
 from django.db.models import Exists, F, OuterRef, Q, Subquery
@@ -16,7 +16,7 @@ from core.db.prepared import prepared
 from core.db.tenancy import TenantModel
 
 
-class VoteBaseQuerySet(models.QuerySet):
+class VoteBaseQuerySet(models.QuerySet[Any]):
     """Votes of one account for posts, which can be copied."""
 
     # A vote has exactly one of these columns set, and a voter has at most one vote for a post.
@@ -79,13 +79,13 @@ class VoteQuerySet(VoteBaseQuerySet):
 
 
 @prepared(account_id=int, user_id=int, post_ids=list)
-def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> models.QuerySet:
+def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, user_id=user_id, post_id__any=post_ids)
     return votes.values_list("post_id", flat=True)
 
 
 @prepared(account_id=int, post_id=int)
-def _voters(account_id: int, post_id: int, limit: int) -> models.QuerySet:
+def _voters(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id)
     return votes.order_by("user_id").values_list("user_id", "user__name")[:limit]
 

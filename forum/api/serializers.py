@@ -1,5 +1,7 @@
 """The serializers of posts, tasks and comments in the Account API. Fields are in the order of the JSON objects."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
@@ -18,14 +20,15 @@ class StatusCode(Scalar):
 
     default_error_messages = {"unknown": _("is not one of {choices}")}
 
-    def to_internal_value(self, data) -> Status:
+    def to_internal_value(self, data: Any) -> Status:
         statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
         if str(data) not in statuses:
             self.fail("unknown", choices=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
         return statuses[str(data)]
 
 
-POST_FIELDS = CUSTOM_FIELDS | {
+POST_FIELDS = {
+    **CUSTOM_FIELDS,
     "abstract": long_text,
     "answer": long_text,
     "answered": Boolean,
@@ -56,7 +59,7 @@ POST_FIELDS = CUSTOM_FIELDS | {
 }
 
 
-class PostSerializer(with_additional_fields(POST_FIELDS)):
+class PostSerializer(with_additional_fields(POST_FIELDS)):  # type: ignore[misc]  # a computed base class
     model = Post
 
     id = Integer(read_only=True)
@@ -89,7 +92,7 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
 
     sources = {"status": "status_code", "points": "votes_cache"}
 
-    def validate(self, values: dict) -> dict:
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Check the rules between fields. Drop nulls of fields that cannot be null."""
         values = super().validate(values)
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
@@ -110,20 +113,20 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
             raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status
 
-    def is_task(self, values: dict) -> bool:
+    def is_task(self, values: dict[str, Any]) -> bool:
         row = self.instance
         kind = values.get("task_kind", row.task_kind if row else Post.TaskKind.FEEDBACK)
         if row and (kind == Post.TaskKind.FEEDBACK) != (row.category_id is not None):
             raise FieldError("task_kind", _("can't be changed between a forum post and a task"), "fixed")
         return kind != Post.TaskKind.FEEDBACK
 
-    def place_task(self, values: dict) -> dict:
+    def place_task(self, values: dict[str, Any]) -> dict[str, Any]:
         placed = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
         if placed:
             raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in placed)
         return {"category_id": None, "forum_id": None}
 
-    def place_post(self, values: dict) -> dict:
+    def place_post(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the forum and category of a forum post. The default is the first category of the default forum."""
         if self.instance and values.get("category_id") is None and values.get("forum_id") is None:
             return {"category_id": self.instance.category_id, "forum_id": self.instance.forum_id}
@@ -159,7 +162,7 @@ class CommentOnPostSerializer(ResourceSerializer):
     task_kind = Choice([COMMENT])
     post_id = CommentedPost("posts")
 
-    def get_fields(self):
+    def get_fields(self) -> dict[str, Any]:
         # The field is required but may be null. Other links are optional.
         fields = super().get_fields()
         if "post_id" not in fields:
@@ -186,8 +189,9 @@ class CommentAsPostSerializer(CommentSerializer):
 
     sources = {"content": "comment"}
 
-    def validate(self, values: dict) -> dict:
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the text from `content` or `comment`. If a client sends both back, the one that it changed applies."""
         texts = [values[name] for name in ("content", "comment") if name in values]
-        changed = next((text for text in texts if text != self.instance.comment), None)
+        before = None if self.instance is None else self.instance.comment
+        changed = next((text for text in texts if text != before), None)
         return {} if changed is None else {"comment": changed}

@@ -1,7 +1,9 @@
 """The operations of the Account API on posts, tasks, comments and votes."""
 
+from typing import cast
+
 from core.openapi.additional_fields import typed_shape
-from core.openapi.fields import WireFieldExtension
+from core.openapi.fields import RelatedExtension, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     TO_TRASH,
@@ -41,8 +43,8 @@ class StatusCodeExtension(WireFieldExtension):
 
 
 def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
-    properties = schema["properties"]
-    post_id = WireFieldExtension.get_match(CommentOnPostSerializer._declared_fields["post_id"]).present()
+    properties, field = schema["properties"], CommentOnPostSerializer._declared_fields["post_id"]
+    post_id = cast(RelatedExtension, WireFieldExtension.get_match(field)).present()
     return {
         **schema,
         "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},

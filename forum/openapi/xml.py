@@ -75,12 +75,12 @@ EXAMPLE_VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-def row(shape: Shape, **changes: Any) -> list[Any]:
-    return [{**EXAMPLE_VALUES[shape.name], **changes}.get(name, EXAMPLE_TIME) for name in shape.fields]
+def row(shape: Shape, changes: dict[str, Any] | None = None) -> list[Any]:
+    return [{**EXAMPLE_VALUES[shape.name], **(changes or {})}.get(name, EXAMPLE_TIME) for name in shape.fields]
 
 
-def written(shape: Shape, depth: int = 0, **changes: Any) -> str:
-    return shape.write(row(shape, **changes), ZONE, depth=depth)
+def written(shape: Shape, depth: int = 0, changes: dict[str, Any] | None = None) -> str:
+    return shape.write(row(shape, changes), ZONE, depth=depth)
 
 
 def listed(name: str, shape: Shape, depth: int = 0) -> str:
@@ -190,7 +190,7 @@ for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The s
             f" wait for approval, one to which its author gives another title or content waits again.{addition}",
             TAG,
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
-            document(written(documents.POST, **{"status": "planned", "responsible-id": 15})),
+            document(written(documents.POST, changes={"status": "planned", "responsible-id": 15})),
             {"id": 20},
             takes={"post": TeamPostSerializer},
             gives=post,

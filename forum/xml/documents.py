@@ -6,6 +6,7 @@ with the values.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from core.db.text import escape
@@ -40,7 +41,7 @@ class Shape:
             children.append((kind, f"{margin}  <{field}{typed}>", f"</{field}>\n", nil))
         return f"{margin}<{self.name}>\n", children, f"{margin}</{self.name}>\n"
 
-    def write(self, values: Sequence, zone: ZoneInfo, *, depth: int = 0) -> str:
+    def write(self, values: Sequence[Any], zone: ZoneInfo, *, depth: int = 0) -> str:
         """Return the element as text. `values` are in the order of the fields."""
         start, children, end = self._lines[depth]
         text = start
@@ -61,7 +62,7 @@ def local_time(moment: datetime, zone: ZoneInfo) -> str:
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
-def array(name: str, shape: Shape, rows: Iterable[Sequence], zone: ZoneInfo, *, depth: int = 0) -> str:
+def array(name: str, shape: Shape, rows: Iterable[Sequence[Any]], zone: ZoneInfo, *, depth: int = 0) -> str:
     """Return an element of type `array` with an element for each row."""
     margin = "  " * depth
     items = "".join(shape.write(row, zone, depth=depth + 1) for row in rows)

@@ -2,6 +2,8 @@
 
 import codecs
 import re
+from collections.abc import Mapping
+from typing import IO, Any
 from xml.etree.ElementTree import ParseError as MalformedXML
 from xml.parsers.expat import errors
 
@@ -38,7 +40,9 @@ class XMLParser(BaseXMLParser):
 
     media_types = ("application/xml", "text/xml", "")
 
-    def parse(self, stream, media_type=None, parser_context=None):
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         body = stream.read(settings.MAX_BODY_BYTES + 1)
         if not body.strip():
             return {}
@@ -169,5 +173,10 @@ class _Element:
 class XMLRenderer(BaseXMLRenderer):
     """A renderer for the documents that `forum.xml.documents` writes."""
 
-    def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
+    def render(
+        self,
+        data: bytes,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
         return data

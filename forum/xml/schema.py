@@ -1,11 +1,13 @@
 """The OpenAPI operations of the Forum API, derived from the shapes and serializers that write and read its documents."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from django.db.models import Model
 from rest_framework.serializers import Serializer
 
 from core.api.paging import LARGEST
+from core.api.views import TenantViewSet
 from core.openapi.fields import SPACE, nullable
 from core.openapi.schema import OperationSchema, pages
 from forum.xml.documents import DATETIME, INTEGER, Shape
@@ -43,7 +45,7 @@ class XMLOperationSchema(OperationSchema):
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
         elif self.said.takes:
             ((root, serializer),) = self.said.takes.items()
-            schema = self.element(root, serializer)
+            schema = self.element(root, cast("type[Serializer[Any]]", serializer))
         else:
             return None
         content: JSONSchema = {"schema": schema}
@@ -51,8 +53,8 @@ class XMLOperationSchema(OperationSchema):
             content["examples"] = {"request": {"value": self.said.body}}
         return {"required": not self.is_list, "content": {self.media_type: content}}
 
-    def element(self, root: str, serializer: type[Serializer]) -> JSONSchema:
-        partial = self.view.action == "update"
+    def element(self, root: str, serializer: type[Serializer[Any]]) -> JSONSchema:
+        partial = cast(TenantViewSet, self.view).action == "update"
         schema = self.input_schema(serializer, partial=partial)
         schema["properties"] = {name.replace("_", "-"): field for name, field in schema["properties"].items()}
         if partial:
@@ -64,7 +66,7 @@ class XMLOperationSchema(OperationSchema):
         )
 
     def answered(self, status: int) -> JSONSchema:
-        return self.said.gives(self, status)
+        return cast(Callable[[OperationSchema, int], JSONSchema], self.said.gives)(self, status)
 
     def shape_component(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
         """Return a reference to the component that describes an element of this shape."""

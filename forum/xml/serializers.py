@@ -1,5 +1,7 @@
 """The serializers of the Forum API, which accepts some of the fields of the Account API."""
 
+from typing import Any
+
 from accounts.api.users import NewUserSerializer
 from accounts.roles import ASSIGNABLE
 from core.api.fields import Choice, Related, Text, long_text
@@ -16,7 +18,7 @@ class CategoryOfForum(Related):
     def __init__(self) -> None:
         super().__init__("categories")
 
-    def to_internal_value(self, data) -> int:
+    def to_internal_value(self, data: Any) -> int:
         self.only = {"forum_id": self.context["forum_id"]}
         return super().to_internal_value(data)
 
@@ -27,7 +29,7 @@ class PostSerializer(ResourceSerializer):
     kind = Choice(Post.Kind.values)
     category_id = CategoryOfForum()
 
-    def validate(self, values: dict) -> dict:
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Drop nulls, except for the fields that accept null."""
         nullable = ("responsible_id",)
         return {name: value for name, value in values.items() if value is not None or name in nullable}

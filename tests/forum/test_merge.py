@@ -32,7 +32,7 @@ def seen(*posts: Post) -> list[dict]:
         row = Post.objects.get(pk=post.pk)
         found.append(
             {
-                "columns": [getattr(row, name) for name in Post.HELD],
+                "columns": [getattr(row, name) for name in Post.RELOADED_FIELDS],
                 "votes": list(post.account.votes.filter(post_id=post.id).order_by("user_id").values()),
                 "proxy_votes": list(
                     post.account.proxy_votes.filter(post_id=post.id)
