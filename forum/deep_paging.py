@@ -43,7 +43,7 @@ ORDERS = {
 
 
 class PostCountQuerySet(models.QuerySet["PostCount"]):
-    def keep_house(self) -> None:
+    def clean_up(self) -> None:
         """Compact the categories with many deltas, whose deep pages nobody reads."""
         deltas = self.filter(is_mark=False).values_list("account_id", "category_id").order_by()
         for account_id, category_id in (
@@ -101,7 +101,7 @@ def find_checkpoint(order: str, offset: int, **given: int) -> Checkpoint:
 def compact(account_id: int, category_id: int) -> None:
     """Replace the counts and deltas by new counts, and divide long segments. Do nothing while another transaction does so."""
     with transaction.atomic(), connection.cursor() as cursor:
-        if locks.try_to_hold("posts of", account_id, category_id):
+        if locks.try_acquire("posts of", account_id, category_id):
             # The first compaction counts all posts of the category.
             with connection.without_statement_timeout():  # type: ignore[attr-defined]  # a method of config/database
                 cursor.execute(

@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Host, Status, User
 from accounts.names import check_visible, looks_like_any
-from core.db.ordering import BIGGEST_POSITION, Ordered
+from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import FieldError
 
 # First path segments that the service uses itself, so that no category can have them as its name.
@@ -186,7 +186,7 @@ class CategoryQuerySet(models.QuerySet["Category"]):
 
     def find_by_name(self, account_id: int, forum_id: int, name: str) -> "Category | None":
         """Return the forum's category with this name, ignoring case. Some clients write a space as `+`, as in a query string."""
-        if not is_carriable(name):
+        if not is_xml_text(name):
             return None
         names = dict.fromkeys([name, name.replace("+", " ")])
         found = (_category_by_name.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names)
@@ -284,7 +284,7 @@ class Category(Ordered, TenantModel):
         if others.count() >= self.MAX_PER_FORUM:
             raise FieldError("name", _("can't be added: a forum can't have more categories"))
         last = others.aggregate(last=models.Max("position"))["last"] or 0
-        self.position = min(last + 1, BIGGEST_POSITION)
+        self.position = min(last + 1, MAX_POSITION)
         self.save(force_insert=True)
 
     @transaction.atomic(savepoint=False)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
-from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.prepared import insert, prepared, update
 from core.db.tenancy import TenantModel
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
@@ -55,7 +55,7 @@ class Post(Tagged, Mergeable):
         ERROR = "error"
         IDEA = "idea"
 
-    CALLED = "title"
+    DISPLAY_NAME_FIELD = "title"
 
     forum_id = models.BigIntegerField(null=True)
     category_id = models.BigIntegerField(null=True)
@@ -245,12 +245,12 @@ class Post(Tagged, Mergeable):
     # Actions
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
         """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
         Without a status, a new post gets the account's first status for posts. A status also sets `closed`, unless `values` has it.
         A new post of a member may have to be approved by the team, and so may one whose title or content the member changes. Changes
-        of the status and responses of an existing post are recorded as `StatusChange`. `alone` says that nothing else is written in
+        of the status and responses of an existing post are recorded as `StatusChange`. `single_statement` says that nothing else is written in
         the transaction.
         """
         tags = values.pop("tags", None)
@@ -266,7 +266,7 @@ class Post(Tagged, Mergeable):
                 # The team chose this status for the duplicate, so undoing the merge keeps it.
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
-            values["additional_fields"] = merged(self.additional_fields, fields)
+            values["additional_fields"] = merge(self.additional_fields, fields)
         assign_links(values, "client_id", "contact_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
@@ -289,7 +289,7 @@ class Post(Tagged, Mergeable):
             self.user_id, self.created_at = by.id, self.updated_at
             if self._waits_for_approval(by):
                 self.approved = False
-            insert(self, alone=alone)
+            insert(self, single_statement=single_statement)
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))

@@ -4,7 +4,7 @@ from typing import Any
 
 from accounts.api.users import NewUserSerializer
 from accounts.roles import ASSIGNABLE
-from core.api.fields import Choice, Related, Text, long_text
+from core.api.fields import ChoiceField, RelatedField, TextField, long_text_field
 from core.api.serializers import ResourceSerializer
 from forum.api.serializers import StatusCode
 from forum.models import Post
@@ -12,7 +12,7 @@ from forum.models import Post
 __all__ = ["NewUserSerializer", "PostSerializer", "TeamPostSerializer"]
 
 
-class CategoryOfForum(Related):
+class CategoryOfForum(RelatedField):
     """A category of the forum that the request was sent to."""
 
     def __init__(self) -> None:
@@ -24,9 +24,9 @@ class CategoryOfForum(Related):
 
 
 class PostSerializer(ResourceSerializer):
-    title = Text(required=True)
-    content = long_text()
-    kind = Choice(Post.Kind.values)
+    title = TextField(required=True)
+    content = long_text_field()
+    kind = ChoiceField(Post.Kind.values)
     category_id = CategoryOfForum()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -39,4 +39,4 @@ class TeamPostSerializer(PostSerializer):
     """The fields that the team may set."""
 
     status = StatusCode()
-    responsible_id = Related("users", **ASSIGNABLE)
+    responsible_id = RelatedField("users", **ASSIGNABLE)

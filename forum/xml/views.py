@@ -173,7 +173,7 @@ class PostViewSet(XMLViewSet):
                     raise FieldError("category_id", MISSING, "required")
                 values |= {"category_id": category.id, "status": category.first_status}
                 post.requires_approval = category.requires_approval
-            post.write(values, by=request.user, alone=True)
+            post.write(values, by=request.user, single_statement=True)
             return post
 
         post = in_transaction(act)
