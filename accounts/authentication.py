@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from accounts import passwords, throttling
 from accounts.cookies import SESSION_COOKIE
 from accounts.models import Account, APIToken, Session, User
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 
 
 def admit(request: Request, user: User, account: Account) -> None:
@@ -88,7 +88,7 @@ class Basic(BaseAuthentication):
             name, colon, password = raw.decode("latin-1").partition(":")
 
         user, account_id = None, request._request.address.account_id
-        if colon and 0 < len(name) <= 255 and is_carriable(name):
+        if colon and 0 < len(name) <= 255 and is_xml_text(name):
             user = User.objects.known_as(account_id, name)
         attempt = throttling.LoginAttempt(request, account_id, name)
         if not passwords.is_right(user, password, attempt=attempt):

@@ -11,14 +11,14 @@ from core.api.throttling import (
     HOUR,
     MINUTE,
     AnyRequest,
-    Standing,
-    address_of,
-    count,
-    hidden,
-    limiter,
-    note,
-    plain_request,
-    take,
+    LimitStatus,
+    client_address_of,
+    django_request,
+    enforce_limit,
+    hashed_key,
+    hit,
+    increment,
+    rate_limiter,
 )
 from core.db.tenancy import fold
 
@@ -36,7 +36,7 @@ def may_be_mailed(account_id: int, whom: str, *, by: str = "strangers") -> bool:
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-    return take(hidden("mailed", by, account_id, fold(whom[:256])), MAILED_AN_HOUR, HOUR).allowed
+    return hit(hashed_key("mailed", by, account_id, fold(whom[:256])), MAILED_AN_HOUR, HOUR).allowed
 
 
 def count_wrong_token(request: AnyRequest) -> None:
@@ -46,8 +46,8 @@ def count_wrong_token(request: AnyRequest) -> None:
     refused because of a neighbour's wrong one.
     """
     if settings.FAILED_LOGIN_LIMIT:
-        key = hidden("wrong-token", address_of(request))
-        note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+        key = hashed_key("wrong-token", client_address_of(request))
+        enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
 class LoginAttempt:
@@ -68,28 +68,28 @@ class LoginAttempt:
         limit = settings.FAILED_LOGIN_LIMIT
         if not limit:
             return
-        address = address_of(self.request)
+        address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
-        standing = self._take(hidden("address", address), limit)
+        standing = self._take(hashed_key("address", address), limit)
         if standing.allowed:
-            of_login = self._take(hidden("login", *login), limit)
+            of_login = self._take(hashed_key("login", *login), limit)
             if not of_login.allowed:
-                elsewhere = self._take(hidden("login-at", address, *login), FAILURES_ELSEWHERE)
+                elsewhere = self._take(hashed_key("login-at", address, *login), FAILURES_ELSEWHERE)
                 if not elsewhere.allowed:
                     standing = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
         if not standing.allowed:
             # Nothing is tried, and so nothing has failed.
             self.give_back()
-        note(self.request, standing)
+        enforce_limit(self.request, standing)
 
     def give_back(self) -> None:
         while self.counted:
-            count(self.counted.pop(), -1, HOUR)
-        plain_request(self.request).standing = None
+            increment(self.counted.pop(), -1, HOUR)
+        django_request(self.request).limit_status = None
 
-    def _take(self, key: str, limit: int) -> Standing:
+    def _take(self, key: str, limit: int) -> LimitStatus:
         self.counted.append(key)
-        return take(key, limit, HOUR)
+        return hit(key, limit, HOUR)
 
 
 @contextmanager
@@ -99,12 +99,12 @@ def new_account(request: AnyRequest, partner_id: int) -> Iterator[None]:
         yield
         return
     key = f"partner:{partner_id}"
-    standing = take(key, settings.ACCOUNT_LIMIT, MINUTE)
+    standing = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
     if not standing.allowed:
-        note(request, standing)
+        enforce_limit(request, standing)
     try:
         yield
     except BaseException:
-        count(key, -1, MINUTE)
+        increment(key, -1, MINUTE)
         raise
-    note(request, standing)
+    enforce_limit(request, standing)

@@ -73,7 +73,7 @@ class UserQuerySet(ManagedQuerySet):
         """
         keys = {fold(name) for name in names}
         skeletons = {skeleton(key) for key in keys}
-        locks.hold(*(("user", account_id, each) for each in skeletons))
+        locks.acquire(*(("user", account_id, each) for each in skeletons))
         # The keys are looked up as well: a server of the version before, during an upgrade, writes no skeletons.
         same = Q(login_key__in=keys) | Q(email_key__in=keys)
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import json_response, xml_response
-from core.api.negotiation import is_for_people
+from core.api.negotiation import wants_page
 from core.errors import RETRY_AFTER, FieldError
 from core.pages.errors import error_page
 
@@ -28,7 +28,7 @@ def error_response(
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
     """Return the response in the format that the request asks for. A lazily translated message is translated for people."""
-    if is_for_people(request):
+    if wants_page(request):
         return error_page(request, status, message=message, errors=errors, headers=headers)
     if status == 500 and request.method not in SAFE_METHODS:
         message = UNCERTAIN
@@ -49,7 +49,7 @@ def unavailable(request: HttpRequest) -> HttpResponse:
     return error_response(request, 503, message=message, headers={"Retry-After": str(RETRY_AFTER)})
 
 
-def cut_off(request: HttpRequest) -> HttpResponse:
+def incomplete_request(request: HttpRequest) -> HttpResponse:
     message = gettext_lazy("The request was cut off on its way; send it again")
     return error_response(request, 400, message=message)
 

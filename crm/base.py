@@ -6,7 +6,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from accounts.models import User
-from core.db.additional_fields import merged
+from core.db.additional_fields import merge
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel
 from core.db.trash import Trashable, assign_links
@@ -30,16 +30,16 @@ class Resource(TenantModel, Trashable):
     class Meta:
         abstract = True
 
-    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
         """Insert the row, or update the fields that `values` names. The caller has locked the row (`locked`).
 
-        `alone` says that the transaction writes nothing else, and that the caller retries it if it fails.
+        `single_statement` says that the transaction writes nothing else, and that the caller retries it if it fails.
         """
         self.assign(values, by=by)
-        self.flush([self], alone=alone)
+        self.flush([self], single_statement=single_statement)
 
-    def insert(self, *, alone: bool) -> None:
-        insert(self, alone=alone)
+    def insert(self, *, single_statement: bool) -> None:
+        insert(self, single_statement=single_statement)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values, without writing them. The tags are set by `flush`."""
@@ -53,7 +53,7 @@ class Resource(TenantModel, Trashable):
             values["external_ids"] = self.merged_external_ids(pairs)  # type: ignore[attr-defined]
         if (fields := values.get("additional_fields")) is not None:
             # Only values for a model with that column have additional fields.
-            values["additional_fields"] = merged(self.additional_fields, fields)  # type: ignore[attr-defined]
+            values["additional_fields"] = merge(self.additional_fields, fields)  # type: ignore[attr-defined]
         if "email" in values:
             changed.add("email_key")
         assign_links(values, "client_id", "contact_id")
@@ -66,7 +66,7 @@ class Resource(TenantModel, Trashable):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         """Write the unsaved changes of rows of one account. The number of statements does not depend on the number of rows."""
         if retagged := [(row, row.unsaved_tags) for row in rows if row.unsaved_tags is not None]:
             # Only values for a `Tagged` row have tags.
@@ -74,7 +74,7 @@ class Resource(TenantModel, Trashable):
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
         if len(new) == 1:
-            new[0].insert(alone=alone)
+            new[0].insert(single_statement=single_statement)
         elif new:
             cls._default_manager.bulk_create(new)
         if len(changed) == 1:

@@ -11,7 +11,7 @@ from typing import Any, Self
 from django.db import models
 from psycopg.types.numeric import Int8
 
-from core.db.prepared import as_array, execute, fetch, insertion_of
+from core.db.prepared import array_literal, execute, fetch, insertion_of
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError
 from crm.base import Resource
@@ -60,7 +60,7 @@ class ExternallyIdentified(Resource):
         rows = fetch(
             f"SELECT key, value, holder_id FROM {cls.HOLDER_MODEL._meta.db_table} WHERE account_id = %s AND {condition}",  # noqa: S608
             [Int8(account_id), *values],
-            alone=True,
+            single_statement=True,
         )
         held = {(key, value): holder_id for key, value, holder_id in rows}
         return {pair: held[pair] for pair in pairs if pair in held}
@@ -103,14 +103,14 @@ class ExternallyIdentified(Resource):
         """Return the external ids after `changes`: a key that is not named stays, and null removes its key."""
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
-    def insert(self, *, alone: bool) -> None:
-        """Insert the new row. If it is `alone` in the transaction, one statement inserts it together with its holders.
+    def insert(self, *, single_statement: bool) -> None:
+        """Insert the new row. If it is `single_statement` in the transaction, one statement inserts it together with its holders.
 
         That statement does not tell which resource holds a pair already: ConcurrentUpdate is raised if one does, and IntegrityError
         if another transaction inserts the pair at the same time.
         """
-        if not alone or not self.external_ids:
-            super().insert(alone=alone)
+        if not single_statement or not self.external_ids:
+            super().insert(single_statement=single_statement)
             return
         insertion, holders = insertion_of(type(self)), self.HOLDER_MODEL._meta.db_table
         # VALUES, because PostgreSQL assumes 10 elements for an array parameter and would replan each execution for fewer.
@@ -134,7 +134,7 @@ class ExternallyIdentified(Resource):
                 *insertion.values_of(self),
                 *[Int8(self.account_id)] * 2,
             ],
-            alone=True,
+            single_statement=True,
         )
         if not inserted:
             raise ConcurrentUpdate("One of the external ids belongs to another")
@@ -167,7 +167,7 @@ class ExternallyIdentified(Resource):
             SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
             ORDER BY key, value ON CONFLICT DO NOTHING RETURNING true
             """,  # noqa: S608
-            [Int8(account_id), list(keys), list(values), as_array(holder_ids)],
+            [Int8(account_id), list(keys), list(values), array_literal(holder_ids)],
         )
         if len(inserted) == len(added):
             return
@@ -175,15 +175,15 @@ class ExternallyIdentified(Resource):
         others = [cls.taken_error(pair, holder_id).text for pair, holder_id in held.items() if holder_id != after[pair]]
         raise ConcurrentUpdate("; ".join(others))
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Delete the holders of the row. The row keeps its external ids for a restore."""
         self.HOLDER_MODEL._default_manager.filter(account_id=self.account_id, holder_id=self.id).delete()
-        super().let_go()
+        super().detach()
 
-    def take_back(self) -> None:
+    def reattach(self) -> None:
         """Insert the holders again. External ids that another resource holds now are removed from the row."""
         held = self.holders(self.account_id, self.external_ids.items())
         self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
         self.sync_holders([self])
         self.save(update_fields=["external_ids"])
-        super().take_back()
+        super().reattach()

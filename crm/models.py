@@ -15,7 +15,7 @@ from accounts.tags import ShardedCount, Tagged
 from core.db import locks
 from core.db.additional_fields import NOT_SEARCHED, additional_fields
 from core.db.tenancy import FoldedField, fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.errors import FieldError
 from core.search.declaration import Search
@@ -55,7 +55,7 @@ def list_indexes(name: str) -> list[models.Index]:
 
 def email_key(email: Any) -> str | None:
     """Return the value of the column `email_key` for an e-mail; None for a blank or invalid value."""
-    return (fold(email) if isinstance(email, str) and email.strip() and is_carriable(email) else None) or None
+    return (fold(email) if isinstance(email, str) and email.strip() and is_xml_text(email) else None) or None
 
 
 def lock_emails(account_id: int, keys: set[str]) -> None:
@@ -63,7 +63,7 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
 
     The e-mails share `EMAIL_LOCK_COUNT` locks, which limits the number of locks that a bulk request takes.
     """
-    locks.hold(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
+    locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
 
 
 class ClientQuerySet(TrashableQuerySet):
@@ -108,7 +108,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
     HOLDER_MODEL = ClientExternalId
-    POINTING = ("contacts", "deals", "posts")
+    REFERRERS = ("contacts", "deals", "posts")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -217,7 +217,7 @@ class ContactQuerySet(TrashableQuerySet):
 class Contact(LinkedToClient, Tagged, Resource):
     """A person, usually one who works for a client."""
 
-    POINTING = ("clients", "posts")
+    REFERRERS = ("clients", "posts")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -262,12 +262,12 @@ class Contact(LinkedToClient, Tagged, Resource):
     def __str__(self) -> str:
         return self.name
 
-    def let_go(self) -> None:
-        super().let_go()
+    def detach(self) -> None:
+        super().detach()
         self._change_list_counts(-1)
 
-    def take_back(self) -> None:
-        super().take_back()
+    def reattach(self) -> None:
+        super().reattach()
         self._change_list_counts(+1)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
@@ -281,12 +281,12 @@ class Contact(LinkedToClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         new = {id(row) for row in rows if row._state.adding}
         relisted = [row for row in rows if "contact_list_ids" in row.unsaved_fields]
         for row in relisted:
             row.unsaved_fields -= {"contact_list_ids"}
-        super().flush(rows, alone=alone and not relisted)
+        super().flush(rows, single_statement=single_statement and not relisted)
         if relisted:
             cls._sync_memberships(relisted, known=[row.id for row in relisted if id(row) not in new])
 
@@ -448,7 +448,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         """Write the clients that were given inside the deals, then the deals."""
         linked = [(row, row.nested_client) for row in rows if row.nested_client]
         if clients := {id(client): client for _, client in linked}:
@@ -456,4 +456,4 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
         for row, client in linked:
             row.client_id, row.trashed_client_id, row.nested_client = client.id, None, None
             row.unsaved_fields |= {"client_id", "trashed_client_id"}
-        super().flush(rows, alone=alone and not linked)
+        super().flush(rows, single_statement=single_statement and not linked)

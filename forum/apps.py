@@ -1,5 +1,11 @@
+from typing import TYPE_CHECKING, Any
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from accounts.account import Account
+    from accounts.hosts import Host
 
 
 class ForumConfig(AppConfig):
@@ -26,10 +32,11 @@ class ForumConfig(AppConfig):
         registry.register(*RESOURCES)
         register_entries()
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
-        account_created.connect(open_first_forum)
+        account_created.connect(create_default_forum)
 
 
-def open_first_forum(sender, account, host, **kwargs) -> None:
+def create_default_forum(sender: type, account: "Account", host: "Host", **kwargs: Any) -> None:
+    """Create the default forum of a new account (`account_created`)."""
     from forum.models import Forum
 
-    Forum.objects.open_first(account, host)
+    Forum.objects.create_default(account, host)

@@ -1,4 +1,4 @@
-"""Forums and their categories: where posts are, who may read and write there."""
+"""Forums and their categories."""
 
 import re
 from typing import Any, Self
@@ -11,21 +11,21 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Host, Status, User
 from accounts.names import check_visible, looks_like_any
-from core.db.ordering import BIGGEST_POSITION, Ordered
+from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import FieldError
 
-# What a forum answers itself in the place of a category's name.
+# First path segments that the service uses itself, so that no category can have them as its name.
 RESERVED_SEGMENTS = frozenset(
     ["app", "static", "media", "healthz", "readyz", "favicon.ico", "robots.txt", "sitemap.xml", ".well-known"]
 )
 
 
-class ForumQuerySet(models.QuerySet):
-    def living_at(self, host_id: int) -> Self:
-        """The forum of that host; for the account's own address, failing that, the default forum."""
+class ForumQuerySet(models.QuerySet["Forum"]):
+    def for_host(self, host_id: int) -> Self:
+        """Return the forum of the host, followed by the default forum, which answers where no other forum does."""
         return self.filter(Q(host_id=host_id) | Q(is_default=True)).order_by(
             Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
         )
@@ -38,39 +38,39 @@ class ForumQuerySet(models.QuerySet):
         """Return the forum with its account, read in one statement (`accounts.sites`)."""
         return _forum_with_account.first(account_id=account_id, id=id)
 
-    def open_first(self, account: Account, host: Host) -> "Forum":
+    def create_default(self, account: Account, host: Host) -> "Forum":
         """Create the default forum of a new account, with a category."""
         forum = account.forums.create(name=account.name or account.prefix, host_id=host.id, is_default=True)
         account.categories.create(forum_id=forum.id, name="General", position=1)
         return forum
 
     @transaction.atomic(savepoint=False)
-    def open(self, account: Account, *, name: str, host: str, **fields: Any) -> "Forum":
-        """Make a forum of the account that works: at that address, with a category. Raises FieldError."""
+    def create_for(self, account: Account, *, name: str, host: str, **fields: Any) -> "Forum":
+        """Create a forum with a category at the address `host`. Raise FieldError if the name or the address cannot be used."""
         Account.objects.select_for_update(no_key=True).get(id=account.id)
-        if account.forums.count() >= Forum.MOST:
+        if account.forums.count() >= Forum.MAX_PER_ACCOUNT:
             raise FieldError("name", _("can't be added: an account can't have more forums"))
         forum = Forum(account=account, name=name, **fields)
         forum.check_name(name)
-        forum.settle(host)
+        forum.claim_host(host)
         forum.save(force_insert=True)
         account.categories.create(forum_id=forum.id, name="General", position=1)
         return forum
 
-    def holding_back(self, account_id: int, forum_id: int) -> bool:
-        """Whether members' new posts wait for the team there."""
+    def requires_approval(self, account_id: int, forum_id: int) -> bool:
+        """Return whether the team must approve new posts of members."""
         return bool(_approval.first(account_id=account_id, forum_id=forum_id))
 
 
 class Forum(TenantModel):
-    """A forum, at exactly one host; the account's default forum answers at the account's own address too."""
+    """A forum. It has exactly one host; the default forum also answers at the account's own address."""
 
     class Access(models.TextChoices):
-        PUBLIC = "public"  # everyone reads, whoever signs up writes
-        MEMBERS = "members"  # everyone reads, those write whom the team made or invited
-        PRIVATE = "private"  # only these read, too
+        PUBLIC = "public"  # everyone may read; visitors may sign up to write
+        MEMBERS = "members"  # everyone may read; only users whom the team created or invited may write
+        PRIVATE = "private"  # only users of the account may read and write
 
-    MOST = 100
+    MAX_PER_ACCOUNT = 100
 
     host_id = models.BigIntegerField()
     name = models.CharField(max_length=255)
@@ -78,7 +78,7 @@ class Forum(TenantModel):
     access = models.CharField(
         max_length=255, choices=Access.choices, default=Access.PUBLIC, db_default=Access.PUBLIC.value
     )
-    # A member's new post waits for the team.
+    # The team must approve new posts of members.
     approval = models.BooleanField(default=False, db_default=False)
     is_default = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -104,40 +104,43 @@ class Forum(TenantModel):
 
     @property
     def summary(self) -> str:
-        """The sentence about the forum for search engines, in the active language."""
+        """Return a sentence about the forum for search engines, in the active language."""
         return gettext("What people suggest to %(name)s, and what becomes of it.") % {"name": self.name}
 
     def may_be_read_by(self, user: User | None) -> bool:
-        """`user` is one of the account's, or None for a visitor who is not signed in."""
+        """Return whether a user of the account may read the forum, or a visitor (None)."""
         return user is not None or self.access != self.Access.PRIVATE
 
     def check_name(self, name: str) -> None:
-        """Raise FieldError for a name with format characters, and for one that is, or looks like, another forum's.
+        """Raise FieldError if the name has format characters, or looks like the name of another forum of the account.
 
-        The caller has locked the account.
+        The caller must have locked the account.
         """
         check_visible(name=name)
         others = self.account.forums.exclude(id=self.id).values_list("name", flat=True)
-        if looks_like_any(name, others[: self.MOST]):
+        if looks_like_any(name, others[: self.MAX_PER_ACCOUNT]):
             raise FieldError("name", _("is already taken"))
 
     @transaction.atomic(savepoint=False)
     def change(self, *, host: str, **values: Any) -> None:
-        """Raise FieldError for an address or a name that it can't have. Names that were alike before may stay."""
+        """Change the forum. Raise FieldError if it cannot have the address or the new name.
+
+        A name that is not changed is not checked: older names may look alike.
+        """
         name = values.get("name", self.name)
         if name != self.name:
             Account.objects.select_for_update(no_key=True).get(id=self.account_id)
             self.check_name(name)
         before = self.host_id
-        self.settle(host)
+        self.claim_host(host)
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "host_id", "updated_at"])
         if self.host_id != before:
-            self._leave(before)
+            self._release_host(before)
 
-    def settle(self, address: str) -> None:
-        """Take the address that somebody typed. The caller saves the row."""
+    def claim_host(self, address: str) -> None:
+        """Set the host to an address that a user typed. Raise FieldError if the forum cannot have it. The caller saves the row."""
         host = Host.objects.claim(self.account, address)
         if host.name == self.account.prefix and not self.is_default:
             raise FieldError("host", _("is the account's own, where its first forum answers"))
@@ -147,53 +150,50 @@ class Forum(TenantModel):
 
     @transaction.atomic(savepoint=False)
     def erase(self) -> None:
-        """Erase it with its categories. Raises FieldError for the default one, and while it has a post."""
+        """Erase the forum and its categories. Raise FieldError if it is the default forum or has posts."""
         if self.is_default:
             raise FieldError("forum", _("is the account's first one, which has to stay"))
-        # Nobody adds a post to it meanwhile.
+        # The lock keeps other transactions from adding posts.
         Forum.objects.select_for_update().filter(pk=self.pk).first()
         if self.account.posts.filter(category_id__in=self._categories().values("id")).exists():
             raise FieldError("forum", _("has suggestions, perhaps in the trash"))
         self._categories().delete()
         Forum.objects.filter(pk=self.pk).delete()
-        self._leave(self.host_id)
+        self._release_host(self.host_id)
 
-    def _categories(self) -> models.QuerySet:
+    def _categories(self) -> models.QuerySet[Any]:
         return self.account.categories.filter(forum_id=self.id)
 
-    def _leave(self, host_id: int) -> None:
-        """An address is free when no forum is there; but the account keeps its own."""
+    def _release_host(self, host_id: int) -> None:
+        """Delete a host that the forum no longer has, unless it is the account's own."""
         self.account.hosts.filter(id=host_id).exclude(name=self.account.prefix).delete()
 
 
 @prepared(account_id=int, host_id=int)
-def _forum_at_host(account_id, host_id):
-    return Account(id=account_id).forums.living_at(host_id).values_list("id", "name")[:1]
+def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
+    return Account(id=account_id).forums.for_host(host_id).values_list("id", "name")[:1]
 
 
 @prepared(account_id=int, id=int)
-def _forum_with_account(account_id, id):
+def _forum_with_account(account_id: int, id: int) -> models.QuerySet[Any]:
     return Account(id=account_id).forums.filter(id=id).select_related("account")[:1]
 
 
-class CategoryQuerySet(models.QuerySet):
+class CategoryQuerySet(models.QuerySet["Category"]):
     def of_forum(self, forum_id: int) -> Self:
-        """A forum's categories; the first of them is the one that posts go to when none is named."""
+        """Return the categories of a forum, in order. Posts without a category go to the first one."""
         return self.filter(forum_id=forum_id).order_by("position", "id")
 
-    def named(self, account_id: int, forum_id: int, name: str) -> "Category | None":
-        """The forum's category of that name, in any case; some clients write its spaces as `+`, as in a query."""
-        if not is_carriable(name):
+    def find_by_name(self, account_id: int, forum_id: int, name: str) -> "Category | None":
+        """Return the forum's category with this name, ignoring case. Some clients write a space as `+`, as in a query string."""
+        if not is_xml_text(name):
             return None
         names = dict.fromkeys([name, name.replace("+", " ")])
-        found = (_category_named.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names)
+        found = (_category_by_name.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names)
         return next(filter(None, found), None)
 
     def first_of(self, account_id: int, forum_id: int) -> "Category | None":
-        """The one that posts go to when none is named.
-
-        Its `first_status` is the one that they get, and it `holds_back` members' posts where the forum does.
-        """
+        """Return the first category of a forum, with the annotations `first_status` and `requires_approval`."""
         category = _first_category.first(account_id=account_id, forum_id=forum_id)
         if category is not None:
             status = {name: getattr(category, f"first_{name}") for name in ("id", "code", "closed")}
@@ -202,27 +202,34 @@ class CategoryQuerySet(models.QuerySet):
 
 
 @prepared(account_id=int, forum_id=int, key=str)
-def _category_named(account_id, forum_id, key):
+def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[Any]:
     return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def _first_category(account_id, forum_id):
+def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
     statuses = Account(id=account_id).first_statuses(Status.Kind.POST)
-    first = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
+    annotations = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
     forum = Forum.objects.filter(account_id=account_id, id=forum_id)
-    categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)
-    return categories.annotate(**first, holds_back=Subquery(forum.values("approval")))[:1]
+    annotations["requires_approval"] = Subquery(forum.values("approval"))
+    return Category.objects.filter(account_id=account_id).of_forum(forum_id).annotate(**annotations)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def _approval(account_id, forum_id):
+def _approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
     return Forum.objects.filter(account_id=account_id, id=forum_id).values_list("approval", flat=True)
 
 
 class Category(Ordered, TenantModel):
-    # In a forum; and the posts that are moved at once when one is deleted.
-    MOST, MOST_MOVED = 100, 1000
+    """A section of a forum, in the order that the team gives the sections."""
+
+    MAX_PER_FORUM = 100
+    # The number of posts that can be moved to another category when this one is erased.
+    MAX_MOVED_POSTS = 1000
+
+    # Annotations of `first_of`: the first status of the account for posts, and whether the team must approve members' posts.
+    first_status: Status
+    requires_approval: bool
 
     forum_id = models.BigIntegerField()
     name = models.CharField(max_length=255)
@@ -238,7 +245,7 @@ class Category(Ordered, TenantModel):
         verbose_name_plural = "categories"
         constraints = [
             models.UniqueConstraint(fields=["account", "forum_id", "name_key"], name="category_name_unique"),
-            # The name is a path segment, beside those that the service answers itself.
+            # The name is a path segment of the category's address.
             models.CheckConstraint(
                 condition=~Q(name_key__in=sorted(RESERVED_SEGMENTS)) & ~Q(name_key__regex=r"^$|/|\.(xml|json)$"),
                 name="category_name_form",
@@ -251,18 +258,19 @@ class Category(Ordered, TenantModel):
 
     # Questions
 
-    def siblings(self) -> models.QuerySet:
+    def siblings(self) -> models.QuerySet["Category"]:
+        """Return the categories of the same forum, including this one."""
         return self.account.categories.filter(forum_id=self.forum_id)
 
-    def posts(self) -> models.QuerySet:
-        """All that are in it, also those in the trash."""
+    def posts(self) -> models.QuerySet[Any]:
+        """Return the posts in the category, including those in the trash."""
         return self.account.posts.filter(category_id=self.id)
 
-    # Acts
+    # Actions
 
     @transaction.atomic(savepoint=False)
     def write(self, *, name: str) -> None:
-        """Insert it behind the others of its forum, or give it another name. Raises FieldError."""
+        """Insert the category as the last of its forum, or rename it. Raise FieldError if that is not possible."""
         name = name.strip()
         others = self.siblings().exclude(id=self.id)
         check_category_name(name)
@@ -273,35 +281,36 @@ class Category(Ordered, TenantModel):
             self.save(update_fields=["name", "name_key", "updated_at"])
             return
         Forum.objects.select_for_update(no_key=True).get(account_id=self.account_id, id=self.forum_id)
-        if others.count() >= self.MOST:
+        if others.count() >= self.MAX_PER_FORUM:
             raise FieldError("name", _("can't be added: a forum can't have more categories"))
         last = others.aggregate(last=models.Max("position"))["last"] or 0
-        self.position = min(last + 1, BIGGEST_POSITION)
+        self.position = min(last + 1, MAX_POSITION)
         self.save(force_insert=True)
 
     @transaction.atomic(savepoint=False)
     def erase(self, *, into: "Category | None" = None) -> None:
-        """Erase it, after moving its posts `into` another one of its forum. One that is gone already is left so.
+        """Erase the category, after moving its posts into another one of the forum. Do nothing if it is erased already.
 
-        Raises FieldError for the last one of a forum, and for one that has posts and nowhere to move them, or too many.
+        Raise FieldError if it is the only category of the forum, if it has posts and `into` is not another category, or if it has more
+        than MAX_MOVED_POSTS posts.
         """
-        held = {row.id for row in self.siblings().order_by("id").select_for_update()}
-        if self.id not in held:
+        ids = {row.id for row in self.siblings().order_by("id").select_for_update()}
+        if self.id not in ids:
             return
-        if len(held) == 1:
+        if len(ids) == 1:
             raise FieldError("category", _("is the only one, and every suggestion is in one"))
-        number = self.posts()[: self.MOST_MOVED + 1].count()
-        if number and (into is None or into.id not in held - {self.id}):
-            raise FieldError("category", _("has suggestions: say where they are to go"))
-        if number > self.MOST_MOVED:
-            raise FieldError("category", _("has more suggestions than can be moved at once"))
+        number = self.posts()[: self.MAX_MOVED_POSTS + 1].count()
         if number:
+            if into is None or into.id not in ids - {self.id}:
+                raise FieldError("category", _("has suggestions: say where they are to go"))
+            if number > self.MAX_MOVED_POSTS:
+                raise FieldError("category", _("has more suggestions than can be moved at once"))
             self.posts().update(category_id=into.id, updated_at=timezone.now())
         Category.objects.filter(pk=self.pk).delete()
 
 
 def check_category_name(name: str) -> None:
-    """Raise FieldError for a text that can't be a category's name, which is a segment of its address."""
+    """Raise FieldError if the text cannot be a category's name, which is a path segment."""
     key = fold(name)
     if not key:
         raise FieldError("name", _("can't be blank"), "blank")

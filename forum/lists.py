@@ -1,8 +1,8 @@
-"""The lists of posts: which posts whoever asks may see, in which order, and how the database finds them."""
+"""The lists of posts: visibility, order and the queries of pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery, Value
@@ -11,27 +11,30 @@ from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, Tuple
 
 from accounts.models import Account, Status, User
 from core.db.prepared import fetch, prepared
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet
 from core.search.queries import find_similar, search, search_transaction
-from forum import depth
+from forum import deep_paging
 from forum.forums import Category, Forum
 
-# What the pages show of a post besides its row; the interfaces do not read it.
-RENDERED = ("content_html", "response_html")
-# Whoever is not signed in: nothing is by a user of this id.
-NOBODY = 0
+if TYPE_CHECKING:
+    from forum.models import Post
+
+# Columns that pages show and the APIs do not read.
+HTML_COLUMNS = ("content_html", "response_html")
+# Stands for the id of a visitor who is not signed in. No user has it.
+VISITOR_ID = 0
 
 
-def author_among(user: User | None) -> int | None:
-    """Whose posts on the closed shelf are seen by the user; None for all, as the team does. A visitor has none."""
+def closed_author_id(user: User | None) -> int | None:
+    """Return the id of the only author whose closed posts the user sees, or None for the team, which sees all."""
     if user is None:
-        return NOBODY
+        return VISITOR_ID
     return None if user.is_team else user.id
 
 
-class Shelf(models.IntegerChoices):
-    """Where a post stands in the lists of its category: a function of its row, kept by the database."""
+class Visibility(models.IntegerChoices):
+    """The visibility partition of a post in its category. The database computes it from the row (column `shelf`)."""
 
     NONE = 0  # a task, a duplicate, or in the trash
     OPEN = 1
@@ -46,77 +49,76 @@ class PostQuerySet(TrashableQuerySet):
         "commented": ("-comments_cache", "-id"),
         "active": ("-updated_at", "-id"),
     }
-    # Other names of orders that clients send.
+    # Old names of orders that clients still send.
     ORDER_ALIASES = {"popular": "top"}
 
     def with_names(self) -> Self:
-        """With what a post is shown with besides its own row: the code of its status, and its author's name.
+        """Annotate each post with the code of its status and the name of its author.
 
-        A status that was joined would be the one before: while the row is waited for it may get another, and would not be
-        found then.
+        The status comes from a subquery, not from a join. If the status of a post changes while a query waits for the lock of the row,
+        PostgreSQL compares the changed row with the status that it joined before, and drops the row.
         """
         status = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
         return self.annotate(
             status_code=Subquery(status.values("code")),
             nick=F("user__name"),
             post_id=Value(None, models.BigIntegerField(null=True)),
-        ).defer(*RENDERED)
+        ).defer(*HTML_COLUMNS)
 
     def of_forum(self, forum_id: int) -> Self:
         return self.filter(forum_id=forum_id)
 
     def tasks(self) -> Self:
-        """The account's tasks, open ones first, newest first."""
+        """Return the tasks that are not in the trash, open ones first, newest first."""
         return self.filter(category_id=None, trashed_at=None).order_by("closed", "-created_at", "-id")
 
     def erase_one(self) -> int:
-        """As of anything in the trash; what was merged into it comes back first."""
-        for post in self.filter(category_id__isnull=False):
-            post.let_duplicates_go()
+        """Erase the post in this queryset, after detaching its duplicates. Return the number of erased rows."""
+        for post in cast("Iterable[Post]", self.without_tasks()):
+            post.detach_duplicates()
         return super().erase_one()
 
-    def of_forums(self) -> Self:
-        """Those that are no tasks."""
+    def without_tasks(self) -> Self:
         return self.filter(category_id__isnull=False)
 
     def visible_to(self, user: User | None) -> Self:
-        """The posts and tasks that are not in the trash and that the user may see; None is a visitor, who sees what is open."""
+        """Return the posts and tasks that the user may see and that are not in the trash. None is a visitor."""
         posts = self.live()
         if user is not None and user.is_team:
             return posts
         merged = Q(duplicate_from_id__isnull=False, private=False, approved=True) & ~Q(kind="private")
         own = Q() if user is None else Q(user_id=user.id)
-        return posts.exclude(category_id=None).filter(Q(shelf=Shelf.OPEN) | own | merged)
+        return posts.exclude(category_id=None).filter(Q(shelf=Visibility.OPEN) | own | merged)
 
     def listed_for(self, user: User | None) -> Self:
-        """What lists of forum posts show of these: as `visible_to`, but what was merged into another."""
-        posts, author_id = self.live().of_forums(), author_among(user)
-        closed = Q(shelf=Shelf.CLOSED) if author_id is None else Q(shelf=Shelf.CLOSED, user_id=author_id)
-        return posts.filter(Q(shelf=Shelf.OPEN) | closed)
+        """Return the posts that lists show to the user: those of `visible_to` without tasks and duplicates."""
+        posts, author_id = self.live().without_tasks(), closed_author_id(user)
+        closed = Q(shelf=Visibility.CLOSED) if author_id is None else Q(shelf=Visibility.CLOSED, user_id=author_id)
+        return posts.filter(Q(shelf=Visibility.OPEN) | closed)
 
-    def waiting(self) -> Self:
-        """Those that the team has not approved yet, oldest first."""
-        return self.live().of_forums().filter(approved=False).order_by("created_at", "id")
+    def unapproved(self) -> Self:
+        """Return the posts that the team has not approved yet, oldest first."""
+        return self.live().without_tasks().filter(approved=False).order_by("created_at", "id")
 
     def written_by(self, user: User) -> Self:
-        """A user's forum posts, the last first."""
-        return self.live().of_forums().filter(user_id=user.id).order_by("-created_at", "-id")
+        """Return the forum posts of a user, newest first."""
+        return self.live().without_tasks().filter(user_id=user.id).order_by("-created_at", "-id")
 
     def voted_by(self, user: User) -> Self:
-        """The forum posts that a user has voted for, the last vote first."""
-        return self.live().of_forums().filter(cast__user_id=user.id).order_by("-cast__created_at", "-id")
+        """Return the forum posts that a user has voted for, latest vote first."""
+        return self.live().without_tasks().filter(cast__user_id=user.id).order_by("-cast__created_at", "-id")
 
-    def shown_to(
+    def values_for(
         self, user: User | None, columns: tuple[str, ...], *, forum_id: int, id: int, account_id: int | None = None
-    ) -> tuple | None:
-        """The columns of a post of the forum, if the user may see it; `status` is the status's code.
+    ) -> tuple[Any, ...] | None:
+        """Return the columns of a post of the forum, or None if the user may not see it.
 
-        For a visitor (None), `account_id` says whose forum it is.
+        The column `status` is the code of the status. `account_id` is needed only for a visitor (None).
         """
-        author_id = author_among(user)
+        author_id = closed_author_id(user)
         given = {} if author_id is None else {"author_id": author_id}
         account_id = account_id if user is None else user.account_id
-        return _post_shown.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **given)
+        return _post_values.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **given)
 
     def page(
         self,
@@ -130,30 +132,37 @@ class PostQuerySet(TrashableQuerySet):
         status_id: int | None = None,
         start: int,
         size: int,
-    ) -> list[tuple]:
-        """The columns of `size` posts from `start` on, as the user sees them, in order; of a category, or of a forum's first.
+    ) -> list[tuple[Any, ...]]:
+        """Return the columns of `size` posts from the offset `start`, as the user sees them.
 
-        They are found in one index for each order: the open shelf of the category merged with what the user may see of its
-        closed one. No other row of the table is read. Far down, lists by age are entered at a mark (`forum.depth`), others are
-        skipped through. For a visitor (None), `account_id` says whose they are.
+        The list is that of a category, or of the forum's first category. `account_id` is needed only for a visitor (None).
+
+        Each order has one index. The open partition of the category is merged with the part of the closed one that the user may see,
+        and no other row of the table is read. Deep pages of lists by age start at a checkpoint (`forum.deep_paging`). The other lists
+        skip the posts before the page.
         """
-        given = {
+        account_id = account_id if user is None else user.account_id
+        if account_id is None:
+            raise TypeError("A page for a visitor needs the account_id")
+        selected = {
+            "account_id": account_id,
             "forum_id": forum_id if category_id is None else None,
             "category_id": category_id,
             "status_id": status_id,
-            "author_id": author_among(user),
+            "author_id": closed_author_id(user),
         }
-        account_id = account_id if user is None else user.account_id
-        given = {name: value for name, value in given.items() if value is not None} | {"account_id": account_id}
-        if start < depth.DEEP or order not in depth.DIRECTIONS:
+        given = {name: value for name, value in selected.items() if value is not None}
+        if start < deep_paging.MIN_OFFSET or order not in deep_paging.ORDERS:
             return _page_of_posts(columns=columns, order=order, **_limits(start, size), **given)
-        entry = depth.find(order, start, **given)
-        left = start - entry.skipped
-        if entry.id is not None:
-            given |= {"entry_at": entry.created_at, "entry_id": entry.id}
-        rows = _page_of_posts(columns=columns, order=order, **_limits(left, size), **given)
-        if entry.notes > depth.NOTES or (rows and left > 2 * depth.LENGTH):
-            depth.gather(account_id, entry.category_id)
+        checkpoint = deep_paging.find_checkpoint(order, start, **given)
+        rest = start - checkpoint.skipped
+        after: dict[str, Any] = {}
+        if checkpoint.id is not None:
+            after = {"checkpoint_at": checkpoint.created_at, "checkpoint_id": checkpoint.id}
+        rows = _page_of_posts(columns=columns, order=order, **_limits(rest, size), **given, **after)
+        has_many_deltas = checkpoint.deltas > deep_paging.MAX_DELTAS
+        if checkpoint.category_id is not None and (has_many_deltas or (rows and rest > 2 * deep_paging.SEGMENT_LENGTH)):
+            deep_paging.compact(account_id, checkpoint.category_id)
         return rows
 
     def search(
@@ -168,16 +177,16 @@ class PostQuerySet(TrashableQuerySet):
         status_id: int | None = None,
         start: int,
         size: int,
-    ) -> list[tuple]:
-        """The columns of `size` posts from `start` on, as the user sees them, that a search for `text` finds, best first."""
+    ) -> list[tuple[Any, ...]]:
+        """Return the columns of `size` posts that match the text, from the offset `start`, best matches first."""
         rows = account.posts.listed_for(user).of_forum(forum_id)
         given = {"category_id": category_id, "status_id": status_id}
         rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
-        if not is_carriable(text):
+        if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
-            ids = search(rows, query, listed=account.posts.live().of_forums(), enough=start + size)
-            return rows_of(account, ids[start : start + size], columns)
+            ids = search(rows, query, listed=account.posts.live().without_tasks(), enough=start + size)
+            return _values_by_id(account, ids[start : start + size], columns)
 
     def similar_to(
         self,
@@ -186,56 +195,64 @@ class PostQuerySet(TrashableQuerySet):
         *,
         account: Account,
         forum_id: int,
-        most: int = 5,
-        searched: bool = False,
-    ) -> list[tuple]:
-        """Return the columns of at most `most` open posts of a forum whose title is similar to a text that is still being typed, or
-        that was `searched` in vain; the best first."""
-        rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
-        if not is_carriable(text):
+        limit: int = 5,
+        already_searched: bool = False,
+    ) -> list[tuple[Any, ...]]:
+        """Return the columns of open posts of a forum whose titles are similar to the text, best matches first.
+
+        The text may be incomplete. `already_searched` says that `search` found nothing for it.
+        """
+        rows = account.posts.live().without_tasks().of_forum(forum_id).filter(shelf=Visibility.OPEN)
+        if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
             ids = find_similar(
-                rows, query, listed=account.posts.live().of_forums(), limit=most, already_searched=searched
+                rows, query, listed=account.posts.live().without_tasks(), limit=limit, already_searched=already_searched
             )
-            return rows_of(account, ids, columns)
+            return _values_by_id(account, ids, columns)
 
     def roadmap(
-        self, columns: tuple[str, ...], *, account: Account, forum_id: int, most: int = 50
-    ) -> list[tuple[Status, list[tuple]]]:
-        """What is planned, started and completed, as far as the account has such statuses, in their order, each with its open
-        posts that have most votes. It is the same for everyone."""
+        self, columns: tuple[str, ...], *, account: Account, forum_id: int, limit: int = 50
+    ) -> list[tuple[Status, list[tuple[Any, ...]]]]:
+        """Return the statuses of the roadmap that the account has, each with its open posts, those with most votes first.
+
+        The roadmap is the same for all readers.
+        """
         return [
             (
                 status,
-                _most_wanted(account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, most=most),
+                _posts_by_votes(
+                    account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, limit=limit
+                ),
             )
             for status in account.first_statuses(Status.Kind.POST).filter(code__in=Status.ROADMAP)
         ]
 
     def in_status(
         self, columns: tuple[str, ...], *, account: Account, forum_id: int, status_id: int, start: int, size: int
-    ) -> list[tuple]:
-        """The columns of a forum's open posts of a status from `start` on, those with most votes first; the roadmap goes on so."""
+    ) -> list[tuple[Any, ...]]:
+        """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
         given = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
-        limits = {"start": start, "size": size} if start else {"most": size}
-        return _most_wanted(**given, **limits)
+        limits = {"start": start, "size": size} if start else {"limit": size}
+        return _posts_by_votes(**given, **limits)
 
-    def addresses(self, account_id: int, forum_id: int, *, most: int) -> list[tuple]:
-        """For search engines: (None, name, None) of each category of a forum that everyone may read, in order; then of its
-        newest open posts (id, None, when it changed). Nothing of a private one."""
-        return fetch(ADDRESSES, [account_id, forum_id, Forum.Access.PRIVATE, Shelf.OPEN, most, most])
+    def sitemap_entries(self, account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
+        """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
+
+        A private forum has no entries.
+        """
+        return fetch(SITEMAP_ENTRIES, [account_id, forum_id, Forum.Access.PRIVATE, Visibility.OPEN, limit, limit])
 
     def statuses_in_use(
         self, account: Account, *, forum_id: int | None = None, category_id: int | None = None
     ) -> list[Status]:
-        """The statuses that open posts of a category, or of a forum, have, in their order."""
+        """Return the statuses that the open posts of a category, or of a forum, have, in their order."""
         place = {"forum_id": forum_id} if category_id is None else {"category_id": category_id}
         return _statuses_in_use(account_id=account.id, **place)
 
 
-# Each category's newest, from its index, and the newest of these.
-ADDRESSES = """
+# The newest posts of each category come from its index; the newest of these are returned.
+SITEMAP_ENTRIES = """
 WITH category AS (
     SELECT category.account_id, category.id, category.name, category.position
     FROM forum_category AS category JOIN forum_forum AS forum
@@ -252,26 +269,35 @@ UNION ALL
 """
 
 
-def rows_of(account: Account, ids: Iterable[int], columns: tuple[str, ...]) -> list[tuple]:
-    """The columns of the posts of these ids, in their order."""
+def _values_by_id(account: Account, ids: Sequence[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    """Return the columns of the posts with these ids, in the order of the ids."""
     rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
     found: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
     return [found[id] for id in ids if id in found]
 
 
 @prepared(account_id=int, forum_id=int, status_id=int, start=int, size=int)
-def _most_wanted(account_id, forum_id, status_id, columns, most=None, start=0, size=None):
-    posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Shelf.OPEN)
-    return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (most or size)]
+def _posts_by_votes(
+    account_id: int,
+    forum_id: int,
+    status_id: int,
+    columns: tuple[str, ...],
+    limit: int | None = None,
+    start: int = 0,
+    size: int | None = None,
+) -> models.QuerySet[Any]:
+    """Build the query for a page: of `limit` posts, a literal, or of `size` posts from `start` on, two parameters."""
+    posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Visibility.OPEN)
+    return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (limit or size or 0)]
 
 
 @prepared(account_id=int, forum_id=int, category_id=int)
-def _statuses_in_use(account_id, forum_id=None, category_id=None):
-    # Of each status, the next one in use from it on is looked up, which is the first entry there of the one index in that order.
-    # A post that has just this status the database would look for among all others, in the hope to meet one soon.
+def _statuses_in_use(account_id: int, forum_id: int = 0, category_id: int | None = None) -> models.QuerySet[Status]:
+    # For each status, the query finds the first status in use with the same or a higher id. That is one look-up in an index ordered
+    # by status_id. For a condition of equality, PostgreSQL would scan the posts in the hope to find one early.
     account = Account(id=account_id)
     statuses = account.first_statuses(Status.Kind.POST)
-    posts = account.posts.filter(shelf=Shelf.OPEN).order_by("status_id").values("status_id")
+    posts = account.posts.filter(shelf=Visibility.OPEN).order_by("status_id").values("status_id")
     if category_id is not None:
         next_one = posts.filter(category_id=category_id, status_id__gte=OuterRef("id"))[:1]
         return statuses.filter(id=Subquery(next_one))
@@ -282,28 +308,34 @@ def _statuses_in_use(account_id, forum_id=None, category_id=None):
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
-def _post_shown(account_id, forum_id, id, columns, author_id=None):
-    user = User(id=author_id, role=User.Role.OWNER if author_id is None else User.Role.MEMBER)
+def _post_values(
+    account_id: int, forum_id: int, id: int, columns: tuple[str, ...], author_id: int | None = None
+) -> models.QuerySet[Any]:
+    role = User.Role.OWNER if author_id is None else User.Role.MEMBER
+    user = User(id=author_id or VISITOR_ID, role=role)
     posts = Account(id=account_id).posts.filter(id=id).visible_to(user).of_forum(forum_id)
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
 
-# Further than a list that is entered at a mark is ever read.
-REACH = 2700
+# Above the offsets of all pages that have a literal limit: a list that starts at a checkpoint is not read further than this.
+MAX_LITERAL_STOP = 2700
 
 
 def _limits(start: int, size: int) -> dict[str, int]:
-    """How much of the list is read. Of a limit that is written out, the database knows what it means for its plan, and so keeps
-    that; a plan for one that it does not know would be made for a tenth of the table. What is skipped it takes for a tenth of
-    what is read, so the limit is at most twice what the page needs: else it would find a plan of its own for each page cheaper."""
+    """Return the limits of a page as arguments of `_page_of_posts`.
+
+    PostgreSQL considers a literal limit in its plan, and keeps the plan. For a limit that is a parameter, it plans to read a tenth of
+    the table. It also assumes that a parameter in OFFSET skips a tenth of the rows. The literal is therefore at most twice as large as
+    needed: with a larger one, PostgreSQL would prefer to plan each page anew.
+    """
     if start == 0:
-        return {"first": size}
-    if start + size > REACH:
+        return {"literal_size": size}
+    if start + size > MAX_LITERAL_STOP:
         return {"start": start, "size": size, "stop": start + size}
-    reach = size
-    while reach < start + size:
-        reach *= 2
-    return {"start": start, "first": size, "reach": reach}
+    literal_stop = size
+    while literal_stop < start + size:
+        literal_stop *= 2
+    return {"start": start, "literal_size": size, "literal_stop": literal_stop}
 
 
 @prepared(
@@ -315,46 +347,47 @@ def _limits(start: int, size: int) -> dict[str, int]:
     start=int,
     size=int,
     stop=int,
-    entry_at=datetime,
-    entry_id=int,
+    checkpoint_at=datetime,
+    checkpoint_id=int,
 )
 def _page_of_posts(
-    account_id,
-    columns,
-    order,
-    first=None,
-    reach=None,
-    start=0,
-    size=None,
-    stop=None,
-    forum_id=None,
-    category_id=None,
-    status_id=None,
-    author_id=None,
-    entry_at=None,
-    entry_id=None,
-):
-    size, stop = first or size, reach or first or stop
+    account_id: int,
+    columns: tuple[str, ...],
+    order: str,
+    literal_size: int | None = None,
+    literal_stop: int | None = None,
+    start: int = 0,
+    size: int | None = None,
+    stop: int | None = None,
+    forum_id: int = 0,
+    category_id: int | None = None,
+    status_id: int | None = None,
+    author_id: int | None = None,
+    checkpoint_at: datetime | None = None,
+    checkpoint_id: int | None = None,
+) -> models.QuerySet[Any]:
+    """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
+    size, stop = literal_size or size or 0, literal_stop or literal_size or stop
     posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.ORDERS[order]
     if category_id is None:
         first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
-        shelf = posts.filter(category_id=Subquery(first))
+        listed = posts.filter(category_id=Subquery(first))
     else:
-        shelf = posts.filter(category_id=category_id)
+        listed = posts.filter(category_id=category_id)
     if status_id is not None:
-        shelf = shelf.filter(status_id=status_id)
-    if entry_id is not None:
+        listed = listed.filter(status_id=status_id)
+    if checkpoint_id is not None:
         beyond = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
-        shelf = shelf.filter(beyond((F("created_at"), F("id")), (entry_at, entry_id)))
-    closed = shelf.filter(shelf=Shelf.CLOSED)
+        listed = listed.filter(beyond((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
+    closed = listed.filter(shelf=Visibility.CLOSED)
     if author_id is not None:
         closed = closed.filter(user_id=author_id)
-    # Each side is cut off where the page ends; without that, the database would sort them whole to merge them.
-    sides = [
-        side.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
-        for side in (shelf.filter(shelf=Shelf.OPEN), closed)
+    # Each partition has a limit of its own. Without it, PostgreSQL would sort whole partitions to merge them.
+    partitions = [
+        partition.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
+        for partition in (listed.filter(shelf=Visibility.OPEN), closed)
     ]
-    page = sides[0].union(sides[1], all=True).order_by(*order_by)[start : start + size]
+    page = partitions[0].union(partitions[1], all=True).order_by(*order_by)[start : start + size]
     text, values = page.query.sql_with_params()
     found = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
     return found.order_by(*order_by).values_list(*columns)

@@ -1,9 +1,12 @@
-"""Duplicates: a post is merged into another, the original, and its votes and comments with it; and all of it can be undone.
+"""Duplicates: a post can be merged into another post, the original, and the merge can be undone.
 
-The duplicate keeps its votes. They are copied to the original, for voters that have none there; its comments move, and know
-where they were written. What was merged into the duplicate before comes with it, and stays merged into that: so a merge into a
-post that is itself merged can only be undone after that one's.
+The duplicate keeps its votes, and copies of them go to the original for voters who have no vote there. Its comments move to the
+original; `from_post_id` of a comment is the id of the post where it was written. Posts that were merged into the duplicate before stay
+merged into it, and their votes and comments move along. A merge into a post that is itself merged can therefore only be undone after
+the merge of that post.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from django.db import models, transaction
 from django.db.models import F
@@ -12,17 +15,19 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
+from core.db.tenancy import TenantModel
+from core.db.trash import Trashable
 from core.errors import FieldError
 
-# The status that a duplicate gets, if the account has one of this code.
-CODE = "duplicate"
+# The code of the status that a duplicate gets, if the account has such a status.
+DUPLICATE_STATUS = "duplicate"
 
 
-class Mergeable(models.Model):
-    """What `Post` has for it."""
+class Mergeable(TenantModel, Trashable):
+    """The fields and methods of `Post` for duplicates."""
 
-    # What may have changed since the row was read, and is known anew when it is held.
-    HELD = (
+    # The fields that `lock` reads again, because they may have changed since the row was read.
+    RELOADED_FIELDS = (
         "forum_id",
         "category_id",
         "private",
@@ -38,56 +43,75 @@ class Mergeable(models.Model):
         "trashed_at",
     )
 
-    # The post that it was merged into.
+    # The post that this one was merged into.
     duplicate_from_id = models.BigIntegerField(null=True)
-    # What undoing gives it back; null where the status was left alone, or changed since.
+    # The values to restore when the merge is undone. Null if the merge left the status alone, or if it was changed later.
     status_before_merge_id = models.BigIntegerField(null=True, editable=False)
     closed_before_merge = models.BooleanField(null=True, editable=False)
+
+    if TYPE_CHECKING:
+        # `Post` has these.
+        objects: Any
+        forum_id: int | None
+        category_id: int | None
+        status_id: int
+        closed: bool
+        votes_cache: int
+        comments_cache: int
+
+        @property
+        def is_private(self) -> bool: ...
+
+        def write(self, values: dict[str, Any], *, by: User) -> None: ...
 
     class Meta:
         abstract = True
 
-    def hold(self) -> None:
-        """Hold the row until the transaction ends, and know what may have changed in it. Raises DoesNotExist if it was erased."""
-        held = type(self).objects.locked().filter(pk=self.pk).values_list(*self.HELD).get()
-        for name, value in zip(self.HELD, held, strict=True):
+    def lock(self) -> None:
+        """Lock the row until the transaction ends, and reload the fields that may have changed.
+
+        Raise DoesNotExist if the row was erased.
+        """
+        values = type(self).objects.locked().filter(pk=self.pk).values_list(*self.RELOADED_FIELDS).get()
+        for name, value in zip(self.RELOADED_FIELDS, values, strict=True):
             setattr(self, name, value)
 
-    def refuse_if_merged(self) -> None:
+    def check_not_merged(self) -> None:
+        """Raise FieldError if the post is merged into another."""
         if self.duplicate_from_id is not None:
             raise FieldError("post", _("was merged into post {id}"), "merged", {"id": self.duplicate_from_id})
 
     @transaction.atomic(savepoint=False)
     def merge_into(self, original: "Mergeable", *, by: User) -> None:
-        """Make it a duplicate of another post of its forum. The caller holds neither: they are held in the order of their ids.
+        """Make this post a duplicate of another post of its forum. Raise FieldError if that is not possible.
 
-        Raises FieldError where that can't be.
+        The caller must not have locked either post: they are locked in the order of their ids.
         """
         if original.id == self.id:
             raise FieldError("duplicate_from_id", _("is the post itself"), "itself")
         for post in sorted((self, original), key=lambda post: post.id):
-            post.hold()
-        self.refuse_if_merged()
-        self._refuse_if_unmergeable("post")
-        original._refuse_if_unmergeable("duplicate_from_id")
+            post.lock()
+        self.check_not_merged()
+        self._check_mergeable("post")
+        original._check_mergeable("duplicate_from_id")
         if original.duplicate_from_id is not None:
             message = _("was itself merged into post {id}")
             raise FieldError("duplicate_from_id", message, "merged", {"id": original.duplicate_from_id})
         if original.forum_id != self.forum_id:
             raise FieldError("duplicate_from_id", _("is in another forum"), "elsewhere")
         if self.is_private and not original.is_private:
-            # Its comments would be there for everyone to read.
+            # Everyone could read its comments there.
             raise FieldError("duplicate_from_id", _("is not private, as the post is"), "open")
 
-        votes = self.account.votes.copy(self.account_id, of=self.id, to=original.id)
-        # The database counts these.
-        self.account.proxy_votes.copy(self.account_id, of=self.id, to=original.id)
+        votes = self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
+        # A trigger counts these.
+        self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         comments = self.account.comments.filter(post_id=self.id).update(
             post_id=original.id, from_post_id=Coalesce(F("from_post_id"), F("post_id"))
         )
-        original._count_merged(votes, comments)
-        values = {"duplicate_from_id": original.id, "comments_cache": self.comments_cache - comments}
-        status = self.account.statuses.filter(kind=Status.Kind.POST, code=CODE).first()
+        original._add_to_counts(votes=votes, comments=comments)
+        values: dict[str, Any] = {"duplicate_from_id": original.id, "comments_cache": self.comments_cache - comments}
+        status = self.account.statuses.filter(kind=Status.Kind.POST, code=DUPLICATE_STATUS).first()
         if status is not None and status.id != self.status_id:
             values |= {
                 "status": status,
@@ -98,14 +122,16 @@ class Mergeable(models.Model):
 
     @transaction.atomic(savepoint=False)
     def undo_merge(self, *, by: User) -> None:
-        """Take it out of the post that it was merged into, as it was. The caller holds neither.
+        """Undo the merge of this post. Raise FieldError if that is not possible.
 
-        Raises FieldError where that can't be.
+        The caller must not have locked this post or the original: they are locked in the order of their ids.
         """
-        original = self.account.posts.filter(id=self.duplicate_from_id).first()
+        original = None
+        if self.duplicate_from_id is not None:
+            original = self.account.posts.filter(id=self.duplicate_from_id).first()
         posts = [self] if original is None else [self, original]
         for post in sorted(posts, key=lambda post: post.id):
-            post.hold()
+            post.lock()
         if original is None or self.duplicate_from_id != original.id:
             raise FieldError("post", _("is not merged into another"), "not_merged")
         if original.duplicate_from_id is not None:
@@ -114,54 +140,57 @@ class Mergeable(models.Model):
                 "post", message, "merged_further", {"id": original.id, "other": original.duplicate_from_id}
             )
 
-        others = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
-        votes = self.account.votes.take_back(self.account_id, of=self.id, to=original.id, others=others)
-        self.account.proxy_votes.take_back(self.account_id, of=self.id, to=original.id, others=others)
-        came_along = self.account.comments.filter(post_id=original.id, from_post_id__in=[self.id, *self._all_merged()])
-        comments = came_along.update(post_id=self.id, from_post_id=NullIf(F("from_post_id"), self.id))
-        original._count_merged(-votes, -comments)
-        values = {
+        other_ids = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
+        votes = self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
+        self.account.proxy_votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
+        moved = self.account.comments.filter(
+            post_id=original.id, from_post_id__in=[self.id, *self._all_duplicate_ids()]
+        )
+        comments = moved.update(post_id=self.id, from_post_id=NullIf(F("from_post_id"), self.id))
+        original._add_to_counts(votes=-votes, comments=-comments)
+        values: dict[str, Any] = {
             "duplicate_from_id": None,
             "comments_cache": self.comments_cache + comments,
             "status_before_merge_id": None,
             "closed_before_merge": None,
         }
-        before = self.account.statuses.filter(id=self.status_before_merge_id).first()
-        if before is not None:
-            values |= {"status": before, "closed": self.closed_before_merge}
+        if self.status_before_merge_id is not None:
+            before = self.account.statuses.filter(id=self.status_before_merge_id).first()
+            if before is not None:
+                values |= {"status": before, "closed": self.closed_before_merge}
         self.write(values, by=by)
 
-    def duplicates(self) -> models.QuerySet:
-        """Those that were merged into it."""
+    def duplicates(self) -> models.QuerySet[Any]:
+        """Return the posts that were merged into this one."""
         return self.account.posts.filter(duplicate_from_id=self.id)
 
-    def let_duplicates_go(self) -> None:
-        """Before it is erased: what was merged into it goes on as it was, or belongs to what it was itself merged into."""
+    def detach_duplicates(self) -> None:
+        """Undo the merges into this post, or move them on to its own original. To be called before the post is erased."""
         if self.duplicate_from_id is not None:
             self.duplicates().update(duplicate_from_id=self.duplicate_from_id)
             return
+        user = User(account_id=self.account_id, id=self.trashed_by_id)  # type: ignore[misc]  # set for a post in the trash
         for duplicate in self.duplicates().order_by("id"):
-            duplicate.undo_merge(by=User(account_id=self.account_id, id=self.trashed_by_id))
+            duplicate.undo_merge(by=user)
 
-    @property
-    def is_private(self) -> bool:
-        return self.private or self.kind == self.Kind.PRIVATE
-
-    def _refuse_if_unmergeable(self, field: str) -> None:
+    def _check_mergeable(self, field: str) -> None:
+        """Raise FieldError for a task, or if the post is in the trash."""
         if self.category_id is None:
             raise FieldError(field, _("is a task"), "gone")
         if self.trashed_at is not None:
             raise FieldError(field, _("is in the trash"), "gone")
 
-    def _all_merged(self) -> list[int]:
-        """The ids of those that were merged into it, or into one of those."""
-        found, new = [], [self.id]
+    def _all_duplicate_ids(self) -> list[int]:
+        """Return the ids of the posts that were merged into this one, directly or through other duplicates."""
+        found: list[int] = []
+        new = [self.id]
         while new:
             new = list(self.account.posts.filter(duplicate_from_id__in=new).values_list("id", flat=True))
             found += new
         return found
 
-    def _count_merged(self, votes: int, comments: int) -> None:
+    def _add_to_counts(self, *, votes: int, comments: int) -> None:
+        """Add to the counts of this post, and reload them."""
         self.updated_at = timezone.now()
         rows = type(self).objects.filter(pk=self.pk)
         rows.update(

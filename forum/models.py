@@ -1,4 +1,4 @@
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from django.db import models, transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
@@ -7,32 +7,35 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
-from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.prepared import insert, prepared, update
 from core.db.tenancy import TenantModel
-from core.db.trash import assign_links, link_indexes, trash_index
+from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
-from forum.depth import PostCount as PostCount
+from forum.deep_paging import PostCount as PostCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum
-from forum.lists import PostQuerySet, Shelf
-from forum.markdown import MOST_HTML, render
+from forum.lists import PostQuerySet, Visibility
+from forum.markdown import MAX_HTML_LENGTH, render
 from forum.merging import Mergeable
 from forum.votes import ProxyVote as ProxyVote
 from forum.votes import Vote as Vote
 from forum.votes import from_post_index
 
 
-def rendered() -> models.CharField:
-    """The HTML of another column, written with it; null in a row that was written before there was any, and of a null."""
-    return models.CharField(max_length=MOST_HTML, null=True, editable=False)
+def html_field() -> "models.CharField[Any, Any]":
+    """Return a field for the HTML of another field, which is rendered whenever that field is saved.
+
+    It is null if the other field is null, or was saved before this field existed.
+    """
+    return models.CharField(max_length=MAX_HTML_LENGTH, null=True, editable=False)
 
 
-class Post(TenantModel, Tagged, Mergeable):
-    """A suggestion of a forum, or a task of the account: they share the table and the ids."""
+class Post(Tagged, Mergeable):
+    """A post of a forum, or a task of the account, which has no forum and no category."""
 
     class Kind(models.TextChoices):
         SUGGESTION = "suggestion"
@@ -52,7 +55,7 @@ class Post(TenantModel, Tagged, Mergeable):
         ERROR = "error"
         IDEA = "idea"
 
-    CALLED = "title"
+    DISPLAY_NAME_FIELD = "title"
 
     forum_id = models.BigIntegerField(null=True)
     category_id = models.BigIntegerField(null=True)
@@ -60,7 +63,7 @@ class Post(TenantModel, Tagged, Mergeable):
     kind = models.CharField(max_length=255, choices=Kind.choices, default=Kind.SUGGESTION)
     title = models.CharField(max_length=255)
     content = models.CharField(max_length=65536, blank=True, default="")
-    content_html = rendered()
+    content_html = html_field()
     agent = models.CharField(max_length=255, blank=True, default="")
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
@@ -76,9 +79,9 @@ class Post(TenantModel, Tagged, Mergeable):
     )
     responsible_id = models.BigIntegerField(null=True)
     client_id = models.BigIntegerField(null=True)
-    # The client of it that is in the trash, to be linked again when that is restored.
+    # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
     trashed_client_id = models.BigIntegerField(null=True, editable=False)
-    # Whose wish it is, where the team writes it down. In the trash: as with the client.
+    # The contact for whom the team wrote the post.
     contact_id = models.BigIntegerField(null=True)
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     private = models.BooleanField(default=False)
@@ -87,7 +90,7 @@ class Post(TenantModel, Tagged, Mergeable):
     priority = models.IntegerField(default=0)
     scheduled_at = models.DateTimeField(null=True)
     response = models.CharField(max_length=65536, null=True)
-    response_html = rendered()
+    response_html = html_field()
     response_user_id = models.BigIntegerField(null=True)
     votes_cache = models.IntegerField(default=0)
     comments_cache = models.IntegerField(default=0)
@@ -98,19 +101,22 @@ class Post(TenantModel, Tagged, Mergeable):
         expression=Case(
             When(
                 Q(category_id=None) | Q(trashed_at__isnull=False) | Q(duplicate_from_id__isnull=False),
-                then=Value(Shelf.NONE),
+                then=Value(Visibility.NONE),
             ),
-            When(Q(private=True) | Q(approved=False) | Q(kind="private"), then=Value(Shelf.CLOSED)),
-            default=Value(Shelf.OPEN),
+            When(Q(private=True) | Q(approved=False) | Q(kind="private"), then=Value(Visibility.CLOSED)),
+            default=Value(Visibility.OPEN),
         ),
         output_field=models.SmallIntegerField(),
         db_persist=True,
     )
 
-    # Only what is said to be a comment has one.
+    # Posts have this field in the Account API because comments are written as posts there.
     post_id = None
-    # Whether its forum holds members' posts back, where whoever makes it has read that already.
-    held_back: bool | None = None
+    # Whether new posts of members must be approved, if the caller has read it from the forum already. None: `write` reads it.
+    requires_approval: bool | None = None
+    # Annotations of `with_names`: the code of the status and the name of the author.
+    status_code: str
+    nick: str
 
     search = Search(
         name_field="title",
@@ -131,7 +137,7 @@ class Post(TenantModel, Tagged, Mergeable):
             ),
         ]
         indexes = [
-            # One for each order of a list, read in either direction.
+            # One index for each order of a category's list, for both directions.
             models.Index(fields=["account", "category_id", "shelf", "created_at", "id"], name="post_by_age"),
             models.Index(fields=["account", "category_id", "shelf", "votes_cache", "id"], name="post_by_votes"),
             models.Index(fields=["account", "category_id", "shelf", "comments_cache", "id"], name="post_by_comments"),
@@ -139,16 +145,16 @@ class Post(TenantModel, Tagged, Mergeable):
             models.Index(
                 fields=["account", "category_id", "shelf", "status_id", "created_at", "id"], name="post_by_status"
             ),
-            # What a member sees of the closed shelf: his own.
+            # The closed posts of a member, which only the member and the team see.
             models.Index(fields=["account", "user_id", "category_id"], name="post_closed_own", condition=Q(shelf=2)),
-            # The list of tasks: open ones first, newest first.
+            # The list of tasks: open tasks first, newest first.
             models.Index(
                 fields=["account", "closed", "-created_at", "-id"],
                 name="post_tasks",
                 condition=Q(category_id=None, trashed_at=None),
             ),
-            # One for each order of the account's lists, of forum posts and of tasks; a row is in three of the six. By name, and
-            # for all filters: `search`.
+            # One index for each order of the account's lists, of forum posts and of tasks. Each row is in three of the six. The
+            # indexes of `search` serve the order by name and the filters.
             *(
                 models.Index(
                     fields=["account", *fields],
@@ -162,34 +168,35 @@ class Post(TenantModel, Tagged, Mergeable):
                     ("change", ["updated_at", "id"]),
                 )
             ),
-            # Tasks that are due.
+            # The tasks that are due.
             models.Index(
                 fields=["account", "scheduled_at"],
                 name="task_by_time",
                 condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
             ),
-            # What a client, a trashed client and the trash itself hold.
+            # The posts of a client or a contact, also of one in the trash.
             *link_indexes("post", "client", "id"),
             *link_indexes("post", "contact", "id"),
-            # What a user wrote, the last first.
+            # The posts of a user, by age.
             models.Index(
                 fields=["account", "user_id", "created_at", "id"],
                 name="post_by_author",
                 condition=Q(trashed_at=None, category_id__isnull=False),
             ),
-            # What the team has not approved yet.
+            # The posts that the team has not approved yet.
             models.Index(
                 fields=["account", "forum_id", "created_at", "id"],
                 name="post_waiting",
                 condition=Q(approved=False, trashed_at=None, category_id__isnull=False),
             ),
-            # The roadmap: what is in a status, by votes.
+            # The roadmap: the posts in a status, by votes.
             models.Index(
                 fields=["account", "forum_id", "status_id", "votes_cache", "id"],
                 name="post_of_roadmap",
                 condition=Q(shelf=1),
             ),
-            # The posts merged into one, those that a user has answered, those that had a status; also for when these are erased.
+            # The duplicates of a post, the posts that a user answered, and the posts that had a status before they were merged.
+            # Erasing the post, user or status uses them as well.
             *(
                 models.Index(
                     fields=["account", column, "id"],
@@ -210,9 +217,16 @@ class Post(TenantModel, Tagged, Mergeable):
 
     # Questions
 
-    def has_echo(self) -> bool:
-        """Whether anybody but its author took part: commented, even if the comment has gone to the original; voted, clients and
-        contacts, for whom the team votes, being others; or wrote what was merged into it."""
+    @property
+    def is_private(self) -> bool:
+        return self.private or self.kind == self.Kind.PRIVATE
+
+    def has_other_participants(self) -> bool:
+        """Return whether anyone except the author took part.
+
+        That is: another user commented (even if the comment moved to the original), voted, or wrote a duplicate of this post, or the
+        team voted for a client or contact.
+        """
         account = self.account
         comments, votes, duplicates = (
             rows.exclude(user_id=self.user_id).order_by()
@@ -225,20 +239,19 @@ class Post(TenantModel, Tagged, Mergeable):
         return bool(sides[0].union(*sides[1:], all=True)[:1])
 
     def may_be_changed_by(self, user: User) -> bool:
-        """The team changes and deletes any post, its author while nobody else commented or voted."""
-        return user.is_team or (self.user_id == user.id and not self.has_echo())
+        """Return whether the user may change or delete the post: the team always, its author while nobody else took part."""
+        return user.is_team or (self.user_id == user.id and not self.has_other_participants())
 
-    # Acts
+    # Actions
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
-        """Insert it, or update what `values` names; the caller holds the row (`locked`). `alone` says that nothing else is
-        written in the transaction.
+    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
+        """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
-        A new one gets, where nothing else is said, the first category of its forum and the account's first status for
-        posts; a member's may have to wait for the team, as it may again when its words are changed. Closing goes with the
-        status: one that closes closes the post, unless `closed` is said too. Later changes of the status, and responses, are
-        noted (`StatusChange`).
+        Without a status, a new post gets the account's first status for posts. A status also sets `closed`, unless `values` has it.
+        A new post of a member may have to be approved by the team, and so may one whose title or content the member changes. Changes
+        of the status and responses of an existing post are recorded as `StatusChange`. `single_statement` says that nothing else is written in
+        the transaction.
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
@@ -250,10 +263,10 @@ class Post(TenantModel, Tagged, Mergeable):
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
             if self.duplicate_from_id is not None and status.id != before:
-                # What the team decides now is what it stays, even if it is merged no more.
+                # The team chose this status for the duplicate, so undoing the merge keeps it.
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
-            values["additional_fields"] = merged(self.additional_fields, fields)
+            values["additional_fields"] = merge(self.additional_fields, fields)
         assign_links(values, "client_id", "contact_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
@@ -265,7 +278,7 @@ class Post(TenantModel, Tagged, Mergeable):
             values.get(name, text) != text for name, text in (("title", self.title), ("content", self.content))
         )
         if not is_new and is_reworded and self.approved and self._waits_for_approval(by):
-            # Or whoever has something harmless approved could put anything in its place.
+            # Otherwise a member could have a harmless post approved and then replace its content.
             values["approved"] = False
         for name, value in values.items():
             setattr(self, name, value)
@@ -276,58 +289,66 @@ class Post(TenantModel, Tagged, Mergeable):
             self.user_id, self.created_at = by.id, self.updated_at
             if self._waits_for_approval(by):
                 self.approved = False
-            insert(self, alone=alone)
+            insert(self, single_statement=single_statement)
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
             if self.status_id != before or (is_answered and self.response):
-                StatusChange.objects.note(self, by=by, before=before, is_answered=is_answered)
+                StatusChange.objects.record(self, by=by, status_id_before=before, is_answered=is_answered)
         if status is not None:
             self.status_code = status.code
 
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:
             return False
-        return Forum.objects.holding_back(self.account_id, self.forum_id) if self.held_back is None else self.held_back
+        if self.requires_approval is None:
+            return Forum.objects.requires_approval(self.account_id, self.forum_id)
+        return self.requires_approval
 
     @transaction.atomic(savepoint=False)
     def approve(self, *, by: User) -> None:
-        """Let everyone see it. The caller holds the row (`locked`)."""
+        """Approve the post. The caller must have locked the row."""
         self.write({"approved": True}, by=by)
 
     @transaction.atomic(savepoint=False)
     def reject(self, *, by: User) -> None:
-        """Move what waits for approval to the trash. The caller holds the row. Raises FieldError if it was approved."""
+        """Move the post to the trash. Raise FieldError if it is approved. The caller must have locked the row."""
         if self.approved:
             raise FieldError("post", _("is approved"), "approved")
         self.trash(by=by)
 
     @transaction.atomic(savepoint=False)
     def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
-        """Raises FieldError where the post was merged into another, as do all votes for it."""
-        self.hold()
-        self.refuse_if_merged()
+        """Add a comment. Raise FieldError if the post is merged into another."""
+        self.lock()
+        self.check_not_merged()
         comment = self.account.comments.create(
             post_id=self.id, user_id=by.id, comment=text, comment_html=render(text), agent=agent
         )
-        self._count("comments_cache", updated_at=comment.created_at)
+        self._add_to_count("comments_cache", 1, updated_at=comment.created_at)
         return comment
 
     @transaction.atomic(savepoint=False)
     def erase_comment(self, comment: "Comment") -> bool:
-        """Take a comment away for good; False where it is no longer here. What was last done to the post stays what it was."""
-        self.hold()
-        self.refuse_if_merged()
+        """Erase a comment, and return whether it existed. The time of the post's last change stays.
+
+        Raise FieldError if the post is merged into another.
+        """
+        self.lock()
+        self.check_not_merged()
         erased, _by_model = self.account.comments.filter(post_id=self.id, id=comment.id).delete()
         if erased:
-            self._count("comments_cache", -1)
+            self._add_to_count("comments_cache", -1)
         return bool(erased)
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: "Comment", text: str) -> None:
-        """Change the text of a comment of this post. The post is updated too, so that the change feed tells of it."""
-        self.hold()
-        self.refuse_if_merged()
+        """Change the text of a comment. The post is updated too, so that the change feed reports it.
+
+        Raise FieldError if the post is merged into another.
+        """
+        self.lock()
+        self.check_not_merged()
         comment.comment, comment.comment_html, comment.updated_at = text, render(text), timezone.now()
         comment.save(update_fields=["comment", "comment_html", "updated_at"])
         self.updated_at = comment.updated_at
@@ -335,47 +356,53 @@ class Post(TenantModel, Tagged, Mergeable):
 
     @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
-        """Cast the user's vote; False where it was cast before."""
-        self.hold()
-        self.refuse_if_merged()
-        _row, cast = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
-        if cast:
-            self._count("votes_cache")
-        return cast
+        """Cast the vote of a user, and return whether it is new. Raise FieldError if the post is merged into another."""
+        self.lock()
+        self.check_not_merged()
+        _row, is_new = self.account.votes.get_or_create(post_id=self.id, user_id=by.id)
+        if is_new:
+            self._add_to_count("votes_cache", 1)
+        return is_new
 
     @transaction.atomic(savepoint=False)
     def withdraw_vote(self, *, by: User) -> bool:
-        """Take the user's vote back; False where there was none."""
-        self.hold()
-        self.refuse_if_merged()
+        """Withdraw the vote of a user, and return whether there was one. Raise FieldError if the post is merged into another."""
+        self.lock()
+        self.check_not_merged()
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         if withdrawn:
-            self._count("votes_cache", -1)
+            self._add_to_count("votes_cache", -1)
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
-    def vote_for(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
+    def cast_proxy_vote(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
         """Cast the vote of a client or of a contact, and return whether it is new.
 
-        Raise FieldError if the account has no such client or contact.
+        Raise FieldError if the account has no such client or contact, or if the post is merged into another.
         """
-        self.hold()
-        self.refuse_if_merged()
+        self.lock()
+        self.check_not_merged()
         voter = self._voter(client_id, contact_id)
         for customer in registry.customers():
             link = f"{customer.key}_id"
-            if link in voter and not customer.rows_of(self.account).live().filter(id=voter[link]).exists():
+            if link not in voter:
+                continue
+            rows = cast(TrashableQuerySet, customer.rows_of(self.account))
+            if not rows.live().filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
-        _row, cast = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
-        # In the row the database counts.
-        self.votes_cache += cast
-        return cast
+        _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
+        # A trigger updates the count in the row.
+        self.votes_cache += is_new
+        return is_new
 
     @transaction.atomic(savepoint=False)
-    def withdraw_vote_for(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Take the vote of a client or of a contact back; False where there was none."""
-        self.hold()
-        self.refuse_if_merged()
+    def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
+        """Withdraw the vote of a client or of a contact, and return whether there was one.
+
+        Raise FieldError if the post is merged into another.
+        """
+        self.lock()
+        self.check_not_merged()
         voter = self._voter(client_id, contact_id)
         withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
@@ -383,44 +410,47 @@ class Post(TenantModel, Tagged, Mergeable):
 
     @staticmethod
     def _voter(client_id: int | None, contact_id: int | None) -> dict[str, int]:
+        """Return the one id that is given, by its column. Raise FieldError unless it is exactly one."""
         voter = {"client_id": client_id, "contact_id": contact_id}
         given = {link: id for link, id in voter.items() if id is not None}
         if len(given) != 1:
             raise FieldError("client_id", _("must be given, or else a contact_id"))
         return given
 
-    def _count(self, counter: str, by: int = 1, **values) -> None:
-        """Of a row that is held."""
-        values[counter] = getattr(self, counter) + by
+    def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
+        """Add to a count of the locked row, and update other columns with it."""
+        values[column] = getattr(self, column) + difference
         Post.objects.filter(pk=self.pk).update(**values)
         for name, value in values.items():
             setattr(self, name, value)
 
 
-class CommentQuerySet(models.QuerySet):
+class CommentQuerySet(models.QuerySet["Comment"]):
     def with_names(self) -> Self:
-        """With its author's name."""
+        """Annotate each comment with the name of its author."""
         return self.annotate(nick=F("user__name")).defer("comment_html")
 
     def of_live_posts(self) -> Self:
-        """The comments of posts and tasks that are not in the trash."""
+        """Return the comments of posts and tasks that are not in the trash."""
         posts = Post.objects.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(posts))
 
-    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple]:
-        """The columns of a post's comments, oldest first."""
+    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """Return the columns of a post's comments, oldest first."""
         return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
 
 
 @prepared(account_id=int, post_id=int)
-def _comments_of_post(account_id, post_id, columns):
+def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...]) -> models.QuerySet[Any]:
     comments = Comment.objects.filter(account_id=account_id, post_id=post_id)
     return comments.order_by("created_at", "id").values_list(*columns)
 
 
 class Comment(TenantModel):
+    """A comment on a post or task."""
+
     post_id = models.BigIntegerField()
-    # Where it was written, if that was merged into the post.
+    # The post where the comment was written, if that post was merged into this one.
     from_post_id = models.BigIntegerField(null=True, editable=False)
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
@@ -428,13 +458,15 @@ class Comment(TenantModel):
     )
     agent = models.CharField(max_length=255, blank=True, default="")
     comment = models.CharField(max_length=65536)
-    comment_html = rendered()
+    comment_html = html_field()
     kind = models.CharField(max_length=255, null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # What a post has in its place.
+    # The Account API reads and writes comments as posts of this kind.
     task_kind = "comment"
+    # An annotation of `with_names`: the name of the author.
+    nick: str
 
     objects = CommentQuerySet.as_manager()
 
@@ -450,23 +482,24 @@ class Comment(TenantModel):
         return self.comment
 
     def may_be_changed_by(self, user: User) -> bool:
-        """Return whether the user may change or delete it: the team any comment, members their own ones."""
+        """Return whether the user may change or delete the comment: the team any comment, members their own."""
         return user.is_team or self.user_id == user.id
 
 
-class StatusChangeQuerySet(models.QuerySet):
+class StatusChangeQuerySet(models.QuerySet["StatusChange"]):
     def of_post(self, post_id: int) -> Self:
-        """A post's history, oldest first, with the names of who made it."""
+        """Return the changes of a post, oldest first, annotated with the name of the user who made each."""
         return self.filter(post_id=post_id).annotate(nick=F("user__name")).order_by("created_at", "id")
 
-    def note(self, post: Post, *, by: User, before: int, is_answered: bool) -> "StatusChange":
-        """Note what has just been written: the status is another than the one of the id `before`, or the response is new."""
-        statuses = {status.id: status for status in post.account.statuses.filter(id__in={before, post.status_id})}
+    def record(self, post: Post, *, by: User, status_id_before: int, is_answered: bool) -> "StatusChange":
+        """Record a change that was just saved. `is_answered` says that the post has a new response."""
+        ids = {status_id_before, post.status_id}
+        statuses = {status.id: status for status in post.account.statuses.filter(id__in=ids)}
         now = statuses[post.status_id]
         return self.create(
             account=post.account,
             post_id=post.id,
-            from_name=statuses[before].name if before != now.id else None,
+            from_name=statuses[status_id_before].name if status_id_before != now.id else None,
             name=now.name,
             color=now.color,
             response=post.response if is_answered else None,
@@ -477,16 +510,19 @@ class StatusChangeQuerySet(models.QuerySet):
 
 
 class StatusChange(TenantModel):
-    """That a post got another status, or a response. It tells the names that the statuses had, so they may be erased."""
+    """A change of a post's status, or a response of the team.
+
+    It stores the names of the statuses, so that it stays readable after these are erased.
+    """
 
     post_id = models.BigIntegerField()
-    # Null where the status stayed.
+    # Null if the status stayed the same.
     from_name = models.CharField(max_length=255, null=True)
     name = models.CharField(max_length=255)
     color = models.CharField(max_length=255, null=True)
-    # What was said with it.
+    # Null if the response stayed the same.
     response = models.CharField(max_length=65536, null=True)
-    response_html = rendered()
+    response_html = html_field()
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
         User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
@@ -497,7 +533,7 @@ class StatusChange(TenantModel):
 
     class Meta:
         default_related_name = "status_changes"
-        # A post's, oldest first.
+        # The changes of a post, oldest first.
         indexes = [models.Index(fields=["account", "post_id", "created_at", "id"], name="statuschange_of_post")]
 
     def __str__(self) -> str:

@@ -1,16 +1,34 @@
 """The resources of the forum."""
 
+from typing import Any, cast
+
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
-from forum.models import Post
+from core.requests import ForumRequest
+from forum.lists import PostQuerySet
+from forum.models import Category, Post
 
 
-def posts(request: HttpRequest) -> QuerySet:
-    """Return the posts that the API examples may use: merged posts take neither votes nor comments."""
-    return request.account.posts.live().of_forums().filter(duplicate_from_id=None)
+def live_posts(request: HttpRequest) -> PostQuerySet:
+    """Return the posts that the API examples may use. Duplicates are left out, because they accept neither votes nor comments."""
+    account = cast(ForumRequest, request).account
+    return account.posts.live().without_tasks().filter(duplicate_from_id=None)
+
+
+def newest_task_id(request: HttpRequest) -> QuerySet[Any]:
+    return newest_id(cast(ForumRequest, request).account.posts.tasks())
+
+
+def newest_forum_post_id(request: HttpRequest) -> QuerySet[Any]:
+    return newest_id(live_posts(request).of_forum(cast(ForumRequest, request).forum.id))
+
+
+def first_category_name(request: HttpRequest) -> QuerySet[Any]:
+    forum = cast(ForumRequest, request).forum
+    return Category.objects.filter(account_id=forum.account_id).of_forum(forum.id).values("name")[:1]
 
 
 RESOURCES = (
@@ -23,12 +41,12 @@ RESOURCES = (
         icon="lightbulb",
         collection="posts",
         samples={
-            "post": lambda request: newest_id(posts(request)),
-            "task": lambda request: newest_id(request.account.posts.tasks()),
-            "forum_post": lambda request: newest_id(posts(request).of_forum(request.forum.id)),
-            "category_name": lambda request: request.account.categories.of_forum(request.forum.id).values("name")[:1],
+            "post": lambda request: newest_id(live_posts(request)),
+            "task": newest_task_id,
+            "forum_post": newest_forum_post_id,
+            "category_name": first_category_name,
         },
-        # The XML API reads the posts of one forum, the JSON API all posts and tasks of the account.
+        # The Forum API (XML) reads the posts of one forum, the Account API (JSON) all posts and tasks of the account.
         path_samples={"json": ("post", "task"), "xml": ("forum_post",)},
     ),
 )

@@ -1,9 +1,11 @@
-"""Votes: of users, and of clients and contacts, for whom the team votes. A post's `votes_cache` counts them all.
+"""Votes: of users, and of clients and contacts, for whom the team votes. A post's `votes_cache` counts all of them.
 
-Those of a post that is merged are copied to the original, for voters that have none there: `from_post_id` is where they are from.
+When a post is merged, its votes are copied to the original for voters who have no vote there. `from_post_id` of a copy is the id of the
+post that it was copied from.
 """
 
-from typing import Self
+from collections.abc import Collection
+from typing import Any, ClassVar, Self
 
 from django.db import connection, migrations, models
 from django.db.models import Exists, F, OuterRef, Q, Subquery
@@ -14,68 +16,82 @@ from core.db.prepared import prepared
 from core.db.tenancy import TenantModel
 
 
-class CastQuerySet(models.QuerySet):
-    """Votes of one account."""
+class VoteBaseQuerySet(models.QuerySet[Any]):
+    """Votes of one account for posts, which can be copied."""
 
-    def copy(self, account_id: int, *, of: int, to: int) -> int:
-        """Copy the votes of one post to another, for voters that have none there; returns how many."""
-        meta = self.model._meta
-        same = ", ".join(self.model.COPIED)
+    # A vote has exactly one of these columns set, and a voter has at most one vote for a post.
+    VOTER_COLUMNS: ClassVar[tuple[str, ...]]
+    # The columns that a copy has in common with its source.
+    COPIED_COLUMNS: ClassVar[tuple[str, ...]]
+
+    def copy(self, account_id: int, *, from_id: int, to_id: int) -> int:
+        """Copy the votes of one post to another, except for voters who have a vote there. Return the number of copies."""
+        table = self.model._meta.db_table
+        columns = ", ".join(self.COPIED_COLUMNS)
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""
-                INSERT INTO {meta.db_table} (account_id, post_id, from_post_id, {same})
-                SELECT account_id, %s, post_id, {same} FROM {meta.db_table} WHERE account_id = %s AND post_id = %s
+                INSERT INTO {table} (account_id, post_id, from_post_id, {columns})
+                SELECT account_id, %s, post_id, {columns} FROM {table} WHERE account_id = %s AND post_id = %s
                 ON CONFLICT DO NOTHING
                 """,  # noqa: S608
-                [to, account_id, of],
+                [to_id, account_id, from_id],
             )
             return cursor.rowcount
 
-    def take_back(self, account_id: int, *, of: int, to: int, others: list[int]) -> int:
-        """Undo `copy`; returns how many are gone. A voter of `others`, which are merged too, keeps the vote from there."""
-        copies = self.filter(account_id=account_id, post_id=to, from_post_id=of)
-        if others:
-            same = Q()
-            for voter in self.model.VOTERS:
-                same |= Q(**{voter: OuterRef(voter)})
-            elsewhere = self.model.objects.filter(same, account_id=account_id, post_id__in=others).order_by("post_id")
-            copies.filter(Exists(elsewhere)).update(
-                from_post_id=Subquery(elsewhere.values("post_id")[:1]),
-                created_at=Subquery(elsewhere.values("created_at")[:1]),
+    def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
+        """Undo `copy` and return the number of votes that are deleted.
+
+        `other_ids` are the other posts that are merged into the same one. A voter of one of these keeps a vote, as its copy.
+        """
+        copies = self.filter(account_id=account_id, post_id=to_id, from_post_id=from_id)
+        if other_ids:
+            same_voter = Q()
+            for column in self.VOTER_COLUMNS:
+                same_voter |= Q(**{column: OuterRef(column)})
+            others = self.model._default_manager.filter(same_voter, account_id=account_id, post_id__in=other_ids)
+            others = others.order_by("post_id")
+            copies.filter(Exists(others)).update(
+                from_post_id=Subquery(others.values("post_id")[:1]),
+                created_at=Subquery(others.values("created_at")[:1]),
             )
         return copies.delete()[0]
 
 
 def from_post_index(name: str) -> models.Index:
-    """What came with a merged post, to be taken back; also for when that is erased."""
+    """Return the index of copies by the post that they come from, for undoing a merge and for erasing that post."""
     return models.Index(fields=["account", "from_post_id"], name=name, condition=Q(from_post_id__isnull=False))
 
 
-class VoteQuerySet(CastQuerySet):
-    def of(self, user: User, post_ids: list[int]) -> set[int]:
-        """Those of the posts that the user has voted for."""
-        return set(_voted(account_id=user.account_id, user_id=user.id, post_ids=post_ids)) if post_ids else set()
+class VoteQuerySet(VoteBaseQuerySet):
+    VOTER_COLUMNS = ("user_id",)
+    COPIED_COLUMNS = ("user_id", "created_at")
 
-    def voters(self, account_id: int, post_id: int, *, most: int) -> list[tuple[int, str]]:
-        """Ids and names of the first voters of a post, in the order in which they joined; `votes_cache` says how many there are."""
-        return _voters(account_id=account_id, post_id=post_id, most=most)
+    def voted_post_ids(self, user: User, post_ids: Collection[int]) -> set[int]:
+        """Return the ids of those posts that the user has voted for."""
+        if not post_ids:
+            return set()
+        return set(_voted_post_ids(account_id=user.account_id, user_id=user.id, post_ids=post_ids))
+
+    def voters(self, account_id: int, post_id: int, *, limit: int) -> list[tuple[int, str]]:
+        """Return ids and names of the first voters of a post, in the order in which they joined the account."""
+        return _voters(account_id=account_id, post_id=post_id, limit=limit)
 
 
 @prepared(account_id=int, user_id=int, post_ids=list)
-def _voted(account_id, user_id, post_ids):
+def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, user_id=user_id, post_id__any=post_ids)
     return votes.values_list("post_id", flat=True)
 
 
 @prepared(account_id=int, post_id=int)
-def _voters(account_id, post_id, most):
+def _voters(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id)
-    return votes.order_by("user_id").values_list("user_id", "user__name")[:most]
+    return votes.order_by("user_id").values_list("user_id", "user__name")[:limit]
 
 
 class Vote(models.Model):
-    VOTERS, COPIED = ("user_id",), ("user_id", "created_at")
+    """A vote of a user for a post."""
 
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
@@ -98,15 +114,18 @@ class Vote(models.Model):
 
     class Meta:
         indexes = [
-            # The posts that a user has voted for, the last first.
+            # The posts that a user has voted for, by the time of the vote.
             models.Index(fields=["account", "user_id", "created_at", "post_id"], name="vote_of_user"),
             from_post_index("vote_from_post"),
         ]
 
 
-class ProxyVoteQuerySet(CastQuerySet):
+class ProxyVoteQuerySet(VoteBaseQuerySet):
+    VOTER_COLUMNS = ("client_id", "contact_id")
+    COPIED_COLUMNS = (*VOTER_COLUMNS, "user_id", "created_at")
+
     def with_names(self) -> Self:
-        """With the name of who it is for, and of who cast it."""
+        """Annotate each vote with the names of its client or contact, and of the user who cast it."""
         return self.annotate(client_name=F("client__name"), contact_name=F("contact__name"), nick=F("user__name"))
 
     def of_post(self, post_id: int) -> Self:
@@ -114,10 +133,7 @@ class ProxyVoteQuerySet(CastQuerySet):
 
 
 class ProxyVote(TenantModel):
-    """A vote of a client or a contact, which a user cast for them. The database counts it (`count_proxy_votes`)."""
-
-    VOTERS = ("client_id", "contact_id")
-    COPIED = (*VOTERS, "user_id", "created_at")
+    """A vote of a client or a contact, which a user cast for them. A trigger counts it (`count_proxy_votes`)."""
 
     post_id = models.BigIntegerField()
     client_id = models.BigIntegerField(null=True)
@@ -160,7 +176,7 @@ class ProxyVote(TenantModel):
             ),
         ]
         indexes = [
-            # What a client or a contact has voted for; also for when these are erased.
+            # The votes of a client or contact. Erasing these uses the indexes as well.
             *(
                 models.Index(
                     fields=["account", f"{voter}_id"],
@@ -178,9 +194,9 @@ class ProxyVote(TenantModel):
 
 # Migrations
 
-# A client is erased by housekeeping and its votes with it, by a foreign key; so the database counts. Posts are held in the order
-# of their ids, as by whoever else holds several.
-COUNT_PROXY_VOTES = """
+# When housekeeping erases a client, a foreign key deletes the client's votes, so only the database can count them. The posts are
+# locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
+CREATE_VOTE_COUNTING = """
 CREATE FUNCTION count_proxy_votes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM forum_post WHERE (account_id, id) IN (SELECT account_id, post_id FROM changed)
@@ -196,7 +212,7 @@ CREATE TRIGGER count_withdrawn AFTER DELETE ON forum_proxyvote REFERENCING OLD T
     FOR EACH STATEMENT EXECUTE FUNCTION count_proxy_votes('-1');
 """
 
-COUNT_NO_PROXY_VOTES = """
+DROP_VOTE_COUNTING = """
 DROP TRIGGER count_withdrawn ON forum_proxyvote;
 DROP TRIGGER count_cast ON forum_proxyvote;
 DROP FUNCTION count_proxy_votes();
@@ -204,4 +220,5 @@ DROP FUNCTION count_proxy_votes();
 
 
 def count_proxy_votes() -> migrations.RunSQL:
-    return migrations.RunSQL(COUNT_PROXY_VOTES, COUNT_NO_PROXY_VOTES)
+    """Return the operation that creates the triggers which count proxy votes."""
+    return migrations.RunSQL(CREATE_VOTE_COUNTING, DROP_VOTE_COUNTING)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.db.tenancy import take_ids
+from core.db.tenancy import next_ids
 from forum.models import Forum
 from tests.support.factories import (
     make_client,
@@ -134,7 +134,7 @@ ACTS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "me
 def test_it_rejects_ids_of_another_account(acme, other):
     """They are as if there were none, for whoever may do everything here."""
     # Ids that this account has not come to.
-    take_ids(other.account.id, 1000)
+    next_ids(other.account.id, 1000)
     ids = things(other.account, other.mallory)
     alice = acme.page(acme.alice)
     for route, methods in ROUTES.items():
@@ -190,7 +190,7 @@ def crm(acme):
 def test_members_learn_nothing_of_customers(acme, crm):
     client, contact = crm
     post = make_post(acme.bob, "For a customer", client_id=client.id)
-    post.vote_for(by=acme.bob, contact_id=contact.id)
+    post.cast_proxy_vote(by=acme.bob, contact_id=contact.id)
     for who in (None, acme.carol):
         page = acme.page(who)
         for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom", "/?q=customer", "/app/roadmap"):

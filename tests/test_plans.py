@@ -210,10 +210,10 @@ def test_what_the_pages_look_up(long_lists):
     cases = {
         "the posts of a user": (lambda: list(posts.written_by(acme.alice).visible_to(None)[:25]), 26),
         "the posts that a user voted for": (lambda: list(posts.voted_by(acme.alice).visible_to(None)[:25]), 26),
-        "those that wait": (lambda: list(posts.waiting()), 2),
-        "the votes of a user": (lambda: Vote.objects.of(acme.alice, [200_002, 200_004]), 3),
-        "the first voters": (lambda: Vote.objects.voters(account.id, 200_002, most=10), 10),
-        "the roadmap": (lambda: Post.objects.roadmap(columns, **place, most=2), 3),
+        "those that wait": (lambda: list(posts.unapproved()), 2),
+        "the votes of a user": (lambda: Vote.objects.voted_post_ids(acme.alice, [200_002, 200_004]), 3),
+        "the first voters": (lambda: Vote.objects.voters(account.id, 200_002, limit=10), 10),
+        "the roadmap": (lambda: Post.objects.roadmap(columns, **place, limit=2), 3),
         # One for each of seven statuses.
         "the statuses of a forum": (lambda: Post.objects.statuses_in_use(account, forum_id=forum.id), 7),
         "the statuses of a category": (

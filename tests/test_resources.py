@@ -8,7 +8,7 @@ from django.core.exceptions import FieldError
 from django.db import connection, models
 from django.urls import get_resolver
 
-from core.api.fields import Text
+from core.api.fields import TextField
 from core.api.lists import Listing
 from core.api.resources import ResourceSerializer, ResourceViewSet
 from core.db.tenancy import AccountIdField, account_of
@@ -89,7 +89,7 @@ def test_a_text_is_no_longer_than_its_column(viewset):
     fields = {field.name: field for field in model._meta.concrete_fields if isinstance(field, models.CharField)}
     for name, field in serializer._declared_fields.items():
         column = fields.get(serializer.sources.get(name, name))
-        if isinstance(field, Text) and not field.read_only and column is not None:
+        if isinstance(field, TextField) and not field.read_only and column is not None:
             assert field.max_length == column.max_length, f"{serializer.__name__}.{name}"
 
 
@@ -98,7 +98,7 @@ def test_a_copy_of_a_field_has_the_limit_of_its_column(serializer):
     """DRF copies the fields of a serializer; the copies are what reads."""
     copies = serializer(data=dict.fromkeys(serializer.writable), context={"account": None}).fields
     for name, field in copies.items():
-        if isinstance(field, Text):
+        if isinstance(field, TextField):
             assert field.max_length == serializer._declared_fields[name].max_length
 
 
@@ -117,5 +117,7 @@ def test_the_feed_tells_of_every_resource(db, viewset):
     notes = {name: definition for at, name, definition in triggers_of("note_change") if at == table}
     expected = {"note_created", "note_updated", "note_deleted"}
     expected |= {"note_trashed", "note_restored"} if issubclass(model, Trashable) else set()
-    assert notes.keys() == expected, f"the feed misses {table}: add `note_changes('{table}', '{key}')` to a migration"
+    assert notes.keys() == expected, (
+        f"the feed misses {table}: add `change_triggers('{table}', '{key}')` to a migration"
+    )
     assert all(f"note_change('{key}', " in definition for definition in notes.values())

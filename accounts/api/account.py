@@ -15,13 +15,13 @@ from accounts.models import Account, Host
 from accounts.names import INVISIBLE, has_invisible
 from accounts.opening import open_account
 from accounts.permissions import AdminToWrite
-from core.api.fields import Integer, Text
+from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
 
 
-class Prefix(Text):
+class Prefix(TextField):
     default_error_messages = {
         "form": "must be 2-63 letters a-z, digits and hyphens, neither first nor last a hyphen",
         "reserved": "is reserved",
@@ -39,7 +39,7 @@ class Prefix(Text):
         return prefix
 
 
-class FromPartner(Text):
+class FromPartner(TextField):
     default_error_messages = {"other": "is not your partner identifier"}
 
     def to_internal_value(self, data) -> str:
@@ -49,7 +49,7 @@ class FromPartner(Text):
         return key
 
 
-class AccountName(Text):
+class AccountName(TextField):
     """The name of a new account, which its first site gets as well."""
 
     default_error_messages = {"invisible": INVISIBLE}
@@ -62,14 +62,14 @@ class AccountName(Text):
 
 
 class AccountSerializer(ResourceSerializer):
-    id = Integer(read_only=True)
+    id = IntegerField(read_only=True)
     prefix = Prefix(required=True, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
-    initial_module = Text(pattern="[a-z][a-z0-9_]{0,31}")
+    initial_module = TextField(pattern="[a-z][a-z0-9_]{0,31}")
     from_partner = FromPartner()
     name = AccountName()
-    time_zone = Text(read_only=True)
-    language = Text(read_only=True)
-    currency = Text(read_only=True)
+    time_zone = TextField(read_only=True)
+    language = TextField(read_only=True)
+    currency = TextField(read_only=True)
 
 
 class OwnerSerializer(NewUserSerializer):

@@ -8,24 +8,24 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
 from accounts.permissions import AdminToWrite
-from core.api.fields import Boolean, Choice, Integer, Text
+from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
-from core.db.ordering import BIGGEST_POSITION
-from core.db.text import is_carriable
+from core.db.ordering import MAX_POSITION
+from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 
 
 class StatusSerializer(ResourceSerializer):
-    code = Text(required=True)
-    name = Text(required=True)
-    kind = Choice(Status.Kind.values)
-    color = Text()
-    position = Integer(low=-BIGGEST_POSITION, high=BIGGEST_POSITION)
-    closed = Boolean()
+    code = TextField(required=True)
+    name = TextField(required=True)
+    kind = ChoiceField(Status.Kind.values)
+    color = TextField()
+    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+    closed = BooleanField()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """The rules between fields. A null for what a status always has means that it was not said."""
@@ -42,7 +42,7 @@ class StatusSerializer(ResourceSerializer):
 
 
 class StatusFilters(ListFilters):
-    kind = WireFilter(Choice(Status.Kind.values))
+    kind = WireFilter(ChoiceField(Status.Kind.values))
 
 
 class StatusViewSet(Listing, ResourceViewSet):
@@ -62,10 +62,10 @@ class StatusViewSet(Listing, ResourceViewSet):
 
     def find_existing(self, given: Any) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)
-        if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_carriable(str(code)):
+        if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_xml_text(str(code)):
             return None
         kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
-        return self.rows().locked().filter(code=str(code), kind=kind).first() if is_carriable(kind) else None
+        return self.rows().locked().filter(code=str(code), kind=kind).first() if is_xml_text(kind) else None
 
     def destroy(self, request, id: int) -> HttpResponse:
         def act() -> None:

@@ -10,7 +10,7 @@ from core.api.resources import ResourceViewSet
 from core.api.serializers import format_time
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
-from core.db.trash import Trashable, contents, restore
+from core.db.trash import Trashable, restore, trash_contents
 from core.errors import FieldError
 from core.registry import registry
 
@@ -28,14 +28,14 @@ class TrashViewSet(Paged, JSONViewSet):
 
     def list(self, request) -> HttpResponse:
         page = self.read_page("resource")
-        rows = contents(self.account, self.kinds(), most=page.stop)
+        rows = trash_contents(self.account, self.kinds(), limit=page.stop)
         return self.answer_page(page, rows[page.start : page.stop])
 
     def represent(self, row: dict[str, Any]) -> dict[str, Any]:
         return {
             "id": row["id"],
             "resource": row["resource"],
-            "name": row["called"],
+            "name": row["display_name"],
             "trashed_at": format_time(row["trashed_at"], self.account.zone),
             "trashed_by_id": row["trashed_by_id"],
         }

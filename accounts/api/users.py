@@ -8,13 +8,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.names import INVISIBLE, has_invisible
-from core.api.fields import Choice, Email, Integer, Text
+from core.api.fields import ChoiceField, EmailField, IntegerField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.tenancy import fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 
 # By the codes of Django's validators, whose own messages are whole sentences and do not continue the name of a field.
@@ -26,7 +26,7 @@ PASSWORD_ERRORS = {
 }
 
 
-class Unique(Text):
+class Unique(TextField):
     """A login or an e-mail: no other user of the account is known by it, in any case, nor by one that looks like it."""
 
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
@@ -44,11 +44,11 @@ class Login(Unique):
     default_error_messages = {"form": _("can't have a colon, nor a space at either end")}
 
 
-class UniqueEmail(Unique, Email):
+class UniqueEmail(Unique, EmailField):
     pass
 
 
-class Password(Text):
+class Password(TextField):
     def to_internal_value(self, data) -> str:
         password = super().to_internal_value(data)
         given = self.parent.initial_data
@@ -67,27 +67,27 @@ class NewUserSerializer(ResourceSerializer):
     login = Login(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
     password = Password(required=True, write_only=True)
-    name = Text()
-    role = Choice(User.Role.values)
+    name = TextField()
+    role = ChoiceField(User.Role.values)
 
     @cached_property
     def taken(self) -> set[str]:
         """Which of the login and the e-mail somebody has; within the transaction that makes the user."""
         account = self.context["account"]
         names = [self.initial_data.get(name) for name in ("login", "email")]
-        names = [name for name in names if isinstance(name, str) and is_carriable(name)]
+        names = [name for name in names if isinstance(name, str) and is_xml_text(name)]
         return set() if account is None else User.objects.taken(account.id, names)
 
 
 class UserSerializer(ResourceSerializer):
-    id = Integer(read_only=True)
-    login = Text(read_only=True)
-    email = Text(read_only=True)
-    name = Text(read_only=True)
-    role = Text(read_only=True)
-    notification = Text(read_only=True)
-    description = Text(read_only=True)
-    www = Text(read_only=True)
+    id = IntegerField(read_only=True)
+    login = TextField(read_only=True)
+    email = TextField(read_only=True)
+    name = TextField(read_only=True)
+    role = TextField(read_only=True)
+    notification = TextField(read_only=True)
+    description = TextField(read_only=True)
+    www = TextField(read_only=True)
 
 
 class UserViewSet(Listing, JSONViewSet):

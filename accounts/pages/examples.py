@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from accounts.pages.running import Answer, run
-from core.db.trash import contents
+from core.db.trash import trash_contents
 from core.openapi.document import document
 from core.pages.base import Page, base_url
 from core.registry import registry
@@ -170,7 +170,7 @@ def read_samples(request: HttpRequest, needed: set[str]) -> dict[str, Any]:
     columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in needed}
     found = Account.objects.filter(id=request.account.id).values(**columns).get() if columns else {}
     if TRASH in needed:
-        row = contents(request.account, registry.trashable_models(), most=1).first()
+        row = trash_contents(request.account, registry.trashable_models(), limit=1).first()
         found[TRASH] = row and row["id"]
     return {name: value for name, value in found.items() if value is not None} | {"responsible": request.user.id}
 
@@ -350,7 +350,7 @@ def creation_for(example: Example) -> Example | None:
 class Examples(Page):
     """The examples with one tag."""
 
-    may = "team"
+    access = "team"
     template_name = "accounts/examples.html"
 
     def get(self, request, section: str):

@@ -21,7 +21,7 @@ from accounts.api.users import PASSWORD_ERRORS
 from accounts.models import User
 from accounts.names import has_invisible
 from core.db.tenancy import fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import Throttled
 
 
@@ -39,7 +39,7 @@ class Form(forms.Form):
     def clean(self):
         values = super().clean()
         for name, value in list(values.items()):
-            if isinstance(value, str) and not is_carriable(value):
+            if isinstance(value, str) and not is_xml_text(value):
                 self.add_error(name, _("Has characters that can't be stored"))
         return values
 

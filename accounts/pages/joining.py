@@ -144,7 +144,7 @@ class Joining(Page):
 
     def post(self, request):
         form, made = JoinForm(request.POST, email=self.offer.email), []
-        if not form.is_valid() or not self.fill_form(form, lambda: made.append(self.join(**form.cleaned_data))):
+        if not form.is_valid() or not self.submit_form(form, lambda: made.append(self.join(**form.cleaned_data))):
             # The e-mail may have been taken since.
             return self.known() or self.render_form(form, offer=self.offer)
         if made[-1] is None:

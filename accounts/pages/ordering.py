@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.pages.settings import to_id
 from core.db.ordering import Ordered
-from core.pages.base import Page, nothing, redirect
+from core.pages.base import Page, no_content, redirect
 
 STEPS = {"up": -1, "down": 1}
 
@@ -24,7 +24,7 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
         messages.error(page.request, _("The list has changed in the meantime. This is how it looks now."))
         done = False
     else:
-        done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
+        done = page.perform(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
     if not page.request.htmx:
         return redirect(f"{back.headers['Location']}#row-{row.id}") if done else back
-    return nothing(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)
+    return no_content(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)

@@ -116,7 +116,7 @@ class Profile(Page):
     """Three forms, each saved on its own; `part` says which was sent."""
 
     template_name = "accounts/profile.html"
-    may = "user"
+    access = "user"
     parts = {"about": AboutForm, "notification": NotificationForm, "region": RegionForm}
 
     def get(self, request):
@@ -128,7 +128,7 @@ class Profile(Page):
             return self.render_parts()
         form = self.parts[part](request.POST, user=user)
         change = user.change_profile if part == "about" else user.change_preferences
-        if not form.is_valid() or not self.fill_form(form, lambda: change(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
             return self.render_parts(part, form)
         with override(user.language):
             messages.success(request, _("Saved."))
@@ -168,7 +168,7 @@ class Security(Page):
     """E-mail, password, and the browsers where the user is signed in."""
 
     template_name = "accounts/security.html"
-    may = "user"
+    access = "user"
     parts = {"email": EmailForm, "password": PasswordForm}
     SHOWN = 50
 
@@ -220,7 +220,7 @@ class Security(Page):
 class EndSession(Page):
     """`end` is the id of a session of the user's, or "others"."""
 
-    may = "user"
+    access = "user"
 
     def post(self, request):
         end, own = request.POST.get("end", ""), request.session
@@ -258,7 +258,7 @@ class ConfirmEmail(LinkPage):
             if self.user is not None:
                 self.user.change_email(email)
 
-        done = self.act(change)
+        done = self.perform(change)
         if self.user is None:
             return self.void()
         if done:

@@ -20,7 +20,7 @@ from core.pages.base import Page, redirect
 class SettingsPage(Page):
     """A page of the settings. What is done on it is sent to itself, with `do` saying which of its acts is meant."""
 
-    may = "admin"
+    access = "admin"
     # The section that is open.
     part = ""
     # What may be done: the value of `do`, and the method. The first is meant where nothing is said.
@@ -111,7 +111,7 @@ class AccountPage(SettingsPage):
     def save(self, request) -> HttpResponse:
         account = request.account
         form = AccountForm(request.POST, account=account)
-        if not form.is_valid() or not self.fill_form(form, lambda: account.change(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: account.change(**form.cleaned_data)):
             return self.show(form)
         messages.success(request, _("The account is saved."))
         return redirect("accounts-account")

@@ -15,7 +15,7 @@ from accounts.models import Status
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, to_id
-from core.api.paging import LARGEST
+from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 
 GREY = "#6b7280"
@@ -113,7 +113,7 @@ class StatusesPage(SettingsPage):
         return self.show(StatusForm(kind=self.kind))
 
     def show(self, form: Form) -> HttpResponse:
-        page = self.read_page(per_page=LARGEST)
+        page = self.read_page(per_page=DEFAULT_MAX_PAGE_SIZE)
         rows = list(self.request.account.first_statuses(self.kind)[page.start : page.stop])
         return self.render_form(
             form,
@@ -127,7 +127,7 @@ class StatusesPage(SettingsPage):
 
     def add(self, request) -> HttpResponse:
         form = StatusForm(request.POST, kind=self.kind)
-        if not form.is_valid() or not self.fill_form(
+        if not form.is_valid() or not self.submit_form(
             form, lambda: write(request.account, None, self.kind, form.cleaned_data)
         ):
             return self.show(form)
@@ -169,7 +169,7 @@ class StatusPage(SettingsPage):
             write(request.account, locked, locked.kind, changed)
 
         try:
-            if not form.is_valid() or not self.fill_form(form, act):
+            if not form.is_valid() or not self.submit_form(form, act):
                 return self.show(row, form)
         except Status.DoesNotExist:
             raise Http404 from None
@@ -184,7 +184,7 @@ class StatusPage(SettingsPage):
             if id in statuses:
                 statuses[id].erase()
 
-        done = self.act(act, done=_("%(name)s is deleted.") % {"name": row.name})
+        done = self.perform(act, done=_("%(name)s is deleted.") % {"name": row.name})
         return self.back(row) if done else redirect("accounts-status", id)
 
     def back(self, row: Status) -> HttpResponse:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.pages.settings import SettingsPage, to_id
 from core.db.transactions import in_transaction
-from core.db.trash import KEPT_FOR, contents, restore
+from core.db.trash import KEPT_FOR, restore, trash_contents
 from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
 from core.registry import registry
@@ -25,7 +25,7 @@ class TrashPage(SettingsPage):
             raise Http404
         page = self.read_page()
         models = {key: resource.model for key, resource in every.items() if kind in ("", key)}
-        found = list(contents(request.account, models, most=page.stop)[page.start : page.stop])
+        found = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
         rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
         who = {user.id: user for user in users} if rows else {}

@@ -13,7 +13,7 @@ from accounts.models import Invitation, User
 from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, to_id
 from core.api.throttling import count_search
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.pages.base import redirect
 from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
 
@@ -106,7 +106,7 @@ class UsersPage(SettingsPage):
         """Those of a page, and one more if there is one; of a search, the best first."""
         if not q:
             return list(listed[page.start : page.stop])
-        if page.start >= MAX_RESULTS or not is_carriable(q):
+        if page.start >= MAX_RESULTS or not is_xml_text(q):
             return []
         with search_transaction(self.request.account.id, q) as query:
             ids = search(listed.order_by(), query, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
@@ -117,7 +117,7 @@ class UsersPage(SettingsPage):
         form = InvitationForm(request.POST, account=request.account)
         if form.is_valid() and not self.may_write_to(form.cleaned_data["email"]):
             form.add_error("email", TOO_OFTEN)
-        if not form.is_valid() or not self.fill_form(form, lambda: self.write_invitation(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: self.write_invitation(**form.cleaned_data)):
             return self.show(form)
         return self.invited()
 
@@ -125,7 +125,7 @@ class UsersPage(SettingsPage):
         row = self.named()
         if row is not None and not self.may_write_to(row.email):
             messages.error(request, TOO_OFTEN)
-        elif row is not None and self.act(lambda: self.write_invitation(email=row.email, role=row.role)):
+        elif row is not None and self.perform(lambda: self.write_invitation(email=row.email, role=row.role)):
             return self.invited()
         return self.back()
 
@@ -208,12 +208,12 @@ class UserPage(SettingsPage):
             return self.show(user, form)
         role = form.cleaned_data["role"]
         said = _("%(name)s has another role now: %(role)s.") % {"name": name_of(user), "role": ROLES[role]}
-        self.act(lambda: user.change_role(role, by=request.user), done=said)
+        self.perform(lambda: user.change_role(role, by=request.user), done=said)
         return self.back(user)
 
     def deactivate(self, request, id: int) -> HttpResponse:
         user = self.find(id)
-        self.act(
+        self.perform(
             lambda: user.deactivate(by=request.user),
             done=_("%(name)s is signed out, and can't sign in any more.") % {"name": name_of(user)},
         )
@@ -222,14 +222,14 @@ class UserPage(SettingsPage):
     def reactivate(self, request, id: int) -> HttpResponse:
         user = self.find(id)
         said = _("%(name)s can sign in again.") % {"name": name_of(user)}
-        self.act(lambda: user.reactivate(by=request.user), done=said)
+        self.perform(lambda: user.reactivate(by=request.user), done=said)
         return self.back(user)
 
     def revoke(self, request, id: int) -> HttpResponse:
         user, token_id = self.find(id), to_id(request.POST.get("token"))
         if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
-        self.act(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
+        self.perform(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
         return self.back(user)
 
     def back(self, user: User) -> HttpResponse:

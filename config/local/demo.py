@@ -140,7 +140,7 @@ class DemoBuilder:
         first, second = self.account.forums.get(), dict(self.content["second_forum"])
         save(first, **self.content["forum"])
         names = second.pop("categories")
-        # The posts of the demo content set `held_back` themselves; `approval` applies to those that are written later.
+        # The posts of the demo content set `requires_approval` themselves; `approval` applies to those that are written later.
         forum = self.account.forums.open(self.account, approval=True, **second)
         first_category = self.account.categories.get(forum_id=forum.id)
         first_category.write(name=names[0])
@@ -162,7 +162,7 @@ class DemoBuilder:
                 post = self.account.posts.model(
                     account=self.account, forum_id=category.forum_id, category_id=category.id, agent="Mozilla/5.0"
                 )
-                post.held_back = entry.get("waiting", False)
+                post.requires_approval = entry.get("waiting", False)
                 values |= {"title": entry["title"], "content": entry["content"].strip(), "status": statuses["new"]}
                 self.posts[entry["title"]] = post
             post.write(values, by=self.users[entry["by"]])

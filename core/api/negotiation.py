@@ -3,7 +3,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.utils.mediatypes import _MediaType
 
 
-class SuffixDecides(BaseContentNegotiation):
+class SuffixNegotiation(BaseContentNegotiation):
     """A path's suffix decides what is answered, never `Accept`: existing clients send none, `*/*`, or the wrong one."""
 
     def select_parser(self, request, parsers):
@@ -17,7 +17,7 @@ class SuffixDecides(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-def is_for_people(request: HttpRequest) -> bool:
+def wants_page(request: HttpRequest) -> bool:
     """Whether a page is asked for, and not the interface: where the path says nothing, `Accept` names text/html, or htmx asks."""
     if request.path_info.endswith((".xml", ".json")):
         return False

@@ -6,10 +6,10 @@ from urllib.parse import urlencode
 
 from core.errors import FieldError, FieldErrors
 
-SIZE = 25
-LARGEST = 100
+DEFAULT_PAGE_SIZE = 25
+DEFAULT_MAX_PAGE_SIZE = 100
 # The database skips that many rows at most; what lies further is past the end of any list.
-FURTHEST = 2**62
+MAX_OFFSET = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Page:
     size: int
 
     @classmethod
-    def read(cls, parameters: Mapping[str, object], *, largest: int = LARGEST) -> "Page":
+    def read(cls, parameters: Mapping[str, object], *, largest: int = DEFAULT_MAX_PAGE_SIZE) -> "Page":
         """`page` and `per_page` of a request. Raises FieldErrors, naming both if both are wrong."""
         errors = []
         number = _positive(parameters.get("page"), 1)
-        size = _positive(parameters.get("per_page"), SIZE)
+        size = _positive(parameters.get("per_page"), DEFAULT_PAGE_SIZE)
         if number is None:
             errors.append(FieldError("page", "must be a whole number, 1 or more"))
         if size is None or size > largest:
@@ -33,7 +33,7 @@ class Page:
 
     @property
     def start(self) -> int:
-        return min((self.number - 1) * self.size, FURTHEST)
+        return min((self.number - 1) * self.size, MAX_OFFSET)
 
     @property
     def stop(self) -> int:

@@ -42,7 +42,7 @@ class RateCountQuerySet(models.QuerySet):
         """Those whose window is over, by the database's clock, which opened it."""
         return self.filter(ends_at__lte=Now())
 
-    def keep_house(self) -> None:
+    def clean_up(self) -> None:
         self.ended().delete()
 
 
@@ -69,7 +69,7 @@ class Window(NamedTuple):
     left: float
 
 
-COUNT = f"""
+INCREMENT_SQL = f"""
     INSERT INTO {RateCount._meta.db_table} AS counts (key, used, ends_at)
     VALUES (%s, GREATEST(0, %s), statement_timestamp() + make_interval(secs => %s))
     ON CONFLICT (key) DO UPDATE SET
@@ -79,7 +79,7 @@ COUNT = f"""
 """  # noqa: S608
 
 
-def count(key: str, amount: int, seconds: int) -> Window:
+def increment(key: str, amount: int, seconds: int) -> Window:
     """Add to what is used of a key of at most 128 characters, atomically; a negative amount gives back, to zero at most.
 
     A window opens with the first count and lasts `seconds`, by the database's clock, which all processes share. This is
@@ -87,7 +87,7 @@ def count(key: str, amount: int, seconds: int) -> Window:
     """
     try:
         with connection.cursor() as cursor:
-            cursor.execute(COUNT, [key, amount, seconds, amount])
+            cursor.execute(INCREMENT_SQL, [key, amount, seconds, amount])
             return Window(*cursor.fetchone())
     except Error as error:
         # Nothing counts as used. If the database is away, the request's own statements will say so; if only this table
@@ -97,7 +97,7 @@ def count(key: str, amount: int, seconds: int) -> Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LimitStatus:
     """What a limit says: of `limit`, `remaining` are left until `reset` seconds from now."""
 
     allowed: bool
@@ -114,10 +114,10 @@ class Standing:
         }
 
 
-def take(key: str, limit: int, seconds: int) -> Standing:
+def hit(key: str, limit: int, seconds: int) -> LimitStatus:
     """Count one. It can be given back with `count(key, -1, seconds)`."""
-    window = count(key, 1, seconds)
-    return Standing(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
+    window = increment(key, 1, seconds)
+    return LimitStatus(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
 
 
 @dataclass(slots=True)
@@ -128,19 +128,19 @@ class Lease:
     left: int
 
 
-class Limiter:
+class RateLimiter:
     """The leases of one process, for the `size` keys counted last. `counter` is where the counts are kept."""
 
     # Or a sixtieth of the limit, where that is more.
     LARGEST_LEASE = 10
 
-    def __init__(self, counter: Callable[[str, int, int], Window] = count, *, size: int = 10_000):
+    def __init__(self, counter: Callable[[str, int, int], Window] = increment, *, size: int = 10_000):
         self.size = size
         self._count = counter
         self._leases: OrderedDict[str, Lease] = OrderedDict()
         self._lock = threading.Lock()
 
-    def hit(self, key: str, limit: int, seconds: int) -> Standing:
+    def hit(self, key: str, limit: int, seconds: int) -> LimitStatus:
         """Count one, and say whether it is within the limit."""
         # Read before the database is asked: a lease ends here no later than its window does there.
         now = monotonic()
@@ -174,32 +174,32 @@ class Limiter:
             self._leases.clear()
 
     @staticmethod
-    def _standing(lease: Lease, limit: int, now: float, *, allowed: bool) -> Standing:
+    def _standing(lease: Lease, limit: int, now: float, *, allowed: bool) -> LimitStatus:
         remaining = max(0, limit - lease.used) + lease.left if allowed else 0
-        return Standing(allowed, limit, remaining, max(1, ceil(lease.until - now)))
+        return LimitStatus(allowed, limit, remaining, max(1, ceil(lease.until - now)))
 
 
-limiter = Limiter()
+rate_limiter = RateLimiter()
 
 
-def hidden(kind: str, *parts: object) -> str:
+def hashed_key(kind: str, *parts: object) -> str:
     """A key that does not tell the login or the address that it stands for."""
     message = "\0".join([kind, *map(str, parts)]).encode(errors="surrogatepass")
     return f"{kind}:{hmac.digest(b'limits' + settings.SECRET_KEY.encode(), message, hashlib.sha256).hex()}"
 
 
-def address_of(request: AnyRequest) -> str:
-    return client_address.sender(request.META)
+def client_address_of(request: AnyRequest) -> str:
+    return client_address.from_environ(request.META)
 
 
-def plain_request(request: AnyRequest) -> HttpRequest:
+def django_request(request: AnyRequest) -> HttpRequest:
     """A page's request is Django's own; the interface's wraps it."""
     return getattr(request, "_request", request)
 
 
-def note(request: AnyRequest, standing: Standing) -> None:
+def enforce_limit(request: AnyRequest, standing: LimitStatus) -> None:
     """Put the standing on the request, whose answer says it (AccountMiddleware). Raises Throttled."""
-    plain_request(request).standing = standing
+    django_request(request).limit_status = standing
     if not standing.allowed:
         raise Throttled(standing.reset)
 
@@ -209,26 +209,28 @@ def count_request(request: Request) -> None:
     if settings.RATE_LIMIT and request.user is not None:
         who = ("token", request.auth) if request.auth is not None else ("user", request.user)
         key = f"{who[0]}:{who[1].account_id}:{who[1].id}"
-        note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+        enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
 
 
-def count_act(request: HttpRequest) -> None:
+def count_page_action(request: HttpRequest) -> None:
     """RATE_LIMIT for what a user does on the pages, together with what the user does by Basic. Raises Throttled."""
     if settings.RATE_LIMIT:
         key = f"user:{request.user.account_id}:{request.user.id}"
-        note(request, limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+        enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
 
 
 def count_search(request: HttpRequest) -> None:
     """RATE_LIMIT for what anybody may look for on the pages: it takes the database longer than a list. Raises Throttled."""
     if request.user is not None:
-        count_act(request)
+        count_page_action(request)
     elif settings.RATE_LIMIT:
-        note(request, limiter.hit(hidden("search", address_of(request)), settings.RATE_LIMIT, MINUTE))
+        enforce_limit(
+            request, rate_limiter.hit(hashed_key("search", client_address_of(request)), settings.RATE_LIMIT, MINUTE)
+        )
 
 
 def count_from_address(request: HttpRequest, what: str) -> None:
     """FAILED_LOGIN_LIMIT for what strangers may do: sign up, ask for an e-mail. Raises Throttled."""
     if settings.FAILED_LOGIN_LIMIT:
-        key = hidden(what, address_of(request))
-        note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+        key = hashed_key(what, client_address_of(request))
+        enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))

@@ -17,14 +17,14 @@ from core.decimals import encode_decimal
 NOT_SEARCHED = "may hold any data of an integration, which the documented interface does not search"
 
 MAX_FIELDS = 200
-MAX_LENGTH = 262_144  # characters, all fields as JSON
+MAX_JSON_LENGTH = 262_144  # characters, all fields as JSON
 
 
 class _Encoder(json.JSONEncoder):
     """Write decimals with all their digits, without a detour through binary floating point."""
 
     def encode(self, o: Any) -> str:
-        return as_json(o)
+        return to_json(o)
 
 
 class _Decoder(json.JSONDecoder):
@@ -32,18 +32,18 @@ class _Decoder(json.JSONDecoder):
         super().__init__(parse_float=Decimal, **kwargs)
 
 
-def as_json(values: dict[str, Any]) -> str:
+def to_json(values: dict[str, Any]) -> str:
     return orjson.dumps(values, default=encode_decimal).decode()
 
 
-def storable(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Return a value as it is stored: dates and times as ISO 8601 text, times in UTC."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     return value.isoformat() if isinstance(value, date) else value
 
 
-def merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+def merge(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return the fields after `changes`: a key that is not named stays, and null removes its key."""
     return {key: value for key, value in {**before, **changes}.items() if value is not None}
 

@@ -5,13 +5,13 @@ import hashlib
 from django.db import connection
 
 
-def hold(*abouts: tuple[object, ...]) -> None:
+def acquire(*abouts: tuple[object, ...]) -> None:
     """Wait until no other transaction holds any of the locks, and hold them all; always in the same order."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [sorted(map(_number, abouts))])
 
 
-def try_to_hold(*about: object) -> bool:
+def try_acquire(*about: object) -> bool:
     """Hold the lock, unless another transaction does."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", [_number(about)])

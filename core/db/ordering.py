@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.errors import FieldError
 
-BIGGEST_POSITION = 2**31 - 1
+MAX_POSITION = 2**31 - 1
 
 
 class Ordered:

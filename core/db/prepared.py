@@ -42,7 +42,7 @@ _STAND_INS: dict[type, Callable[..., Any]] = {
 
 
 # The database takes an array that it does not know for so long.
-MANY = 10
+ASSUMED_ARRAY_LENGTH = 10
 
 
 @BigIntegerField.register_lookup
@@ -56,15 +56,15 @@ class AnyOf(Lookup):
 
     def get_prep_lookup(self):
         self.number = len(self.rhs)
-        return as_array(self.rhs)
+        return array_literal(self.rhs)
 
     def as_sql(self, compiler, connection):
         column, parameters = self.process_lhs(compiler, connection)
-        limit = f" LIMIT {self.number}" if self.number < MANY else ""
+        limit = f" LIMIT {self.number}" if self.number < ASSUMED_ARRAY_LENGTH else ""
         return f"{column} IN (SELECT unnest(%s::bigint[]){limit})", [*parameters, self.rhs]
 
 
-def as_array(ids: Iterable[int]) -> str:
+def array_literal(ids: Iterable[int]) -> str:
     """An array as PostgreSQL writes it. As a list it would be of the type that its largest number needs."""
     return f"{{{','.join(map(str, map(int, ids)))}}}"
 
@@ -99,14 +99,14 @@ class Statement:
     @staticmethod
     def _key(value: Any) -> Any:
         if isinstance(value, list):
-            return as_array(value)
+            return array_literal(value)
         return value.obj if isinstance(value, Binary) else value
 
     @staticmethod
     def _sender(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
         """What makes a value such as is sent: a number is of its column's type, and not of the least that would do."""
         if isinstance(stand_in, list):
-            return as_array
+            return array_literal
         if isinstance(stand_in, int):
             return Int8 if type(value) is int else type(value)
         return None
@@ -144,13 +144,13 @@ class Statement:
                 values.append(sender)
             else:
                 values.append(given[name] if sender is None else sender(given[name]))
-        rows = fetch(self.text, values, alone=not self._locks)
+        rows = fetch(self.text, values, single_statement=not self._locks)
         if self._converters:
             rows = list(map(tuple, self._apply(rows, self._converters)))
         return rows if self._build is None else [self._build(row) for row in rows]
 
 
-class Prepared:
+class PreparedQuery:
     """A query by name. Which arguments are given, how long short lists are, and the arguments that are not declared with a type,
     are its shape: there is a statement for each."""
 
@@ -174,7 +174,7 @@ class Prepared:
     def _shape_of(self, name: str, value: Any) -> Any:
         if name not in self.types:
             return value
-        return min(len(value) or MANY, MANY) if self.types[name] is list else True
+        return min(len(value) or ASSUMED_ARRAY_LENGTH, ASSUMED_ARRAY_LENGTH) if self.types[name] is list else True
 
     def first(self, **given):
         """The first of the rows, or None. The query itself says how many are read."""
@@ -182,18 +182,18 @@ class Prepared:
         return rows[0] if rows else None
 
 
-def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], Prepared]:
-    return lambda build: Prepared(build, types)
+def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], PreparedQuery]:
+    return lambda build: PreparedQuery(build, types)
 
 
-def insert(row: Model, *, alone: bool = False) -> None:
+def insert(row: Model, *, single_statement: bool = False) -> None:
     """Insert a new row, as `save(force_insert=True)` does, and read what the database gives it.
 
     `alone` says that nothing else is written in its transaction.
     """
     insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING {insertion.returning}"  # noqa: S608
-    [given] = execute(text, insertion.values_of(row), alone=alone)
+    [given] = execute(text, insertion.values_of(row), single_statement=single_statement)
     insertion.complete(row, given)
 
 
@@ -257,24 +257,24 @@ def _placeholder(field: Field) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Sequence | Mapping[str, Any], *, alone: bool = False) -> list[tuple]:
+def fetch(text: str, values: Sequence | Mapping[str, Any], *, single_statement: bool = False) -> list[tuple]:
     """The rows of a statement that may be asked twice: outside of a transaction, a connection that was lost is made again.
 
     So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
     `alone` says that it locks nothing.
     """
     try:
-        return execute(text, values, alone=alone)
+        return execute(text, values, single_statement=single_statement)
     except (OperationalError, InterfaceError) as error:
         # A server that did not answer in time would not answer a second time either.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
         connection.close()
-        return execute(text, values, alone=alone)
+        return execute(text, values, single_statement=single_statement)
 
 
-def execute(text: str, values: Sequence | Mapping[str, Any], *, alone: bool = False) -> list[tuple]:
+def execute(text: str, values: Sequence | Mapping[str, Any], *, single_statement: bool = False) -> list[tuple]:
     """The rows of a statement. One that is `alone` needs no transaction around it, and opens none: its own is enough."""
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:
@@ -282,13 +282,16 @@ def execute(text: str, values: Sequence | Mapping[str, Any], *, alone: bool = Fa
             cursor.execute(text, values)
         else:
             database.validate_no_broken_transaction()
-            with database.wrap_database_errors, _on_its_own(database.connection) if alone else nullcontext():
+            with (
+                database.wrap_database_errors,
+                _single_statement_transaction(database.connection) if single_statement else nullcontext(),
+            ):
                 cursor.cursor.execute(text, values, prepare=True)
         return cursor.fetchall()
 
 
 @contextmanager
-def _on_its_own(connection: Connection) -> Iterator[None]:
+def _single_statement_transaction(connection: Connection) -> Iterator[None]:
     """Run one statement in a transaction of its own, if no statement of Django's current transaction has run yet.
 
     psycopg sends BEGIN with the first statement of a transaction. A transaction that consists of one statement needs neither BEGIN

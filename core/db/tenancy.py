@@ -78,7 +78,7 @@ class TenantModel(models.Model):
         abstract = True
 
 
-def take_ids(account_id: int, number: int) -> list[int]:
+def next_ids(account_id: int, number: int) -> list[int]:
     """The next ids of the account, for rows that have to name each other before they are inserted."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -121,7 +121,7 @@ DROP SCHEMA account_ids CASCADE;
 """
 
 
-def account_ids(*tables: str) -> list[migrations.RunSQL]:
+def id_triggers(*tables: str) -> list[migrations.RunSQL]:
     """Rows of these tables take their ids from their account's sequence."""
     return [
         migrations.RunSQL(
@@ -138,7 +138,9 @@ def composite_foreign_key(table: str, column: str, target: str, *, on_delete: st
     return _foreign_key(table, column, target, on_delete, "")
 
 
-def added_foreign_key(table: str, column: str, target: str, *, on_delete: str = "NO ACTION") -> list[migrations.RunSQL]:
+def online_foreign_key(
+    table: str, column: str, target: str, *, on_delete: str = "NO ACTION"
+) -> list[migrations.RunSQL]:
     """As `composite_foreign_key`, for a large table: the rows that it has are looked at while others write.
 
     That is so where a migration is not one transaction (`atomic = False`).
@@ -159,7 +161,7 @@ def _foreign_key(table: str, column: str, target: str, on_delete: str, valid: st
     )
 
 
-def planned_for_large_accounts(*tables: str) -> list[migrations.RunSQL]:
+def plan_for_large_accounts(*tables: str) -> list[migrations.RunSQL]:
     """Return operations that set the statistics of `account_id` to two accounts in each table.
 
     A prepared statement is planned once, for any account, and PostgreSQL assumes an account of average size. Among a thousand small

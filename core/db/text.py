@@ -4,7 +4,7 @@ import codecs
 import re
 
 # XML 1.0, section 2.2: everything but these is a Char. Lone surrogates are in the second range.
-UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NON_XML_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 # Encodings that Python has for itself alone.
@@ -20,13 +20,13 @@ def text_encoding(name: str) -> str | None:
     return None if not codec._is_text_encoding or codec.name in _PYTHONS_OWN else codec.name
 
 
-def is_carriable(text: str) -> bool:
-    return UNCARRIABLE.search(text) is None
+def is_xml_text(text: str) -> bool:
+    return NON_XML_CHARACTER.search(text) is None
 
 
-def cleaned(text: str) -> str:
+def replace_non_xml(text: str) -> str:
     """`text` with what XML cannot carry replaced; for what is only repeated or noted, never for data."""
-    return UNCARRIABLE.sub("\ufffd", text)
+    return NON_XML_CHARACTER.sub("\ufffd", text)
 
 
 def escape(text: str) -> str:

@@ -23,10 +23,10 @@ class TrashableQuerySet(models.QuerySet):
         """Rows held until the transaction ends. A row that goes to the trash while one waits for it is not found."""
         return self.select_for_update(no_key=True, of=("self",))
 
-    def erase(self, *, before: datetime, most: int) -> int:
+    def erase(self, *, before: datetime, limit: int) -> int:
         """Erase at most `most` of those that went to the trash before then; returns how many."""
         due = self.filter(trashed_at__lt=before)
-        rows = due.order_by("trashed_at").values_list("account_id", "id")[:most]
+        rows = due.order_by("trashed_at").values_list("account_id", "id")[:limit]
         # One that is restored before its turn is no longer due.
         return sum(due.filter(account_id=account, id=id).erase_one() for account, id in rows)
 
@@ -72,9 +72,9 @@ class Trashable(models.Model):
     """A resource that is moved to the trash and back. What else changes hands then is said in `let_go` and `take_back`."""
 
     # The column that a person would know it by.
-    CALLED = "name"
+    DISPLAY_NAME_FIELD = "name"
     # The things of the account that may point at it, by a column that is called as it is.
-    POINTING: tuple[str, ...] = ()
+    REFERRERS: tuple[str, ...] = ()
 
     trashed_at = models.DateTimeField(null=True, editable=False)
     trashed_by_id = models.BigIntegerField(null=True, editable=False)
@@ -82,17 +82,17 @@ class Trashable(models.Model):
     class Meta:
         abstract = True
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """What it held is free again, and what points at it no longer does."""
         link = f"{self._meta.model_name}_id"
-        for things in self.POINTING:
+        for things in self.REFERRERS:
             rows = getattr(self.account, things).filter(**{link: self.id})
             rows.update(**{link: None, f"trashed_{link}": self.id})
 
-    def take_back(self) -> None:
+    def reattach(self) -> None:
         """The reverse, as far as nobody else has taken it, and nothing points at another, meanwhile."""
         link = f"{self._meta.model_name}_id"
-        for things in self.POINTING:
+        for things in self.REFERRERS:
             rows = getattr(self.account, things).filter(**{f"trashed_{link}": self.id})
             rows.update(**{link: self.id, f"trashed_{link}": None})
 
@@ -101,17 +101,17 @@ class Trashable(models.Model):
         """Move it to the trash. The caller holds the row (`locked`)."""
         self.trashed_at, self.trashed_by_id = timezone.now(), by.id
         self.save(update_fields=["trashed_at", "trashed_by_id"])
-        self.let_go()
+        self.detach()
 
     @transaction.atomic(savepoint=False)
     def restore(self) -> None:
         """Take it out of the trash. The caller holds the row (`locked`)."""
         self.trashed_at = self.trashed_by_id = None
         self.save(update_fields=["trashed_at", "trashed_by_id"])
-        self.take_back()
+        self.reattach()
 
 
-def contents(account, kinds: dict[str, type[Trashable]], *, most: int, **only) -> models.QuerySet:
+def trash_contents(account, kinds: dict[str, type[Trashable]], *, limit: int, **only) -> models.QuerySet:
     """What the account has in the trash of these kinds (key to model), newest first, `most` of them or more.
 
     Each kind is read from its index and cut off there; without that, the database would sort all of them to merge them.
@@ -120,8 +120,8 @@ def contents(account, kinds: dict[str, type[Trashable]], *, most: int, **only) -
     sides = [
         getattr(account, model._meta.default_related_name)
         .filter(trashed_at__isnull=False, **only)
-        .values("id", "trashed_at", "trashed_by_id", resource=Value(key), called=F(model.CALLED))
-        .order_by(*newest_first)[:most]
+        .values("id", "trashed_at", "trashed_by_id", resource=Value(key), display_name=F(model.DISPLAY_NAME_FIELD))
+        .order_by(*newest_first)[:limit]
         for key, model in kinds.items()
     ]
     first, *others = sides
@@ -133,7 +133,7 @@ def restore(account, kinds: dict[str, type[Trashable]], id: int) -> tuple[str, T
 
     Returns its kind, and the row. Raises FieldError for one that can't come back, and where several have the id.
     """
-    found = [row["resource"] for row in contents(account, kinds, most=1, id=id)]
+    found = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
     if len(found) > 1:
         # An account's own sequence gives each id once; rows that were taken over from elsewhere may share one.
         raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(found))})

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
-from core.api.fields import NAME_LENGTH, Text, WireField
-from core.db.text import is_carriable
+from core.api.fields import MAX_NAME_LENGTH, TextField, WireField
+from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
 
@@ -16,7 +16,7 @@ from crm.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified
 EXTERNAL_ID = "external_id"
 
 
-class DerivedName(Text):
+class DerivedName(TextField):
     """A name. A blank one is derived from `first_name` and `last_name`, or else from `email`."""
 
     def __init__(self, **kwargs: Any):
@@ -29,7 +29,7 @@ class DerivedName(Text):
 
     def _derive(self) -> str:
         names = " ".join(filter(None, (self._part("first_name"), self._part("last_name"))))
-        return (names or self._part("email"))[:NAME_LENGTH]
+        return (names or self._part("email"))[:MAX_NAME_LENGTH]
 
     def _part(self, name: str) -> str:
         given = self.parent.initial_data
@@ -104,7 +104,7 @@ class ExternalIds(WireField):
 
     @classmethod
     def is_valid_pair(cls, key: str, value: str) -> bool:
-        return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= NAME_LENGTH and is_carriable(value))
+        return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= MAX_NAME_LENGTH and is_xml_text(value))
 
 
 def merge_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:

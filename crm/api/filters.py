@@ -8,7 +8,7 @@ from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.api.filters import TagFilter
-from core.api.fields import Integer, Text, WireField
+from core.api.fields import IntegerField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
@@ -60,7 +60,7 @@ class ExternalIdFilter(WireFilter):
         return rows.filter(id=ids[0]) if ids else rows.none()
 
 
-class LookupText(Text):
+class LookupText(TextField):
     """A text to look up. A blank one does not filter."""
 
     blank_is_null = True
@@ -93,7 +93,7 @@ class ContactListFilter(WireFilter):
     """A filter for the contacts of a contact list."""
 
     def __init__(self) -> None:
-        super().__init__(Integer())
+        super().__init__(IntegerField())
 
     def filter(self, rows: QuerySet, list_id: int | None) -> QuerySet:
         if list_id is None or not self.parent.account.contact_lists.live().filter(id=list_id).exists():

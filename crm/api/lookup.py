@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from accounts.models import Account, User
-from core.api.fields import Reference
-from core.db.tenancy import take_ids
+from core.api.fields import ReferenceMixin
+from core.db.tenancy import next_ids
 from core.errors import ConcurrentUpdate
 from crm.api.fields import ExternalIds
 from crm.base import Resource
@@ -53,7 +53,7 @@ class BulkLookup(Lookup):
         super().__init__(account)
         # The ids that the items name and that exist, by field.
         self.found: dict[str, Mapping[int, int]] = {}
-        self._ids = iter(take_ids(account.id, max_new))
+        self._ids = iter(next_ids(account.id, max_new))
         self._holders: dict[type[ExternallyIdentified], dict[Pair, int]] = defaultdict(dict)
         # The locked and the new rows of all kinds: the resources of an account share one sequence of ids.
         self._rows: dict[int, Any] = {}
@@ -68,7 +68,7 @@ class BulkLookup(Lookup):
     def look_up_links(self, fields: Mapping[str, Any], bodies: Collection[dict[str, Any]]) -> None:
         """Look up the ids that the bodies name."""
         for name, field in fields.items():
-            if isinstance(field, Reference):
+            if isinstance(field, ReferenceMixin):
                 ids: set[int] = set().union(*(field.ids_in(body.get(name)) for body in bodies))
                 self.found[name] = field.look_up(self.account, ids)
 

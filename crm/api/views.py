@@ -6,12 +6,12 @@ from django.http import HttpResponse
 
 from accounts.models import Account
 from core.api.errors import envelope
-from core.api.fields import MISSING, Boolean
+from core.api.fields import MISSING, BooleanField
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
-from core.api.views import NOT_SETTABLE, REPEATED, named, not_settable
+from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
 from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
@@ -59,7 +59,7 @@ class CRMViewSet(Listing, ResourceViewSet):
 
     def create_row(self, values: dict[str, Any]) -> Resource:
         row = self.model(account=self.account)
-        row.write(values, by=self.request.user, alone=self.lookup.optimistic)
+        row.write(values, by=self.request.user, single_statement=self.lookup.optimistic)
         return row
 
     def update_row(self, row: Resource, values: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class BulkViewSet(CRMViewSet):
     def read_atomic(self) -> bool:
         given = self.request.headers.get("X-Atomic", "false")
         try:
-            return Boolean(allow_null=False).run_validation(given)
+            return BooleanField(allow_null=False).run_validation(given)
         except FieldErrors:
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
@@ -112,7 +112,7 @@ class BulkViewSet(CRMViewSet):
     def write_items(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the result of each item, and the names of ignored fields. Raise FieldErrors for any error if `all_or_nothing`."""
         lookup = self.look_up_bulk([item for item in items if isinstance(item, dict)])
-        context = {**self.context(), "lookup": lookup, "found": lookup.found}
+        context = {**self.context(), "lookup": lookup, "existing_ids": lookup.found}
         outcomes: list[tuple[int, Resource | None]] = []
         errors: dict[int, list[FieldError]] = {}
         pending: dict[int, dict[str, list[str]]] = {}
@@ -146,9 +146,9 @@ class BulkViewSet(CRMViewSet):
 
     def check_item(self, serializer: ResourceSerializer) -> list[str]:
         """Validate an item and return the names of ignored fields. Raise FieldErrors with all errors."""
-        errors = named(serializer.find_errors(), self.key)
+        errors = nest_errors(serializer.find_errors(), self.key)
         if serializer.ignored and self.strict:
-            errors += not_settable(serializer.ignored, errors)
+            errors += not_settable_errors(serializer.ignored, errors)
         if errors:
             raise FieldErrors(errors)
         return serializer.ignored
@@ -268,7 +268,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def is_try_update(self, given: Any) -> bool:
         """Return whether a create updates the client that has one of the external ids, or else the e-mail."""
         try:
-            return isinstance(given, dict) and bool(Boolean().run_validation(given.get("try_update")))
+            return isinstance(given, dict) and bool(BooleanField().run_validation(given.get("try_update")))
         except FieldErrors:
             # The serializer refuses it, together with all other errors.
             return False

@@ -1,11 +1,24 @@
-"""Posts and tasks as JSON, in the order of the wire (decisions, section 4)."""
+"""The serializers of posts, tasks and comments in the Account API. Fields are in the order of the JSON objects."""
+
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
 from accounts.roles import ASSIGNABLE
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
-from core.api.fields import Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
+from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AnyScalarField, with_additional_fields
+from core.api.fields import (
+    BooleanField,
+    ChoiceField,
+    DateTimeField,
+    DecimalField,
+    IntegerField,
+    RelatedField,
+    ScalarField,
+    TagsField,
+    TextField,
+    long_text_field,
+)
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors
 from forum.models import Category, Post
@@ -13,118 +26,119 @@ from forum.models import Category, Post
 COMMENT = "comment"
 
 
-class StatusCode(Scalar):
-    """A status by its code."""
+class StatusCode(ScalarField):
+    """A status for posts, given by its code."""
 
     default_error_messages = {"unknown": _("is not one of {choices}")}
 
-    def to_internal_value(self, data) -> Status:
+    def to_internal_value(self, data: Any) -> Status:
         statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
         if str(data) not in statuses:
             self.fail("unknown", choices=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
         return statuses[str(data)]
 
 
-POST_FIELDS = CUSTOM_FIELDS | {
-    "abstract": long_text,
-    "answer": long_text,
-    "answered": Boolean,
-    "email": Text,
-    "email_to": long_text,
-    "email_cc": long_text,
-    "email_bcc": long_text,
-    "email_recipient": Text,
-    "email_reply_to": Text,
-    "facebook_likes": Integer,
-    "help_content": long_text,
-    "help_link": Text,
-    "ip": Text,
-    "last_action_status": Text,
-    "min_votes_to_start": Integer,
-    "project_id": Integer,
-    "referrer": long_text,
-    "spam_kind": AnyScalar,
-    "spam_report": AnyScalar,
-    "spam_score": Exact,
-    "title_note": long_text,
-    "uid": Text,
-    "unread": Boolean,
-    "use_html": Boolean,
-    "user_spam_report": AnyScalar,
-    "view_count": Integer,
-    "www": Text,
+POST_FIELDS = {
+    **CUSTOM_FIELDS,
+    "abstract": long_text_field,
+    "answer": long_text_field,
+    "answered": BooleanField,
+    "email": TextField,
+    "email_to": long_text_field,
+    "email_cc": long_text_field,
+    "email_bcc": long_text_field,
+    "email_recipient": TextField,
+    "email_reply_to": TextField,
+    "facebook_likes": IntegerField,
+    "help_content": long_text_field,
+    "help_link": TextField,
+    "ip": TextField,
+    "last_action_status": TextField,
+    "min_votes_to_start": IntegerField,
+    "project_id": IntegerField,
+    "referrer": long_text_field,
+    "spam_kind": AnyScalarField,
+    "spam_report": AnyScalarField,
+    "spam_score": DecimalField,
+    "title_note": long_text_field,
+    "uid": TextField,
+    "unread": BooleanField,
+    "use_html": BooleanField,
+    "user_spam_report": AnyScalarField,
+    "view_count": IntegerField,
+    "www": TextField,
 }
 
 
-class PostSerializer(with_additional_fields(POST_FIELDS)):
+class PostSerializer(with_additional_fields(POST_FIELDS)):  # type: ignore[misc]  # a computed base class
     model = Post
 
-    id = Integer(read_only=True)
-    title = Text(required=True)
-    content = Text()
-    task_kind = Choice(Post.TaskKind.values)
-    client_id = Related("clients")
-    responsible_id = Related("users", **ASSIGNABLE)
-    kind = Choice(Post.Kind.values)
+    id = IntegerField(read_only=True)
+    title = TextField(required=True)
+    content = TextField()
+    task_kind = ChoiceField(Post.TaskKind.values)
+    client_id = RelatedField("clients")
+    responsible_id = RelatedField("users", **ASSIGNABLE)
+    kind = ChoiceField(Post.Kind.values)
     status = StatusCode()
-    status_id = Related("statuses", kind=Status.Kind.POST)
-    category_id = Related("categories")
-    forum_id = Related("forums")
-    post_id = Integer(read_only=True)
-    private = Boolean()
-    closed = Boolean()
-    priority = Integer(low=-(2**31), high=2**31 - 1)
-    scheduled_at = Time()
-    tags = Tags()
-    response = Text()
-    additional_fields = AdditionalFields(POST_FIELDS)
-    user_id = Integer(read_only=True)
-    nick = Text(read_only=True)
-    agent = Text(read_only=True)
-    votes_cache = Integer(read_only=True)
-    comments_cache = Integer(read_only=True)
-    points = Integer(read_only=True)
-    response_user_id = Integer(read_only=True)
-    duplicate_from_id = Integer(read_only=True)
+    status_id = RelatedField("statuses", kind=Status.Kind.POST)
+    category_id = RelatedField("categories")
+    forum_id = RelatedField("forums")
+    post_id = IntegerField(read_only=True)
+    private = BooleanField()
+    closed = BooleanField()
+    priority = IntegerField(min_value=-(2**31), max_value=2**31 - 1)
+    scheduled_at = DateTimeField()
+    tags = TagsField()
+    response = TextField()
+    additional_fields = AdditionalFieldsField(POST_FIELDS)
+    user_id = IntegerField(read_only=True)
+    nick = TextField(read_only=True)
+    agent = TextField(read_only=True)
+    votes_cache = IntegerField(read_only=True)
+    comments_cache = IntegerField(read_only=True)
+    points = IntegerField(read_only=True)
+    response_user_id = IntegerField(read_only=True)
+    duplicate_from_id = IntegerField(read_only=True)
 
     sources = {"status": "status_code", "points": "votes_cache"}
 
-    def validate(self, values: dict) -> dict:
-        """The rules between fields. A null for what a post always has means that it was not said."""
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Check the rules between fields. Drop nulls of fields that cannot be null."""
         values = super().validate(values)
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
             if name in values and values[name] is None:
                 del values[name]
         if status_id := values.pop("status_id", None):
-            values["status"] = self.one_status(status_id, values.get("status"))
+            values["status"] = self.resolve_status(status_id, values.get("status"))
         place = self.place_task(values) if self.is_task(values) else self.place_post(values)
         return {**values, **place}
 
-    def one_status(self, status_id: int, status: Status | None) -> Status:
-        """The status that is named by its id, and perhaps by its code as well."""
+    def resolve_status(self, status_id: int, status: Status | None) -> Status:
+        """Return the status for an id and perhaps a code. Raise FieldError if these name different new statuses."""
         before = self.instance.status_id if self.instance else None
-        # Both are answered: of what is sent back whole with one of them changed, the change counts.
+        # Responses have both fields. If a client sends a whole post back and changed only one of them, that one applies.
         if status is None or (status.id == before != status_id):
             return self.context["account"].statuses.get(id=status_id)
         if status_id not in (before, status.id):
             raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status
 
-    def is_task(self, values: dict) -> bool:
+    def is_task(self, values: dict[str, Any]) -> bool:
         row = self.instance
         kind = values.get("task_kind", row.task_kind if row else Post.TaskKind.FEEDBACK)
         if row and (kind == Post.TaskKind.FEEDBACK) != (row.category_id is not None):
             raise FieldError("task_kind", _("can't be changed between a forum post and a task"), "fixed")
         return kind != Post.TaskKind.FEEDBACK
 
-    def place_task(self, values: dict) -> dict:
+    def place_task(self, values: dict[str, Any]) -> dict[str, Any]:
         placed = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
         if placed:
             raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in placed)
         return {"category_id": None, "forum_id": None}
 
-    def place_post(self, values: dict) -> dict:
-        """The forum and category of a forum post; failing others, the first category of the default forum."""
+    def place_post(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the forum and category of a forum post. The default is the first category of the default forum."""
         if self.instance and values.get("category_id") is None and values.get("forum_id") is None:
             return {"category_id": self.instance.category_id, "forum_id": self.instance.forum_id}
         account = self.context["account"]
@@ -141,22 +155,26 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
         return {"category_id": category.id, "forum_id": category.forum_id}
 
 
-class CommentedPost(Related):
-    """The post of a new comment, which is counted there: two that raised a shared lock would wait for each other."""
+class CommentedPost(RelatedField):
+    """The post of a new comment.
+
+    The lock is exclusive from the beginning because the comment is counted in the row: two transactions that upgrade a shared lock
+    deadlock.
+    """
 
     lock = "NO KEY UPDATE"
 
 
 class CommentOnPostSerializer(ResourceSerializer):
-    """A comment that comes as a post with `task_kind: "comment"`: its text is the content, and the title is left alone."""
+    """A new comment that is sent as a post with `task_kind: "comment"`. Its text is the content; the title is ignored."""
 
-    title = Text()
-    content = long_text(required=True)
-    task_kind = Choice([COMMENT])
+    title = TextField()
+    content = long_text_field(required=True)
+    task_kind = ChoiceField([COMMENT])
     post_id = CommentedPost("posts")
 
-    def get_fields(self):
-        # Required, though it may be sent as null; `Related` itself is optional everywhere else.
+    def get_fields(self) -> dict[str, Any]:
+        # The field is required but may be null. Other links are optional.
         fields = super().get_fields()
         if "post_id" not in fields:
             fields["post_id"] = CommentedPost("posts")
@@ -165,25 +183,26 @@ class CommentOnPostSerializer(ResourceSerializer):
 
 
 class CommentSerializer(ResourceSerializer):
-    id = Integer(read_only=True)
-    comment = long_text(required=True)
-    kind = Text(read_only=True)
-    post_id = Integer(read_only=True)
-    user_id = Integer(read_only=True)
-    nick = Text(read_only=True)
-    agent = Text(read_only=True)
+    id = IntegerField(read_only=True)
+    comment = long_text_field(required=True)
+    kind = TextField(read_only=True)
+    post_id = IntegerField(read_only=True)
+    user_id = IntegerField(read_only=True)
+    nick = TextField(read_only=True)
+    agent = TextField(read_only=True)
 
 
 class CommentAsPostSerializer(CommentSerializer):
-    """A comment at the address of a post: with the fields of a post that a comment has."""
+    """A comment that is read and changed as a post: with the fields of a post that a comment has."""
 
-    content = long_text(required=True)
-    task_kind = Choice([COMMENT])
+    content = long_text_field(required=True)
+    task_kind = ChoiceField([COMMENT])
 
     sources = {"content": "comment"}
 
-    def validate(self, values: dict) -> dict:
-        """Read the text from `content` or `comment`. Both are answered: sent back whole, the one that was changed counts."""
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the text from `content` or `comment`. If a client sends both back, the one that it changed applies."""
         texts = [values[name] for name in ("content", "comment") if name in values]
-        changed = next((text for text in texts if text != self.instance.comment), None)
+        before = None if self.instance is None else self.instance.comment
+        changed = next((text for text in texts if text != before), None)
         return {} if changed is None else {"comment": changed}

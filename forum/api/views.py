@@ -1,15 +1,19 @@
-"""The views of posts and tasks in the Account API (JSON)."""
+"""The views of posts and tasks in the Account API."""
 
-from django.http import Http404, HttpResponse
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.filters import TagFilter
-from core.api.fields import Boolean
-from core.api.filters import ListFilters, QueryTime, WireFilter, link_filter
+from accounts.models import Account
+from core.api.fields import BooleanField
+from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.api.lists import Listing
+from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.api.views import JSONViewSet
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate
 from forum.api.serializers import (
@@ -19,12 +23,13 @@ from forum.api.serializers import (
     CommentSerializer,
     PostSerializer,
 )
+from forum.lists import PostQuerySet
 from forum.models import Comment, Post
 
 
-def agent_of(request) -> str:
-    """The client that created something, as it names itself."""
-    return cleaned(request.headers.get("User-Agent", ""))[:255]
+def agent_of(request: HttpRequest | APIRequest) -> str:
+    """Return the User-Agent header, shortened to the length of the column."""
+    return replace_non_xml(request.headers.get("User-Agent", ""))[:255]
 
 
 class PostFilters(ListFilters):
@@ -43,8 +48,9 @@ class ForumPostFilters(PostFilters):
 
 
 class PostViewSet(Listing, ResourceViewSet):
-    """Posts and tasks; the list is that of the forum posts, of all the account's forums, and merged ones too."""
+    """Posts and tasks. The list has the posts of all forums of the account, with duplicates and without tasks."""
 
+    request: APIRequest
     key = "post"
     route = "forum-json-post"
     model = Post
@@ -53,64 +59,64 @@ class PostViewSet(Listing, ResourceViewSet):
     orders = ("id", "created_at", "updated_at")
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> PostQuerySet:
         return account.posts.live().exclude(category_id=None)
 
     @staticmethod
-    def rows_of(account):
+    def rows_of(account: Account) -> PostQuerySet:
         return account.posts.live().with_names()
 
-    def retrieve(self, request, id: int) -> HttpResponse:
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         try:
             return super().retrieve(request, id)
         except Http404:
             return self.answer(self.represent_as_post(self.find_comment(id)))
 
-    def update(self, request, id: int) -> HttpResponse:
+    def update(self, request: APIRequest, id: int) -> HttpResponse:
         try:
             return super().update(request, id)
         except Http404:
             return self.update_comment(id)
 
-    def destroy(self, request, id: int) -> HttpResponse:
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         try:
             return super().destroy(request, id)
         except Http404:
             in_transaction(lambda: self.erase_comment(id))
             return self.answer("ok")
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: APIRequest) -> HttpResponse:
         given = self.body.get(self.key)
         if isinstance(given, dict) and given.get("task_kind") == COMMENT:
             return self.comment(given)
         return super().create(request)
 
-    def comment(self, given: dict) -> HttpResponse:
-        def act():
+    def comment(self, given: dict[str, Any]) -> HttpResponse:
+        def act() -> tuple[Comment, list[str], list[str]]:
             serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
             ignored = self.check(post=serializer)
             pending = serializer.pending_links
-            # It may be in the trash, and is locked.
+            # The serializer has locked the post, which may be in the trash.
             post = self.account.posts.get(id=serializer.values["post_id"])
             comment = self.add_comment(post, serializer.values["content"])
             if pending:
-                comment.post_id = None
+                comment.post_id = None  # type: ignore[assignment]  # answered as null, not saved
             return comment, ignored, pending
 
         comment, ignored, pending = in_transaction(act)
         return self.answer_comment(comment, self.represent_as_post(comment), ignored, pending)
 
     def find_comment(self, id: int) -> Comment:
-        """The comment of that id, which no post has. Raises Http404."""
+        """Return the comment with this id. Raise Http404 if there is none, or if its post is in the trash."""
         comment = self.account.comments.of_live_posts().with_names().filter(id=id).first()
         if comment is None:
             raise Http404
         return comment
 
-    def hold_comment(self, id: int) -> tuple[Post, Comment]:
-        """The comment of that id and its post, locked. Raises Http404, and PermissionDenied for who may not change it."""
-        which = self.account.comments.filter(id=id).values("post_id")
-        post = self.account.posts.live().locked().filter(id__in=which).first()
+    def lock_comment(self, id: int) -> tuple[Post, Comment]:
+        """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
+        post_id = self.account.comments.filter(id=id).values("post_id")
+        post = self.account.posts.live().locked().filter(id__in=post_id).first()
         if post is None:
             raise Http404
         comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
@@ -121,8 +127,8 @@ class PostViewSet(Listing, ResourceViewSet):
         return post, comment
 
     def update_comment(self, id: int) -> HttpResponse:
-        def act():
-            post, comment = self.hold_comment(id)
+        def act() -> tuple[Comment, list[str]]:
+            post, comment = self.lock_comment(id)
             serializer = CommentAsPostSerializer(
                 comment, data=self.body.get(self.key), partial=True, context={"account": self.account}
             )
@@ -135,24 +141,24 @@ class PostViewSet(Listing, ResourceViewSet):
         return self.answer(self.represent_as_post(comment), ignored=ignored)
 
     def erase_comment(self, id: int) -> None:
-        post, comment = self.hold_comment(id)
+        post, comment = self.lock_comment(id)
         post.erase_comment(comment)
 
-    def comments(self, request, id: int) -> HttpResponse:
-        """The comments of a post, oldest first."""
+    def comments(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return the comments of a post, oldest first."""
         post = self.find(id)
         page = self.read_page()
         rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
         return self.answer_page(page, rows[page.start : page.stop], self.represent_comment)
 
-    def represent_comment(self, row: Comment) -> dict:
+    def represent_comment(self, row: Comment) -> dict[str, Any]:
         return CommentSerializer.represent(row, self.account.zone)
 
-    def represent_as_post(self, row: Comment) -> dict:
+    def represent_as_post(self, row: Comment) -> dict[str, Any]:
         return CommentAsPostSerializer.represent(row, self.account.zone)
 
-    def create_comment(self, request, id: int) -> HttpResponse:
-        def act():
+    def create_comment(self, request: APIRequest, id: int) -> HttpResponse:
+        def act() -> tuple[Comment, list[str]]:
             post = self.find(id, locked=True)
             serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
             ignored = self.check(comment=serializer)
@@ -167,15 +173,15 @@ class PostViewSet(Listing, ResourceViewSet):
         return comment
 
     def answer_comment(
-        self, comment: Comment, data: dict, ignored: list[str], pending: list[str] | None = None
+        self, comment: Comment, data: dict[str, Any], ignored: list[str], pending: list[str] | None = None
     ) -> HttpResponse:
         headers = {"Location": self.location_of(comment)}
         return self.answer(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
-    def vote(self, request, id: int) -> HttpResponse:
-        """Cast the user's vote; 200 where it was cast before."""
+    def vote(self, request: APIRequest, id: int) -> HttpResponse:
+        """Cast the user's vote. The status is 201 for a new vote and 200 for an existing one."""
 
-        def act():
+        def act() -> tuple[Post, bool, list[str]]:
             ignored = self.check()
             post = self.find(id, locked=True)
             return post, post.vote(by=request.user), ignored
@@ -184,22 +190,22 @@ class PostViewSet(Listing, ResourceViewSet):
         headers = {"Location": self.location_of(post)} if cast else {}
         return self.answer(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
 
-    def withdraw_vote(self, request, id: int) -> HttpResponse:
+    def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))
         return self.answer("ok")
 
-    def create_row(self, values):
+    def create_row(self, values: dict[str, Any]) -> Post:
         row = Post(account=self.account, agent=agent_of(self.request))
-        row.write(values, by=self.request.user, alone=True)
+        row.write(values, by=self.request.user, single_statement=True)
         return row
 
-    def update_row(self, row, values):
+    def update_row(self, row: Post, values: dict[str, Any]) -> None:
         row.write(values, by=self.request.user)
 
 
 class TaskFilters(PostFilters):
-    closed = WireFilter(Boolean())
-    scheduled_before = WireFilter(QueryTime(), field_name="scheduled_at", lookup_expr="lt")
+    closed = WireFilter(BooleanField())
+    scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
 
 
 class TaskViewSet(Listing, JSONViewSet):
@@ -211,9 +217,9 @@ class TaskViewSet(Listing, JSONViewSet):
     default_order = ("closed", "-created_at", "-id")
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> PostQuerySet:
         return account.posts.tasks()
 
     @classmethod
-    def rows_of(cls, account):
+    def rows_of(cls, account: Account) -> PostQuerySet:
         return cls.listed_of(account).with_names()

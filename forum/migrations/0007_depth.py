@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from forum.depth import note_posts
+from forum.deep_paging import create_delta_triggers
 
 
 class Migration(migrations.Migration):
@@ -45,5 +45,5 @@ class Migration(migrations.Migration):
                 ("posts", models.IntegerField()),
             ],
         ),
-        note_posts(),
+        create_delta_triggers(),
     ]

@@ -1,4 +1,4 @@
-"""The forum in the OpenAPI document."""
+"""The operations of the forum in the OpenAPI document."""
 
 from forum.openapi import json, xml
 

@@ -1,7 +1,9 @@
-"""Posts, tasks, comments and votes in JSON."""
+"""The operations of the Account API on posts, tasks, comments and votes."""
+
+from typing import cast
 
 from core.openapi.additional_fields import typed_shape
-from core.openapi.fields import WireFieldExtension
+from core.openapi.fields import RelatedExtension, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     TO_TRASH,
@@ -9,12 +11,12 @@ from core.openapi.operations import (
     Operation,
     Shape,
     example_of,
-    operate,
-    operate_list,
-    operate_resource,
-    operate_tags,
+    register_list,
+    register_operation,
+    register_resource,
+    register_tags,
 )
-from core.openapi.schema import PAGES, JSONOperationSchema
+from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from forum.api.serializers import (
     COMMENT,
     CommentAsPostSerializer,
@@ -29,20 +31,20 @@ TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12
 
 
 class StatusCodeExtension(WireFieldExtension):
-    """The codes are the account's own."""
+    """A status code. The document cannot list the codes, because each account defines its own."""
 
     target_class = StatusCode
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         return {"type": ["string", "number"]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string"}
 
 
 def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
-    properties = schema["properties"]
-    post_id = WireFieldExtension.get_match(CommentOnPostSerializer._declared_fields["post_id"]).present()
+    properties, field = schema["properties"], CommentOnPostSerializer._declared_fields["post_id"]
+    post_id = cast(RelatedExtension, WireFieldExtension.get_match(field)).present()
     return {
         **schema,
         "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},
@@ -50,10 +52,10 @@ def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
     }
 
 
-# A post has no post_id of its own: a comment has one.
+# `post_id` is always null in a post. Only comments have a post.
 SHAPES[PostSerializer] = typed_shape(PostSerializer, Post, nullable=frozenset({"post_id"}))
 SHAPES[CommentSerializer] = Shape(Comment)
-# It is null while the post is in the trash.
+# `post_id` is null while the post of the comment is in the trash.
 SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
 SHAPES[CommentOnPostSerializer] = Shape(refine_input=comment_input)
 
@@ -112,10 +114,10 @@ def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
     return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentAsPostSerializer)]}
 
 
-operate_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
-operate_list("/app/tasks.json", "list_tasks", "List tasks", "Tasks", [TASK], closed=False)
-operate_list("/app.json", "list_tasks_too", "List tasks", "Tasks", [TASK], description="The same as /app/tasks.json.")
-operate_resource(
+register_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
+register_list("/app/tasks.json", "list_tasks", "List tasks", "Tasks", [TASK], closed=False)
+register_list("/app.json", "list_tasks_too", "List tasks", "Tasks", [TASK], description="The same as /app/tasks.json.")
+register_resource(
     "/app/posts",
     "post",
     "Posts",
@@ -127,12 +129,12 @@ operate_resource(
     "that post; without, a post of the default forum, or of the forum_id or category_id that is given. A comment is read, "
     "changed (its content) and deleted as a post of its own id.",
     deletion=f"{TO_TRASH} A comment is deleted for good.",
-    item_gives=post_or_comment,
-    takes={"post": (PostSerializer, CommentOnPostSerializer)},
-    gives=post_or_comment,
+    item_response=post_or_comment,
+    body_serializers={"post": (PostSerializer, CommentOnPostSerializer)},
+    response=post_or_comment,
 )
-operate_tags("post", "Posts")
-operate(
+register_tags("post", "Posts")
+register_operation(
     "GET /app/posts/{id}/comments.json",
     Operation(
         "list_comments",
@@ -141,11 +143,11 @@ operate(
         "Posts",
         answer=[COMMENTED],
         parameters={"id": 20},
-        asks=lambda: PAGES,
-        gives=CommentSerializer,
+        query_parameters=lambda: PAGE_PARAMETERS,
+        response=CommentSerializer,
     ),
 )
-operate(
+register_operation(
     "POST /app/posts/{id}/comments.json",
     Operation(
         "create_comment",
@@ -156,11 +158,11 @@ operate(
         COMMENTED,
         {"id": 20},
         statuses=(201,),
-        takes={"comment": CommentSerializer},
-        gives=CommentSerializer,
+        body_serializers={"comment": CommentSerializer},
+        response=CommentSerializer,
     ),
 )
-operate(
+register_operation(
     "POST /app/posts/{id}/vote.json",
     Operation(
         "vote",
@@ -170,10 +172,10 @@ operate(
         answer=POST,
         parameters={"id": 20},
         statuses=(201, 200),
-        takes={},
+        body_serializers={},
     ),
 )
-operate(
+register_operation(
     "DELETE /app/posts/{id}/vote.json",
     Operation(
         "withdraw_vote",
@@ -182,6 +184,6 @@ operate(
         "Posts",
         answer="ok",
         parameters={"id": 20},
-        gives={"type": "string", "const": "ok"},
+        response={"type": "string", "const": "ok"},
     ),
 )

@@ -1,11 +1,11 @@
-"""Generation A: the operations of the forum."""
+"""The operations of the Forum API."""
 
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from accounts.models import User
-from core.openapi.operations import JSONSchema, Operation, operate
+from core.openapi.operations import JSONSchema, Operation, register_operation
 from forum.models import Category, Comment, Post
 from forum.xml import documents
 from forum.xml.documents import Shape
@@ -13,13 +13,13 @@ from forum.xml.schema import XMLOperationSchema, array
 from forum.xml.serializers import NewUserSerializer, PostSerializer, TeamPostSerializer
 
 ZONE = ZoneInfo("Europe/Warsaw")
-THEN = datetime(2026, 11, 21, 12, tzinfo=ZONE)
+EXAMPLE_TIME = datetime(2026, 11, 21, 12, tzinfo=ZONE)
 
 TAG = "Forum (XML)"
 
 
 def user(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
-    return schema.shaped("UserElement", documents.USER, User)
+    return schema.shape_component("UserElement", documents.USER, User)
 
 
 def users(schema: XMLOperationSchema, status: int) -> JSONSchema:
@@ -27,15 +27,15 @@ def users(schema: XMLOperationSchema, status: int) -> JSONSchema:
 
 
 def post(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
-    return schema.shaped("PostElement", documents.POST, Post)
+    return schema.shape_component("PostElement", documents.POST, Post)
 
 
 def posts(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    return array("posts", schema.shaped("PostItemElement", documents.POST_ITEM, Post))
+    return array("posts", schema.shape_component("PostItemElement", documents.POST_ITEM, Post))
 
 
 def post_with_comments(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    comment = schema.shaped("CommentElement", documents.COMMENT, Comment)
+    comment = schema.shape_component("CommentElement", documents.COMMENT, Comment)
     return {
         "type": "object",
         "properties": {"comments": array("comments", comment), "post": post(schema)},
@@ -46,10 +46,10 @@ def post_with_comments(schema: XMLOperationSchema, status: int) -> JSONSchema:
 
 
 def categories(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    return array("categories", schema.shaped("CategoryElement", documents.CATEGORY, Category))
+    return array("categories", schema.shape_component("CategoryElement", documents.CATEGORY, Category))
 
 
-VALUES: dict[str, dict[str, Any]] = {
+EXAMPLE_VALUES: dict[str, dict[str, Any]] = {
     "user": {
         "description": "",
         "email": "ann@example.com",
@@ -75,12 +75,12 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-def row(shape: Shape, **changes: Any) -> list[Any]:
-    return [{**VALUES[shape.name], **changes}.get(name, THEN) for name in shape.fields]
+def row(shape: Shape, changes: dict[str, Any] | None = None) -> list[Any]:
+    return [{**EXAMPLE_VALUES[shape.name], **(changes or {})}.get(name, EXAMPLE_TIME) for name in shape.fields]
 
 
-def written(shape: Shape, depth: int = 0, **changes: Any) -> str:
-    return shape.write(row(shape, **changes), ZONE, depth=depth)
+def written(shape: Shape, depth: int = 0, changes: dict[str, Any] | None = None) -> str:
+    return shape.write(row(shape, changes), ZONE, depth=depth)
 
 
 def listed(name: str, shape: Shape, depth: int = 0) -> str:
@@ -95,14 +95,16 @@ ME = document(written(documents.USER))
 ONE = document(written(documents.POST))
 LIST = document(listed("posts", documents.POST_ITEM))
 PARAMETERS = {"order": "top", "page": 1}
-WHICH = {
+LISTS = {
     "/app/posts.xml": ("list_forum_posts", "The posts of the forum's first category that the caller may see."),
     "/": ("list_first_category", "The posts of the forum's first category that the caller may see."),
     "/{category_name}": ("list_category", "The posts of the category of that name that the caller may see."),
 }
 
-operate("GET /app/users/me.xml", Operation("read_me", "The current user", "Who asks.", TAG, answer=ME, gives=user))
-operate(
+register_operation(
+    "GET /app/users/me.xml", Operation("read_me", "The current user", "Who asks.", TAG, answer=ME, response=user)
+)
+register_operation(
     "GET /app/users/team.xml",
     Operation(
         "list_team",
@@ -110,10 +112,10 @@ operate(
         "Owners, admins and agents, by name.",
         TAG,
         answer=document(listed("users", documents.USER)),
-        gives=users,
+        response=users,
     ),
 )
-operate(
+register_operation(
     "POST /app/users.xml",
     Operation(
         "create_user",
@@ -123,12 +125,12 @@ operate(
         "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
         ME,
         statuses=(201,),
-        takes={"user": NewUserSerializer},
-        gives=user,
+        body_serializers={"user": NewUserSerializer},
+        response=user,
         refusals=frozenset({403}),
     ),
 )
-operate(
+register_operation(
     "GET /app/categories.xml",
     Operation(
         "list_categories",
@@ -136,23 +138,25 @@ operate(
         "Those of the forum, in its order.",
         TAG,
         answer=document(listed("categories", documents.CATEGORY)),
-        gives=categories,
+        response=categories,
     ),
 )
-for path, (id, words) in WHICH.items():
+for path, (id, description) in LISTS.items():
     example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
-    operate(
+    register_operation(
         f"GET {path}",
-        Operation(id, "List posts", words, TAG, answer=LIST, parameters=example, gives=posts),
+        Operation(id, "List posts", description, TAG, answer=LIST, parameters=example, response=posts),
     )
     if path != "/app/posts.xml":
-        words += " The parameters may be in the body: one as the root element, several in a hash."
+        description += " The parameters may be in the body: one as the root element, several in a hash."
         body = '<hash><order>top</order><page type="integer">1</page></hash>'
-        operate(
+        register_operation(
             f"POST {path}",
-            Operation(f"query{id.removeprefix('list')}", "List posts", words, TAG, body, LIST, example, gives=posts),
+            Operation(
+                f"query{id.removeprefix('list')}", "List posts", description, TAG, body, LIST, example, response=posts
+            ),
         )
-operate(
+register_operation(
     "POST /app/posts.xml",
     Operation(
         "create_forum_post",
@@ -162,11 +166,11 @@ operate(
         "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
         ONE,
         statuses=(201,),
-        takes={"post": PostSerializer},
-        gives=post,
+        body_serializers={"post": PostSerializer},
+        response=post,
     ),
 )
-operate(
+register_operation(
     "GET /app/posts/{id}.xml",
     Operation(
         "read_forum_post",
@@ -175,27 +179,27 @@ operate(
         TAG,
         answer=document("<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"),
         parameters={"id": 20},
-        gives=post_with_comments,
+        response=post_with_comments,
     ),
 )
-for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
-    operate(
+for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
+    register_operation(
         f"{method} /app/posts/{{id}}.xml",
         Operation(
             f"{verb}_forum_post",
             "Change a post",
             "For the team, and for its author while nobody else commented or voted. Only what is sent changes. Where members' posts"
-            f" wait for approval, one to which its author gives another title or content waits again.{words}",
+            f" wait for approval, one to which its author gives another title or content waits again.{addition}",
             TAG,
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
-            document(written(documents.POST, **{"status": "planned", "responsible-id": 15})),
+            document(written(documents.POST, changes={"status": "planned", "responsible-id": 15})),
             {"id": 20},
-            takes={"post": TeamPostSerializer},
-            gives=post,
+            body_serializers={"post": TeamPostSerializer},
+            response=post,
             refusals=frozenset({403}),
         ),
     )
-operate(
+register_operation(
     "DELETE /app/posts/{id}.xml",
     Operation(
         "delete_forum_post",
@@ -204,7 +208,7 @@ operate(
         TAG,
         answer=ONE,
         parameters={"id": 20},
-        gives=post,
+        response=post,
         refusals=frozenset({403}),
     ),
 )

@@ -13,12 +13,12 @@ from django.utils.translation import get_language
 
 from accounts.templatetags.statuses import called
 from core.api import throttling
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.markdown import plain
+from forum.markdown import excerpt
 from forum.models import Category, Post
 from forum.pages.reading import ORDERS, READ, SHOWN, ListPage, path_of, query_of
 
@@ -59,7 +59,7 @@ class FeedPage(ListPage):
         if order not in ORDERS:
             raise Http404
         given = {"status_id": status.id} if status else {}
-        q = cleaned(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = replace_non_xml(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
             rows = Post.objects.search(
@@ -87,12 +87,12 @@ class FeedPage(ListPage):
         for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
             link = base + path_with_id("forum-post", id)
             if html is None:
-                html = format_html("<p>{}</p>", plain(beginning, most=SHOWN))
+                html = format_html("<p>{}</p>", excerpt(beginning, max_length=SHOWN))
             feed.add_item(
                 title=title,
                 link=link,
                 # A reference in a text may stand for what XML does not have.
-                description=cleaned(html),
+                description=replace_non_xml(html),
                 author_name=name or login,
                 pubdate=created_at,
                 updateddate=updated_at,
@@ -120,7 +120,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     address = request.address
     try:
-        rows = Post.objects.addresses(address.account_id, address.site_id, most=ADDRESSES)
+        rows = Post.objects.sitemap_entries(address.account_id, address.site_id, limit=ADDRESSES)
     except (OperationalError, InterfaceError):
         return unavailable(request)
     if not rows:

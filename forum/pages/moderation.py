@@ -28,7 +28,7 @@ class ModerationPage(TeamPage):
         except FieldErrors:
             raise Http404 from None
         categories = request.account.categories.filter(id=OuterRef("category_id"))
-        posts = request.account.posts.of_forum(request.forum.id).waiting()
+        posts = request.account.posts.of_forum(request.forum.id).unapproved()
         posts = posts.annotate(nick=F("user__name"), category_name=Subquery(categories.values("name")))
         posts = list(posts[page.start : page.stop])
         if not posts and page.number > 1:
@@ -68,7 +68,7 @@ class ModerationPage(TeamPage):
 
     def decide(self, act, *, done: str = "") -> bool:
         try:
-            return self.act(act, done=done)
+            return self.perform(act, done=done)
         except Deleted:
             messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False

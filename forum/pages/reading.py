@@ -13,13 +13,13 @@ from accounts.models import Status, User
 from core.api import throttling
 from core.api.paging import Page as PageOfList
 from core.db.tenancy import fold
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums import Forum
-from forum.markdown import plain, render
+from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
 
@@ -57,7 +57,7 @@ def shown(row: tuple) -> dict:
     post["status"] = Status(
         kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
     )
-    post["excerpt"] = plain(post["content"], most=SHOWN)
+    post["excerpt"] = excerpt(post["content"], max_length=SHOWN)
     post["nick"] = post["user__name"] or post["user__login"]
     post["is_private"] = post["private"] or post["kind"] == Post.Kind.PRIVATE
     post["is_for_customer"] = post["client_id"] is not None or post["contact_id"] is not None
@@ -101,7 +101,7 @@ class ListPage(ForumPage):
         for status in statuses:
             if status.code == code:
                 return status
-        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=cleaned(code)).first()
+        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
         if status is None:
             raise Http404
         return status
@@ -120,7 +120,7 @@ class ListPage(ForumPage):
                 names = dict(sides[0].union(*sides[1:], all=True))
                 for post in posts:
                     post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
-        voted = account.votes.of(user, [post["id"] for post in posts]) if user is not None else set()
+        voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
         return {"posts": posts, "voted": voted}
 
 
@@ -140,7 +140,7 @@ class PostListPage(ListPage):
                 if address := former_address(category_name):
                     return redirect(address)
                 raise Http404
-        q = cleaned(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
         is_everywhere = bool(q) and category_name is None
@@ -182,7 +182,9 @@ class PostListPage(ListPage):
         # Where nothing has all the words, what comes close in the whole forum.
         close = []
         if is_everywhere and not rows and not status:
-            close = rows = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, searched=True)
+            close = rows = Post.objects.similar_to(
+                q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
+            )
         # A search at the forum's own path is in all of it.
         is_first = category == first and not (q and category_name)
         path = path_of(category and category.name, is_first=is_first or is_everywhere)
@@ -227,7 +229,7 @@ class RoadmapPage(ListPage):
         account, forum = request.account, request.forum
         if request.GET.get("status"):
             return self.all_of(self.read_status([]))
-        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, most=ON_ROADMAP + 1)
+        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=ON_ROADMAP + 1)
         columns = [
             (status, [shown(row) for row in rows[:ON_ROADMAP]], len(rows) > ON_ROADMAP) for status, rows in board
         ]
@@ -286,7 +288,7 @@ class PostPage(ForumPage):
         duplicates = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
         duplicates = list(duplicates.values_list("id", "title")[: DUPLICATES + 1])
         came_from = request.GET.get("from", "")
-        voters = account.votes.voters(account.id, id, most=VOTERS) if post.votes_cache else []
+        voters = account.votes.voters(account.id, id, limit=VOTERS) if post.votes_cache else []
         names = [name for _, name in voters]
         customers = 0
         if post.votes_cache > len(names):
@@ -319,7 +321,7 @@ class PostPage(ForumPage):
             came_from=next((title for one, title in duplicates if str(one) == came_from), None),
             canonical=base_url(request)
             + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
-            description=plain(post.content[:READ], most=DESCRIBED),
+            description=excerpt(post.content[:READ], max_length=DESCRIBED),
         )
 
     def posts(self):
@@ -344,7 +346,7 @@ class PostPage(ForumPage):
                 }
                 originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
                 beside["original_title"] = Subquery(originals.values("title"))
-        posts = account.posts.visible_to(user).of_forum(forum.id).of_forums()
+        posts = account.posts.visible_to(user).of_forum(forum.id).without_tasks()
         return posts.select_related("status").annotate(**beside)
 
     def read_page(self, post: Post) -> tuple[PageOfList, int]:

@@ -64,10 +64,10 @@ class ForumsPage(SettingsPage):
 
     def get(self, request) -> HttpResponse:
         hosts = dict(request.account.hosts.values_list("id", "name"))
-        forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MOST])
+        forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
             forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[forum.access]
-        return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MOST)
+        return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MAX_PER_ACCOUNT)
 
 
 class NewForumPage(SettingsPage):
@@ -85,9 +85,9 @@ class NewForumPage(SettingsPage):
         form = ForumForm(request.POST)
 
         def act() -> None:
-            Forum.objects.open(request.account, **form.cleaned_data)
+            Forum.objects.create_for(request.account, **form.cleaned_data)
 
-        if not form.is_valid() or not self.fill_form(form, act):
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})
         return redirect("forum-settings-forums")
@@ -130,7 +130,7 @@ class ForumSettingsPage(SettingsPage):
         form = ForumForm(request.POST, forum=forum, address=full_name(self.host))
         if form.is_valid() and self.is_here and "host" in form.changed_data:
             form.add_error("host", self.elsewhere())
-        if not form.is_valid() or not self.fill_form(form, lambda: forum.change(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
         return redirect("forum-settings-forum", id)
@@ -144,7 +144,7 @@ class ForumSettingsPage(SettingsPage):
         forum = self.find(id)
         if self.is_here:
             messages.error(request, self.elsewhere())
-        elif self.act(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
+        elif self.perform(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
             return redirect("forum-settings-forums")
         return redirect("forum-settings-forum", id)
 
@@ -168,7 +168,7 @@ class CategoriesPage(SettingsPage):
 
     def find(self) -> None:
         """All forums, and the one that is open."""
-        self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MOST])
+        self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         id = to_id(self.request.GET.get("forum"))
         found = [forum for forum in self.forums if forum.id == id or (id is None and not self.request.GET.get("forum"))]
         if not found:
@@ -176,7 +176,7 @@ class CategoriesPage(SettingsPage):
         self.forum = found[0]
 
     def show(self, form: Form) -> HttpResponse:
-        rows = list(self.request.account.categories.of_forum(self.forum.id)[: Category.MOST])
+        rows = list(self.request.account.categories.of_forum(self.forum.id)[: Category.MAX_PER_FORUM])
         return self.render_form(form, rows=rows, forum=self.forum, forums=self.forums)
 
     def add(self, request) -> HttpResponse:
@@ -187,7 +187,7 @@ class CategoriesPage(SettingsPage):
             category = Category(account=request.account, forum_id=self.forum.id)
             category.write(name=form.cleaned_data["name"])
 
-        if not form.is_valid() or not self.fill_form(form, act):
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return self.back()
@@ -222,16 +222,16 @@ class CategoryPage(SettingsPage):
         return self.render_form(
             form,
             row=row,
-            others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MOST]),
+            others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MAX_PER_FORUM]),
             # Counted no further than what may be moved.
-            number=row.posts()[: Category.MOST_MOVED + 1].count(),
-            most=Category.MOST_MOVED,
+            number=row.posts()[: Category.MAX_MOVED_POSTS + 1].count(),
+            most=Category.MAX_MOVED_POSTS,
         )
 
     def save(self, request, id: int) -> HttpResponse:
         row = self.find(id)
         form = CategoryForm(request.POST)
-        if not form.is_valid() or not self.fill_form(form, lambda: row.write(name=form.cleaned_data["name"])):
+        if not form.is_valid() or not self.submit_form(form, lambda: row.write(name=form.cleaned_data["name"])):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": row.name})
         return self.back(row)
@@ -239,7 +239,7 @@ class CategoryPage(SettingsPage):
     def delete(self, request, id: int) -> HttpResponse:
         row, other = self.find(id), to_id(request.POST.get("into"))
         into = row.siblings().filter(id=other).first() if other else None
-        done = self.act(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
+        done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
         return self.back(row) if done else redirect("forum-settings-category", id)
 
     def back(self, row: Category) -> HttpResponse:

@@ -5,7 +5,7 @@ from functools import wraps
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from core.api.negotiation import is_for_people
+from core.api.negotiation import wants_page
 from core.pages.base import redirect
 from forum.models import Category, Forum
 from forum.pages import behalf, comments, moderation, settings, team, writing
@@ -51,7 +51,9 @@ def is_category(request, category_name: str) -> bool:
     """Return whether a visitor may take that name for a category's: what a private forum has is not told."""
     account_id, forum_id = request.address.account_id, request.address.site_id
     forum = Forum.objects.get(account_id=account_id, id=forum_id)
-    return not forum.may_be_read_by(None) or Category.objects.named(account_id, forum_id, category_name) is not None
+    return (
+        not forum.may_be_read_by(None) or Category.objects.find_by_name(account_id, forum_id, category_name) is not None
+    )
 
 
 def or_page(view):
@@ -62,7 +64,7 @@ def or_page(view):
     @csrf_exempt
     @wraps(view)
     def choose(request, *args, **kwargs):
-        if is_for_people(request):
+        if wants_page(request):
             return page(request, *args, **kwargs)
         address = former_address(kwargs.get("category_name"))
         if address and "HTTP_AUTHORIZATION" not in request.META and not is_category(request, **kwargs):

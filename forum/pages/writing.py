@@ -16,7 +16,7 @@ from accounts.pages.settings import to_id
 from core.api import idempotency, throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.pages.base import Page, came_from, nothing, redirect
+from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
 from forum.markdown import render
@@ -42,7 +42,7 @@ class Merged(Http404):
 
 def posts_for(request: HttpRequest):
     """The posts of the request's forum that whoever asks may see."""
-    return request.account.posts.visible_to(request.user).of_forum(request.forum.id).of_forums()
+    return request.account.posts.visible_to(request.user).of_forum(request.forum.id).without_tasks()
 
 
 def held(request: HttpRequest, id: int, *, merged_too: bool = False) -> Post:
@@ -73,7 +73,7 @@ def on_echo() -> str:
 class VotePage(ForumPage):
     """`vote` is 1 or 0, so that to send it twice does no harm. Whoever must sign in first comes back to one button."""
 
-    may = "user"
+    access = "user"
     template_name = "forum/vote_page.html"
 
     def refuse(self):
@@ -90,7 +90,7 @@ class VotePage(ForumPage):
             return gone(request)
         if post.duplicate_from_id is not None:
             return redirect("forum-post", post.duplicate_from_id)
-        if request.account.votes.of(request.user, [id]):
+        if request.account.votes.voted_post_ids(request.user, [id]):
             messages.info(request, _("You have already voted for this."))
             return redirect("forum-post", id)
         return self.render(section="suggestions", post=post, voted=set())
@@ -123,7 +123,7 @@ class VotePage(ForumPage):
     def back(self, id: int) -> str:
         """To the list that the button was in; to the post from where there was nothing but it, or a form that is given up."""
         post = reverse("forum-post", args=[id])
-        path = came_from(request=self.request, default=post)
+        path = referring_path(request=self.request, default=post)
         passing = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
         return post if urlsplit(path).path in passing else f"{path.partition('#')[0]}#vote-{id}"
 
@@ -139,7 +139,7 @@ class VotePage(ForumPage):
 class WritingPage(KeepingPage):
     """A page with a text in Markdown."""
 
-    may = "user"
+    access = "user"
 
     @property
     def wants_preview(self) -> bool:
@@ -204,14 +204,14 @@ class NewPostPage(WritingPage):
 
         def make() -> str:
             post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
-            post.held_back = request.forum.approval
+            post.requires_approval = request.forum.approval
             post.write(form.values, by=request.user)
             made.append(post)
             return reverse("forum-post", args=[post.id])
 
         answered: list[str] = []
         once = partial(idempotency.once_from_form, request.user, key, form.values, make)
-        if not self.fill_form(form, lambda: answered.append(once())):
+        if not self.submit_form(form, lambda: answered.append(once())):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if made and not made[-1].approved:
             said = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
@@ -231,7 +231,7 @@ def similar_to(request: HttpRequest, title: str) -> list[dict]:
     for post in posts:
         status = {name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
         post["status"] = Status(kind=Status.Kind.POST, **status)
-    voted = request.account.votes.of(request.user, [post["id"] for post in posts])
+    voted = request.account.votes.voted_post_ids(request.user, [post["id"] for post in posts])
     return [post | {"voted": voted} for post in posts]
 
 
@@ -241,7 +241,7 @@ class SimilarPart(Page):
     def get(self, request):
         if request.user is None:
             # The session has ended: the form says so when it is sent.
-            return nothing()
+            return no_content()
         throttling.count_search(request)
         return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
 
@@ -350,13 +350,13 @@ class EditPage(WritingPage):
             if values and EditForm.version_of(post) != form.cleaned_data["version"]:
                 return "changed", post
             if values:
-                post.held_back = request.forum.approval
+                post.requires_approval = request.forum.approval
                 post.write(values, by=request.user)
             return "done", post
 
         outcome: list[tuple[str, Post]] = []
         try:
-            if not self.fill_form(form, lambda: outcome.append(change())):
+            if not self.submit_form(form, lambda: outcome.append(change())):
                 return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         except Gone:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, gone=True)
@@ -379,7 +379,7 @@ class EditPage(WritingPage):
 class DeletePage(ForumPage):
     """To the trash, whence an admin can restore it."""
 
-    may = "user"
+    access = "user"
 
     def post(self, request, id: int):
         def trash() -> tuple[Post, bool]:

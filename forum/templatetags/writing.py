@@ -1,4 +1,4 @@
-"""What the templates of a post's page use for what is written there."""
+"""Template tags of the forms on a post's page."""
 
 from django import template
 from django.utils.html import format_html_join
@@ -44,5 +44,5 @@ def category_path(category: Category, first: Category) -> str:
 
 @register.filter
 def version(post: Post) -> str:
-    """Which words of it a page shows, for whoever decides on them."""
+    """Return the version of a post's title and content, by which a decision on the post detects later changes."""
     return EditForm.version_of(post)

@@ -1,11 +1,12 @@
-"""The XML documents of generation A, as Rails writes and reads them (contract; `docs/interface.md` shows each).
+"""The XML documents of the Forum API, in the conventions of Rails (`docs/interface.md` shows each).
 
-A shape names the children of an element once, with their types, in the order of the wire; what a row of values becomes is
-worked out when the shape is made, not when it is written.
+A `Shape` declares the child elements of an element and their types. It builds the tags once, so that writing a row only joins them
+with the values.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from core.db.text import escape
@@ -13,23 +14,26 @@ from core.db.text import escape
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 STRING, INTEGER, DATETIME = "string", "integer", "datetime"
-# How many elements there are around the innermost one that has fields.
-DEEPEST = 2
+# The greatest number of elements around an element that a `Shape` writes.
+MAX_DEPTH = 2
 
 
 class Shape:
-    """An element whose children are single values; `fields` maps their names (with hyphens) to their types."""
+    """An element whose child elements are single values. `fields` maps their names, with hyphens, to their types."""
 
-    def __init__(self, name: str, /, **fields: str):
+    def __init__(self, name: str, /, **fields: str) -> None:
         self.name = name
         self.fields = {field.replace("_", "-"): kind for field, kind in fields.items()}
         if list(self.fields) != sorted(self.fields):
-            raise ValueError("the wire lists children alphabetically")
+            raise ValueError("The fields must be in alphabetical order.")
         self.columns = tuple(field.replace("-", "_") for field in self.fields)
-        self._lines = [self._lines_at(depth) for depth in range(DEEPEST + 1)]
+        self._lines = [self._lines_at(depth) for depth in range(MAX_DEPTH + 1)]
 
     def _lines_at(self, depth: int) -> tuple[str, list[tuple[str, str, str, str]], str]:
-        """The tags, indented by two spaces a level: of the element, and of each child, its type and its null."""
+        """Return the start tag, the children and the end tag, indented by two spaces for each level.
+
+        A child is its type, its start tag, its end tag and its element for a null.
+        """
         margin, children = "  " * depth, []
         for field, kind in self.fields.items():
             typed = "" if kind == STRING else f' type="{kind}"'
@@ -37,8 +41,8 @@ class Shape:
             children.append((kind, f"{margin}  <{field}{typed}>", f"</{field}>\n", nil))
         return f"{margin}<{self.name}>\n", children, f"{margin}</{self.name}>\n"
 
-    def write(self, values: Sequence, zone: ZoneInfo, *, depth: int = 0) -> str:
-        """The element; `values` in the order of the fields."""
+    def write(self, values: Sequence[Any], zone: ZoneInfo, *, depth: int = 0) -> str:
+        """Return the element as text. `values` are in the order of the fields."""
         start, children, end = self._lines[depth]
         text = start
         for (kind, opening, closing, nil), value in zip(children, values, strict=True):
@@ -49,15 +53,17 @@ class Shape:
             elif kind == INTEGER:
                 text += f"{opening}{value}{closing}"
             else:
-                text += opening + local(value, zone) + closing
+                text += opening + local_time(value, zone) + closing
         return text + end
 
 
-def local(moment: datetime, zone: ZoneInfo) -> str:
+def local_time(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the time in ISO 8601 format, in the time zone of the account."""
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
-def array(name: str, shape: Shape, rows: Iterable[Sequence], zone: ZoneInfo, *, depth: int = 0) -> str:
+def array(name: str, shape: Shape, rows: Iterable[Sequence[Any]], zone: ZoneInfo, *, depth: int = 0) -> str:
+    """Return an element of type `array` with an element for each row."""
     margin = "  " * depth
     items = "".join(shape.write(row, zone, depth=depth + 1) for row in rows)
     if not items:
@@ -66,6 +72,7 @@ def array(name: str, shape: Shape, rows: Iterable[Sequence], zone: ZoneInfo, *, 
 
 
 def document(*elements: str) -> bytes:
+    """Return the document: the declaration, followed by the text of the root element."""
     return (DECLARATION + "".join(elements)).encode()
 
 

@@ -1,7 +1,9 @@
-"""XML as Rails conventions have it, read into plain values and written from finished documents."""
+"""The parser and the renderer of XML in the conventions of Rails."""
 
 import codecs
 import re
+from collections.abc import Mapping
+from typing import IO, Any
 from xml.etree.ElementTree import ParseError as MalformedXML
 from xml.parsers.expat import errors
 
@@ -12,32 +14,35 @@ from rest_framework.exceptions import ParseError
 from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
-from core.api.fields import Text
+from core.api.fields import TextField
 from core.db.text import text_encoding
 from core.errors import FieldError
 
-DEEPEST, LONGEST_NAMESPACE = 32, 255
+MAX_DEPTH, MAX_NAMESPACE_LENGTH, MAX_INTEGER_LENGTH = 32, 255, 99
 
 _DECLARED = re.compile(rb"""<\?xml[^>]{,100}\sencoding\s*=\s*["']([A-Za-z0-9._-]+)""")
-# How UTF-16 begins, with a byte order mark or without.
+# The first two bytes of a document in UTF-16, with a byte order mark or without.
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
-# What XML 1.0 cannot carry, in UTF-8 and in the encodings that have ASCII in its place.
-_UNCARRIABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xed[\xa0-\xbf]|\xef\xbf[\xbe\xbf]")
+# Characters that XML 1.0 excludes, in UTF-8 and in encodings that extend ASCII.
+_NON_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|\xed[\xa0-\xbf]|\xef\xbf[\xbe\xbf]")
 _BAD_REFERENCE = errors.codes[errors.XML_ERROR_BAD_CHAR_REF]
 
 
 class XMLParser(BaseXMLParser):
-    """Reads `{root: value}`: a text, None for nil, a dict of children, a list for type="array".
+    """A parser that returns `{root: value}`. A value is a text, None for `nil`, a dict of children, or a list for `type="array"`.
 
-    Names may have hyphens or underscores. Values stay texts but for integers and booleans that say so: the fields of the
-    wire know what they want. Several parameters come in a `hash`, whose children are read as if each were the root.
-    Raises ParseError for what is malformed, has a DTD, is in an encoding that it is not, is nested deeper than 32, or has a
-    namespace of more than 255 characters, and FieldError for a text with a character that XML cannot carry.
+    Hyphens in names become underscores. Only elements with the type integer or boolean become numbers and booleans; serializers
+    convert the other texts. If the root is `hash`, its children are returned as if each were the root.
+
+    Raise ParseError if the document is malformed, has a DTD, is not in its declared encoding, is nested deeper than MAX_DEPTH, or has a
+    namespace longer than MAX_NAMESPACE_LENGTH. Raise FieldError if a text has a character that XML excludes.
     """
 
     media_types = ("application/xml", "text/xml", "")
 
-    def parse(self, stream, media_type=None, parser_context=None):
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         body = stream.read(settings.MAX_BODY_BYTES + 1)
         if not body.strip():
             return {}
@@ -55,8 +60,10 @@ class XMLParser(BaseXMLParser):
             raise ParseError("The XML has a DTD or an entity declaration, which is not accepted") from None
         except MalformedXML as error:
             at = parser.parser.ErrorByteIndex
-            if builder.innermost and (error.code == _BAD_REFERENCE or _UNCARRIABLE.match(body, at)):
-                raise FieldError(builder.innermost, Text.default_error_messages["characters"], "characters") from None
+            if builder.innermost and (error.code == _BAD_REFERENCE or _NON_XML.match(body, at)):
+                raise FieldError(
+                    builder.innermost, TextField.default_error_messages["characters"], "characters"
+                ) from None
             raise ParseError(f"The XML can't be read: {error}") from None
         except (ValueError, LookupError):
             raise ParseError("The XML is in an encoding that is not supported") from None
@@ -66,24 +73,26 @@ class XMLParser(BaseXMLParser):
 
 
 def _encoding(body: bytes, charset: str | None) -> str:
-    """The encoding of a document, which its beginning, the Content-Type or the declaration says. Raises ParseError."""
+    """Return the encoding from the byte order mark, the Content-Type or the XML declaration. Raise ParseError if it is unknown."""
     declared = _DECLARED.match(body)
     name = charset or (declared[1].decode() if declared else "utf-8")
     found = text_encoding(name)
     if found is None:
         raise ParseError(f"The encoding that the {'Content-Type' if charset else 'XML'} names is not known")
-    # A byte order mark says more than a header that was set by habit.
+    # A byte order mark is more reliable than the header.
     if body.startswith(codecs.BOM_UTF8):
         return "utf-8"
     if utf_16 := _UTF_16.get(body[:2]):
         return utf_16
-    # Python itself writes `utf8`, which expat does not know.
+    # Python writes `utf8`, which expat does not know.
     return found if found.startswith("utf-") else name
 
 
 def _from_utf_16(body: bytes, encoding: str) -> bytes:
-    """In UTF-8. expat would take half of a surrogate pair and whatever comes next for a pair; here it stays what it is, to be
-    refused in its place."""
+    """Return the document in UTF-8. Raise ParseError if it is not in the encoding.
+
+    expat would combine a lone surrogate with the next character. In UTF-8 the lone surrogate is kept, and expat reports it.
+    """
     try:
         return body.decode(encoding, "surrogatepass").encode(errors="surrogatepass")
     except UnicodeDecodeError:
@@ -91,26 +100,29 @@ def _from_utf_16(body: bytes, encoding: str) -> bytes:
 
 
 def _check_namespace(_prefix: str | None, address: str | None) -> None:
-    """expat writes the namespace before each name: a long one, and many names, would take it minutes."""
-    if address and len(address) > LONGEST_NAMESPACE:
-        raise ParseError(f"The XML has a namespace that is too long (maximum is {LONGEST_NAMESPACE} characters)")
+    """Raise ParseError if a namespace is too long.
+
+    expat prefixes each name with its namespace, so a long namespace and many names would take minutes.
+    """
+    if address and len(address) > MAX_NAMESPACE_LENGTH:
+        raise ParseError(f"The XML has a namespace that is too long (maximum is {MAX_NAMESPACE_LENGTH} characters)")
 
 
 class _Builder:
-    """Builds the value while the document is read, so that neither a tree nor a deep recursion comes of it."""
+    """A target of the parser that builds the value directly, without a tree and without recursion."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._open: list[_Element] = []
         self._root: tuple[str, object] = ("", None)
 
     @property
     def innermost(self) -> str:
-        """The name of the element that is being read; empty outside of any."""
+        """Return the name of the innermost open element, or an empty string."""
         return self._open[-1].name if self._open else ""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if len(self._open) >= DEEPEST:
-            raise ParseError(f"The XML is nested too deeply (maximum is {DEEPEST})")
+        if len(self._open) >= MAX_DEPTH:
+            raise ParseError(f"The XML is nested too deeply (maximum is {MAX_DEPTH})")
         self._open.append(_Element(tag, attributes))
 
     def data(self, text: str) -> None:
@@ -131,13 +143,13 @@ class _Builder:
 class _Element:
     __slots__ = ("attributes", "children", "name", "texts")
 
-    def __init__(self, tag: str, attributes: dict[str, str]):
+    def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.name = tag.rpartition("}")[2].replace("-", "_")
         self.attributes = attributes
         self.children: list[tuple[str, object]] = []
         self.texts: list[str] = []
 
-    def value(self):
+    def value(self) -> object:
         if self.attributes.get("nil") in ("true", "1"):
             return None
         kind = self.attributes.get("type", "").lower()
@@ -146,22 +158,27 @@ class _Element:
         if self.children:
             return self._hash()
         text = "".join(self.texts)
-        if kind == "integer" and text.strip().removeprefix("-").isdecimal() and len(text) < 100:
+        if kind == "integer" and text.strip().removeprefix("-").isdecimal() and len(text) <= MAX_INTEGER_LENGTH:
             return int(text)
         if kind == "boolean" and text.strip() in ("true", "1", "false", "0"):
             return text.strip() in ("true", "1")
         return text
 
     def _hash(self) -> dict[str, object]:
-        """A dict; a name that occurs again holds a list of its values."""
-        found: dict[str, list] = {}
+        """Return the children as a dict. A name that occurs more than once has a list of its values."""
+        found: dict[str, list[object]] = {}
         for name, value in self.children:
             found.setdefault(name, []).append(value)
         return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 class XMLRenderer(BaseXMLRenderer):
-    """Sends the documents that `forum.xml.documents` writes."""
+    """A renderer for the documents that `forum.xml.documents` writes."""
 
-    def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
+    def render(
+        self,
+        data: bytes,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
         return data

@@ -1,23 +1,25 @@
-"""Operations of generation A, derived from the shapes that write its documents and the serializers that read them."""
+"""The OpenAPI operations of the Forum API, derived from the shapes and serializers that write and read its documents."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from django.db.models import Model
 from rest_framework.serializers import Serializer
 
-from core.api.paging import LARGEST
-from core.openapi.fields import SPACE, nullable
-from core.openapi.schema import OperationSchema, pages
+from core.api.paging import DEFAULT_MAX_PAGE_SIZE
+from core.api.views import TenantViewSet
+from core.openapi.fields import WHITE_SPACE, nullable
+from core.openapi.schema import OperationSchema, page_parameters
 from forum.xml.documents import DATETIME, INTEGER, Shape
 
 JSONSchema = dict[str, Any]
 
-PAGES = pages(LARGEST)
+PAGES = page_parameters(DEFAULT_MAX_PAGE_SIZE)
 TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
 
 
 class XMLOperationSchema(OperationSchema):
-    """Parts of a document are described as what they say: `type="integer"` is a number, `nil="true"` a null."""
+    """An operation of the Forum API. Elements are described by their values: `type="integer"` is a number, `nil="true"` a null."""
 
     media_type = "application/xml"
     language = "xml"
@@ -38,12 +40,12 @@ class XMLOperationSchema(OperationSchema):
 
     def body(self) -> JSONSchema | None:
         if self.is_posts and self.method == "POST":
-            properties = {**list_parameters(), **{name: taken_from_text(schema) for name, schema in PAGES.items()}}
+            properties = {**list_parameters(), **{name: number_or_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
-        elif self.said.takes:
-            ((root, serializer),) = self.said.takes.items()
-            schema = self.element(root, serializer)
+        elif self.said.body_serializers:
+            ((root, serializer),) = self.said.body_serializers.items()
+            schema = self.element(root, cast("type[Serializer[Any]]", serializer))
         else:
             return None
         content: JSONSchema = {"schema": schema}
@@ -51,23 +53,23 @@ class XMLOperationSchema(OperationSchema):
             content["examples"] = {"request": {"value": self.said.body}}
         return {"required": not self.is_list, "content": {self.media_type: content}}
 
-    def element(self, root: str, serializer: type[Serializer]) -> JSONSchema:
-        partial = self.view.action == "update"
+    def element(self, root: str, serializer: type[Serializer[Any]]) -> JSONSchema:
+        partial = cast(TenantViewSet, self.view).action == "update"
         schema = self.input_schema(serializer, partial=partial)
         schema["properties"] = {name.replace("_", "-"): field for name, field in schema["properties"].items()}
         if partial:
-            # An element without any is as good as none.
+            # An element without children is treated like a missing one.
             schema["minProperties"] = 1
         name = serializer.__name__.removesuffix("Serializer").removeprefix("New").removeprefix("Team")
         return self.component(
             "schemas", f"{name}ChangesElement" if partial else f"New{name}Element", {**schema, "xml": {"name": root}}
         )
 
-    def answered(self, status: int) -> JSONSchema:
-        return self.said.gives(self, status)
+    def response_schema(self, status: int) -> JSONSchema:
+        return cast(Callable[[OperationSchema, int], JSONSchema], self.said.response)(self, status)
 
-    def shaped(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
-        """The component of an element."""
+    def shape_component(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
+        """Return a reference to the component that describes an element of this shape."""
         columns = {column.name: column for column in model._meta.fields}
         properties = {}
         for field, column in zip(shape.fields, shape.columns, strict=True):
@@ -92,10 +94,10 @@ def list_parameters() -> dict[str, JSONSchema]:
     return {**PAGES, "order": {"type": "string", "description": order}}
 
 
-def taken_from_text(number: JSONSchema) -> JSONSchema:
-    """A number, or the digits of one."""
+def number_or_text(number: JSONSchema) -> JSONSchema:
+    """Return the schema of a number, or of a text with its digits."""
     digits = "[1-9][0-9]?|100" if "maximum" in number else "[1-9][0-9]{0,97}"
-    return {**number, "type": ["integer", "string"], "pattern": f"^[{SPACE}]*0?({digits})[{SPACE}]*$"}
+    return {**number, "type": ["integer", "string"], "pattern": f"^[{WHITE_SPACE}]*0?({digits})[{WHITE_SPACE}]*$"}
 
 
 def array(name: str, items: JSONSchema) -> JSONSchema:

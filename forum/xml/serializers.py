@@ -1,40 +1,42 @@
-"""What generation A accepts: the same fields as JSON, fewer of them."""
+"""The serializers of the Forum API, which accepts some of the fields of the Account API."""
+
+from typing import Any
 
 from accounts.api.users import NewUserSerializer
 from accounts.roles import ASSIGNABLE
-from core.api.fields import Choice, Related, Text, long_text
+from core.api.fields import ChoiceField, RelatedField, TextField, long_text_field
 from core.api.serializers import ResourceSerializer
 from forum.api.serializers import StatusCode
 from forum.models import Post
 
-__all__ = ["NewUserSerializer", "PostSerializer"]
+__all__ = ["NewUserSerializer", "PostSerializer", "TeamPostSerializer"]
 
 
-class CategoryOfForum(Related):
+class CategoryOfForum(RelatedField):
     """A category of the forum that the request was sent to."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("categories")
 
-    def to_internal_value(self, data) -> int:
+    def to_internal_value(self, data: Any) -> int:
         self.only = {"forum_id": self.context["forum_id"]}
         return super().to_internal_value(data)
 
 
 class PostSerializer(ResourceSerializer):
-    title = Text(required=True)
-    content = long_text()
-    kind = Choice(Post.Kind.values)
+    title = TextField(required=True)
+    content = long_text_field()
+    kind = ChoiceField(Post.Kind.values)
     category_id = CategoryOfForum()
 
-    def validate(self, values: dict) -> dict:
-        """A null for what a post always has means that it was not said."""
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Drop nulls, except for the fields that accept null."""
         nullable = ("responsible_id",)
         return {name: value for name, value in values.items() if value is not None or name in nullable}
 
 
 class TeamPostSerializer(PostSerializer):
-    """What the team may set besides."""
+    """The fields that the team may set."""
 
     status = StatusCode()
-    responsible_id = Related("users", **ASSIGNABLE)
+    responsible_id = RelatedField("users", **ASSIGNABLE)

@@ -6,7 +6,7 @@ from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
 
 
 class CategoryNameConverter:
-    """One segment of a path that has no suffix: what ends in one is no list."""
+    """A path segment without the suffix of a format. Paths with a suffix are never lists."""
 
     regex = r"[^/]+(?<!\.xml)(?<!\.json)"
 
@@ -19,7 +19,7 @@ class CategoryNameConverter:
 
 register_converter(CategoryNameConverter, "category_name")
 
-# POST to a list is how old examples send its parameters (`curl -d`); it answers just as GET does.
+# Old examples send the parameters of a list with POST (`curl -d`), which answers like GET.
 LIST = {"get": "list", "post": "list"}
 
 urlpatterns = [
@@ -35,6 +35,6 @@ urlpatterns = [
     ),
 ]
 
-# For people they are pages.
+# Browsers get a page at these paths.
 first_page = path("", or_page(PostViewSet.as_view(LIST)), name="forum-home")
 categories = path("<category_name:category_name>", or_page(PostViewSet.as_view(LIST)), name="forum-category")

@@ -1,5 +1,8 @@
 """The views of the Forum API (XML)."""
 
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.encoding import escape_uri_path
@@ -11,6 +14,7 @@ from accounts.models import Status, User
 from accounts.permissions import Authenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
+from core.api.requests import APIRequest
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
@@ -24,6 +28,9 @@ from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
 class XMLViewSet(TenantViewSet):
+    """The base of the views of the Forum API."""
+
+    request: APIRequest
     authentication_classes = [Basic, SignedIn]
     permission_classes = [Authenticated]
     parser_classes = [XMLParser]
@@ -32,19 +39,25 @@ class XMLViewSet(TenantViewSet):
 
     @property
     def forum_id(self) -> int:
-        return self.request._request.address.site_id
+        # The URLs of the Forum API exist only at hosts with a forum.
+        return cast(int, self.request._request.address.site_id)
 
     @property
-    def zone(self):
+    def zone(self) -> ZoneInfo:
         return self.account.zone
 
-    def parameters(self) -> dict:
-        """The parameters of a request: of its body, and where that says nothing, of its query."""
-        return {**self.request.query_params.dict(), **self.request.data}
+    @property
+    def body(self) -> dict[str, Any]:
+        """The elements that `XMLParser` returns."""
+        return cast(dict[str, Any], self.request.data)
 
-    def element(self, name: str) -> dict:
-        """The children of the body's root element `name`."""
-        given = self.request.data.get(name)
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the query string and of the body. The body takes precedence."""
+        return {**self.request.query_params.dict(), **self.body}
+
+    def element(self, name: str) -> dict[str, Any]:
+        """Return the children of the body's root element `name`. Raise FieldError if it has none."""
+        given = self.body.get(name)
         if given is None or (isinstance(given, str) and not given.strip()):
             raise FieldError(name, MISSING, "required")
         if not isinstance(given, dict):
@@ -53,14 +66,14 @@ class XMLViewSet(TenantViewSet):
 
 
 class UserViewSet(XMLViewSet):
-    def me(self, request) -> HttpResponse:
+    def me(self, request: APIRequest) -> HttpResponse:
         return self.answer(documents.document(self.write(request.user)))
 
-    def team(self, request) -> HttpResponse:
+    def team(self, request: APIRequest) -> HttpResponse:
         rows = self.account.users.team().order_by("name", "id").values_list(*documents.USER.columns)
         return self.answer(documents.document(documents.array("users", documents.USER, rows, self.zone)))
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: APIRequest) -> HttpResponse:
         request.user.check_may_create(User.Role.MEMBER)
 
         def act() -> User:
@@ -77,13 +90,13 @@ class UserViewSet(XMLViewSet):
 
 
 class CategoryViewSet(XMLViewSet):
-    def list(self, request) -> HttpResponse:
+    def list(self, request: APIRequest) -> HttpResponse:
         rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
         return self.answer(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
 
 
 class PostViewSet(XMLViewSet):
-    def rows(self):
+    def rows(self) -> PostQuerySet:
         return self.account.posts.visible_to(self.request.user).of_forum(self.forum_id).with_names()
 
     def find(self, id: int, *, locked: bool = False) -> Post:
@@ -93,18 +106,18 @@ class PostViewSet(XMLViewSet):
             raise Http404
         return post
 
-    def list(self, request, category_name: str | None = None) -> HttpResponse:
+    def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
         given = {}
         if category_name:
-            category = Category.objects.named(self.account.id, self.forum_id, category_name)
+            category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:
                 raise Http404
             given["category_id"] = category.id
         if status is not None:
             given["status_id"] = status.id
-        # One more than the page holds, to know whether there is a next one.
+        # One additional row tells whether there is a next page.
         rows = Post.objects.page(
             request.user,
             documents.POST_ITEM.columns,
@@ -114,15 +127,16 @@ class PostViewSet(XMLViewSet):
             size=page.size + 1,
             **given,
         )
-        # The links repeat what the list was asked for, wherever that was said.
+        # The links repeat the parameters, also those from the body.
         kept = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), kept, more=len(rows) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
         return self.answer(body, headers={"Link": link})
 
-    def read_list(self, parameters: dict) -> tuple[Page, str, Status | None]:
-        """The page, the order, and the status that the list is narrowed to. Raises FieldErrors for all that is wrong."""
-        errors, page = [], None
+    def read_list(self, parameters: dict[str, Any]) -> tuple[Page, str, Status | None]:
+        """Return the page, the order, and the status to filter by. Raise FieldErrors with all invalid parameters."""
+        errors: list[FieldError] = []
+        page: Page | None = None
         try:
             page = Page.read(parameters)
         except FieldErrors as caught:
@@ -136,12 +150,12 @@ class PostViewSet(XMLViewSet):
             if status is None:
                 allowed = dict.fromkeys([*PostQuerySet.ORDERS, *sorted(statuses)])
                 errors.append(FieldError("order", f"is not one of {', '.join(allowed)}", "choice"))
-        if errors:
+        if errors or page is None:
             raise FieldErrors(errors)
         return page, order, status
 
-    def retrieve(self, request, id: int) -> HttpResponse:
-        post = Post.objects.shown_to(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
         if post is None:
             raise Http404
         rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns)
@@ -149,7 +163,7 @@ class PostViewSet(XMLViewSet):
         body += documents.POST.write(post, self.zone, depth=1)
         return self.answer(documents.document("<hash>\n", body, "</hash>\n"))
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: APIRequest) -> HttpResponse:
         def act() -> Post:
             values = self.serializer().read()
             post = Post(account=self.account, forum_id=self.forum_id, agent=agent_of(request))
@@ -158,15 +172,15 @@ class PostViewSet(XMLViewSet):
                 if category is None:
                     raise FieldError("category_id", MISSING, "required")
                 values |= {"category_id": category.id, "status": category.first_status}
-                post.held_back = category.holds_back
-            post.write(values, by=request.user, alone=True)
+                post.requires_approval = category.requires_approval
+            post.write(values, by=request.user, single_statement=True)
             return post
 
         post = in_transaction(act)
         location = self.base_url + reverse("forum-xml-post", args=[post.id])
         return self.answer(documents.document(self.write(post)), status=201, headers={"Location": location})
 
-    def update(self, request, id: int) -> HttpResponse:
+    def update(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Post:
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):
@@ -176,7 +190,7 @@ class PostViewSet(XMLViewSet):
 
         return self.answer(documents.document(self.write(in_transaction(act))))
 
-    def destroy(self, request, id: int) -> HttpResponse:
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Post:
             post = self.find(id, locked=True)
             if not post.may_be_changed_by(request.user):

@@ -31,13 +31,13 @@ def test_what_a_member_writes_waits_for_the_team(acme):
     assert make_post(acme.bob).approved
     post = make_post(acme.carol)
     assert not post.approved
-    assert list(acme.account.posts.waiting()) == [post]
+    assert list(acme.account.posts.unapproved()) == [post]
     assert list(acme.account.posts.visible_to(acme.carol).filter(approved=False)) == [post]
     assert not acme.account.posts.visible_to(None).filter(id=post.id).exists()
     post.write({"title": "Changed"}, by=acme.carol)
-    assert list(acme.account.posts.waiting()) == [post]
+    assert list(acme.account.posts.unapproved()) == [post]
     post.approve(by=acme.bob)
-    assert list(acme.account.posts.waiting()) == []
+    assert list(acme.account.posts.unapproved()) == []
     assert acme.account.posts.visible_to(None).filter(id=post.id).exists()
 
 
@@ -56,7 +56,7 @@ def test_other_words_wait_again(acme, values, login, waits):
     acme.account.forums.update(approval=True)
     post.write(dict(values), by=acme.account.users.get(login=login))
     assert Post.objects.get(pk=post.pk).approved is not waits
-    assert list(acme.account.posts.waiting()) == ([post] if waits else [])
+    assert list(acme.account.posts.unapproved()) == ([post] if waits else [])
     if waits:
         post.approve(by=acme.bob)
         acme.account.forums.update(approval=False)
@@ -115,7 +115,7 @@ def test_a_visitor_sees_what_is_open(acme):
         return {id for (id,) in Post.objects.page(user, columns, **given)}
 
     def shown(user, post):
-        row = Post.objects.shown_to(user, columns, account_id=account_id, forum_id=forum_id, id=post.id)
+        row = Post.objects.values_for(user, columns, account_id=account_id, forum_id=forum_id, id=post.id)
         return row == (post.id,)
 
     assert page(None) == {opened.id}
@@ -132,4 +132,4 @@ def test_a_visitor_sees_what_is_open(acme):
 def test_nobody_is_of_no_account(acme, other):
     post = make_post(acme.carol)
     given = {"forum_id": acme.forum.id, "id": post.id}
-    assert Post.objects.shown_to(None, ("id",), **given, account_id=other.account.id) is None
+    assert Post.objects.values_for(None, ("id",), **given, account_id=other.account.id) is None

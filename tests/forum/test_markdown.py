@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forum import markdown
-from forum.markdown import ALLOWED, MOST, MOST_HTML, as_paragraphs, render
+from forum.markdown import ALLOWED_TAGS, MAX_HTML_LENGTH, MAX_LENGTH, as_paragraphs, render
 
 REL = 'rel="nofollow ugc noopener"'
 
@@ -117,8 +117,8 @@ def assert_safe(html: str) -> None:
     reader = Reader()
     reader.feed(html)
     for tag, attributes in reader.elements:
-        assert tag in ALLOWED, html
-        assert attributes.keys() <= ALLOWED[tag] | ({"rel"} if tag == "a" else set()), html
+        assert tag in ALLOWED_TAGS, html
+        assert attributes.keys() <= ALLOWED_TAGS[tag] | ({"rel"} if tag == "a" else set()), html
         if tag == "a":
             assert attributes["rel"] == "nofollow ugc noopener"
             address = re.sub(r"[\x00-\x20]", "", attributes.get("href") or "").lower()
@@ -200,14 +200,14 @@ SHAPED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [*(mark * (MOST // len(mark)) for mark in HOSTILE), *SHAPED.values()], ids=lambda text: text[:20]
+    "text", [*(mark * (MAX_LENGTH // len(mark)) for mark in HOSTILE), *SHAPED.values()], ids=lambda text: text[:20]
 )
 def test_no_text_takes_long(text):
-    text = text[:MOST]
+    text = text[:MAX_LENGTH]
     began = process_time()
     html = render(text)
     assert process_time() - began < 0.8
-    assert len(html) <= MOST_HTML
+    assert len(html) <= MAX_HTML_LENGTH
     assert_safe(html)
 
 
@@ -222,7 +222,7 @@ def test_it_rejects_no_text(monkeypatch, caplog):
 
 
 def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
-    monkeypatch.setattr(markdown, "MOST_HTML", 20)
+    monkeypatch.setattr(markdown, "MAX_HTML_LENGTH", 20)
     assert render("**a** and **b**") == "<p>**a** and **b**</p>\n"
 
 
@@ -246,13 +246,13 @@ def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
     ],
 )
 def test_a_text_in_plain_words(text, words):
-    assert markdown.plain(text, most=200) == words
+    assert markdown.excerpt(text, max_length=200) == words
 
 
 def test_a_text_in_plain_words_is_cut_between_words():
-    assert markdown.plain("one two three four", most=10) == "one two…"
-    assert markdown.plain("one two three four", most=18) == "one two three four"
-    assert markdown.plain("W" * 300, most=200) == "W" * 199 + "…"
+    assert markdown.excerpt("one two three four", max_length=10) == "one two…"
+    assert markdown.excerpt("one two three four", max_length=18) == "one two three four"
+    assert markdown.excerpt("W" * 300, max_length=200) == "W" * 199 + "…"
 
 
 @pytest.mark.parametrize(
@@ -261,5 +261,5 @@ def test_a_text_in_plain_words_is_cut_between_words():
 def test_plain_words_of_anything_take_no_time(mark):
     text = (mark * 600)[:600]
     begun = process_time()
-    markdown.plain(text, most=200)
+    markdown.excerpt(text, max_length=200)
     assert process_time() - begun < 0.1

@@ -32,7 +32,7 @@ def seen(*posts: Post) -> list[dict]:
         row = Post.objects.get(pk=post.pk)
         found.append(
             {
-                "columns": [getattr(row, name) for name in Post.HELD],
+                "columns": [getattr(row, name) for name in Post.RELOADED_FIELDS],
                 "votes": list(post.account.votes.filter(post_id=post.id).order_by("user_id").values()),
                 "proxy_votes": list(
                     post.account.proxy_votes.filter(post_id=post.id)
@@ -69,9 +69,9 @@ def test_it_works(acme, posts):
     original.vote(by=both)
     for user in (both, only):
         duplicate.vote(by=user)
-    original.vote_for(client_id=client.id, by=acme.bob)
-    duplicate.vote_for(client_id=client.id, by=acme.bob)
-    duplicate.vote_for(contact_id=contact.id, by=acme.bob)
+    original.cast_proxy_vote(client_id=client.id, by=acme.bob)
+    duplicate.cast_proxy_vote(client_id=client.id, by=acme.bob)
+    duplicate.cast_proxy_vote(contact_id=contact.id, by=acme.bob)
     make_comment(original, acme.carol)
     comments = [make_comment(duplicate, acme.carol), make_comment(duplicate, acme.bob)]
     before = seen(original, duplicate)
@@ -117,7 +117,7 @@ def test_a_voter_of_two_duplicates_is_counted_as_long_as_one_is_merged(acme, pos
     for post in (first, second):
         post.vote(by=acme.alice)
         post.vote(by=withdrawing)
-        post.vote_for(client_id=client.id, by=acme.bob)
+        post.cast_proxy_vote(client_id=client.id, by=acme.bob)
     for post in (first, second):
         post.merge_into(original, by=acme.bob)
     original.withdraw_vote(by=withdrawing)
@@ -193,8 +193,8 @@ def test_it_rejects_votes_and_comments_on_what_was_merged(acme, posts):
     for act in (
         lambda: stale.vote(by=acme.alice),
         lambda: stale.withdraw_vote(by=acme.alice),
-        lambda: stale.vote_for(client_id=client.id, by=acme.alice),
-        lambda: stale.withdraw_vote_for(client_id=client.id),
+        lambda: stale.cast_proxy_vote(client_id=client.id, by=acme.alice),
+        lambda: stale.withdraw_proxy_vote(client_id=client.id),
         lambda: stale.comment(by=acme.alice, text="a"),
     ):
         with refused(errors), transaction.atomic():
@@ -262,7 +262,7 @@ def test_a_status_that_a_duplicate_had_may_be_erased(acme, posts):
 def erase(post: Post, by) -> None:
     Post.objects.get(pk=post.pk).trash(by=by)
     Post.objects.filter(pk=post.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), most=10) == 1
+    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
 
 
 def test_in_the_trash_nothing_is_counted_anew(acme, posts):
@@ -358,7 +358,7 @@ def test_whatever_comes_meanwhile_is_counted_where_it_is(acme):
             act("vote", original, by=users[0]),
             act("withdraw_vote", duplicate, by=users[2]),
             act("comment", duplicate, by=users[1], text="a"),
-            act("vote_for", duplicate, by=acme.bob, client_id=client.id),
+            act("cast_proxy_vote", duplicate, by=acme.bob, client_id=client.id),
         )
         assert_counted(one, two)
         merged = [post for post in map(fresh, (one, two)) if post.duplicate_from_id is not None]

@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import Status
-from forum.lists import Shelf
+from forum.lists import Visibility
 from forum.models import Category, Forum, Post
 from tests.support.factories import make_category, make_client, make_contact, make_post, make_task, make_user
 
@@ -114,10 +114,10 @@ def test_only_what_others_did_is_an_echo(acme):
     post = make_post(acme.carol)
     post.comment(by=acme.carol, text="mine")
     post.vote(by=acme.carol)
-    assert not post.has_echo()
+    assert not post.has_other_participants()
     assert post.may_be_changed_by(acme.carol)
     post.vote(by=acme.bob)
-    assert post.has_echo()
+    assert post.has_other_participants()
     assert not post.may_be_changed_by(acme.carol)
     assert post.may_be_changed_by(acme.bob)
     post.withdraw_vote(by=acme.bob)
@@ -129,10 +129,10 @@ def test_a_customer_s_vote_is_an_echo(acme):
     client, contact = make_client(acme.bob), make_contact(acme.bob)
     for voter in ({"client_id": client.id}, {"contact_id": contact.id}):
         post = make_post(acme.carol)
-        post.vote_for(by=acme.bob, **voter)
-        assert post.has_echo()
+        post.cast_proxy_vote(by=acme.bob, **voter)
+        assert post.has_other_participants()
         assert not post.may_be_changed_by(acme.carol)
-        post.withdraw_vote_for(**voter)
+        post.withdraw_proxy_vote(**voter)
         assert post.may_be_changed_by(acme.carol)
 
 
@@ -141,15 +141,15 @@ def test_what_was_merged_is_an_echo(acme):
     original, duplicate = make_post(acme.carol), make_post(acme.alice)
     duplicate.comment(by=acme.carol, text="mine")
     duplicate.merge_into(original, by=acme.bob)
-    assert original.has_echo()
+    assert original.has_other_participants()
     assert not original.may_be_changed_by(acme.carol)
-    assert Post.objects.get(pk=duplicate.pk).has_echo()
+    assert Post.objects.get(pk=duplicate.pk).has_other_participants()
     own = make_post(acme.carol)
     own.comment(by=acme.carol, text="mine")
     target = make_post(acme.carol)
     own.merge_into(target, by=acme.bob)
-    assert not target.has_echo()
-    assert not Post.objects.get(pk=own.pk).has_echo()
+    assert not target.has_other_participants()
+    assert not Post.objects.get(pk=own.pk).has_other_participants()
 
 
 def test_an_echo_in_another_account_is_none(acme, other):
@@ -159,7 +159,7 @@ def test_an_echo_in_another_account_is_none(acme, other):
     while ours.id < theirs.id:
         ours = make_post(acme.alice)
     theirs.comment(by=other.mallory, text="x")
-    assert not ours.has_echo()
+    assert not ours.has_other_participants()
 
 
 # Votes and comments
@@ -183,7 +183,7 @@ def test_a_failed_vote_counts_nothing(acme, monkeypatch):
     def fail(*args, **values):
         raise RuntimeError("in between")
 
-    monkeypatch.setattr(Post, "_count", fail)
+    monkeypatch.setattr(Post, "_add_to_count", fail)
     for act in (lambda: post.vote(by=acme.bob), lambda: post.comment(by=acme.bob, text="x")):
         with pytest.raises(RuntimeError), transaction.atomic():
             act()
@@ -197,33 +197,33 @@ def test_a_failed_vote_counts_nothing(acme, monkeypatch):
 @pytest.mark.parametrize(
     ("values", "shelf"),
     [
-        ({}, Shelf.OPEN),
-        ({"closed": True}, Shelf.OPEN),
-        ({"private": True}, Shelf.CLOSED),
-        ({"kind": "private"}, Shelf.CLOSED),
-        ({"approved": False}, Shelf.CLOSED),
-        ({"trashed_at": timezone.now()}, Shelf.NONE),
-        ({"trashed_at": timezone.now(), "private": True}, Shelf.NONE),
+        ({}, Visibility.OPEN),
+        ({"closed": True}, Visibility.OPEN),
+        ({"private": True}, Visibility.CLOSED),
+        ({"kind": "private"}, Visibility.CLOSED),
+        ({"approved": False}, Visibility.CLOSED),
+        ({"trashed_at": timezone.now()}, Visibility.NONE),
+        ({"trashed_at": timezone.now(), "private": True}, Visibility.NONE),
     ],
 )
-def test_the_database_keeps_the_shelf(acme, values, shelf):
+def test_the_database_computes_the_visibility(acme, values, shelf):
     post = make_post(acme.alice)
     Post.objects.filter(pk=post.pk).update(**values)
     post.refresh_from_db()
     assert post.shelf == shelf
 
 
-def test_duplicates_and_tasks_stand_on_no_shelf(acme):
+def test_duplicates_and_tasks_are_in_no_partition(acme):
     post = make_post(acme.alice)
     Post.objects.filter(pk=post.pk).update(duplicate_from_id=make_post(acme.alice).id)
     post.refresh_from_db()
     task = make_task(acme.alice)
     task.refresh_from_db()
-    assert (post.shelf, task.shelf) == (Shelf.NONE, Shelf.NONE)
+    assert (post.shelf, task.shelf) == (Visibility.NONE, Visibility.NONE)
 
 
 def test_a_page_is_read_from_the_index_alone(acme):
-    """Whatever the order, no row of the table is sorted for the open shelf of a large category."""
+    """Whatever the order, no row of the table is sorted for the open partition of a large category."""
     template = make_post(acme.alice)
     columns = ("account_id", "forum_id", "category_id", "user_id", "status_id")
     Post.objects.bulk_create(
@@ -268,18 +268,18 @@ class _Explained:
 def test_a_category_is_named_in_any_case_and_form(acme):
     category = make_category(acme.account, "Żółw")
     for name in ("Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"):
-        assert Category.objects.named(acme.account.id, acme.forum.id, name) == category
+        assert Category.objects.find_by_name(acme.account.id, acme.forum.id, name) == category
     for name in ("", "zolw", "Żółw ", "\0", "Żółw\0"):
-        assert Category.objects.named(acme.account.id, acme.forum.id, name) is None
+        assert Category.objects.find_by_name(acme.account.id, acme.forum.id, name) is None
 
 
 def test_the_forum_of_a_host(acme):
     host = acme.account.hosts.create(name="ideas.example.org")
     default = acme.forum
-    assert acme.account.forums.living_at(host.id).first() == default
+    assert acme.account.forums.for_host(host.id).first() == default
     forum = acme.account.forums.create(name="Ideas", host_id=host.id)
-    assert acme.account.forums.living_at(host.id).first() == forum
-    assert acme.account.forums.living_at(default.host_id).first() == default
+    assert acme.account.forums.for_host(host.id).first() == forum
+    assert acme.account.forums.for_host(default.host_id).first() == default
     assert str(forum) == "Ideas"
 
 
@@ -303,7 +303,12 @@ def test_a_post_comes_back_as_it_was(acme):
     assert acme.account.posts.trashed().get() == post
     post.restore()
     post.refresh_from_db()
-    assert (post.title, post.trashed_at, post.trashed_by_id, post.shelf) == ("A dark theme", None, None, Shelf.OPEN)
+    assert (post.title, post.trashed_at, post.trashed_by_id, post.shelf) == (
+        "A dark theme",
+        None,
+        None,
+        Visibility.OPEN,
+    )
     assert (post.votes_cache, post.comments_cache, post.tags) == (1, 1, ["ui"])
     assert [row["count"] for row in acme.account.tags.in_use("post")] == [1]
 
@@ -315,7 +320,7 @@ def test_what_is_long_in_the_trash_is_erased(acme):
         post.vote(by=acme.bob)
         post.trash(by=acme.alice)
     Post.objects.filter(pk=old.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), most=100) == 1
+    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=100) == 1
     assert set(Post.objects.values_list("id", flat=True)) == {new.id, live.id}
     assert acme.account.comments.get().post_id == new.id
     assert acme.account.votes.get().post_id == new.id

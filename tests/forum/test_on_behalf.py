@@ -21,17 +21,17 @@ def votes_of(post: Post) -> int:
 def test_it_works(acme):
     post, client, contact = make_post(acme.carol), make_client(acme.bob, "Ann"), make_contact(acme.bob, "Jan")
     post.vote(by=acme.carol)
-    assert post.vote_for(client_id=client.id, by=acme.bob)
-    assert not post.vote_for(client_id=client.id, by=acme.alice)
-    assert post.vote_for(contact_id=contact.id, by=acme.bob)
+    assert post.cast_proxy_vote(client_id=client.id, by=acme.bob)
+    assert not post.cast_proxy_vote(client_id=client.id, by=acme.alice)
+    assert post.cast_proxy_vote(contact_id=contact.id, by=acme.bob)
     assert votes_of(post) == post.votes_cache == 3
     names = acme.account.proxy_votes.of_post(post.id).with_names()
     assert list(names.values_list("client_name", "contact_name", "nick")) == [
         ("Ann", None, "Bob Nowak"),
         (None, "Jan", "Bob Nowak"),
     ]
-    assert post.withdraw_vote_for(client_id=client.id)
-    assert not post.withdraw_vote_for(client_id=client.id)
+    assert post.withdraw_proxy_vote(client_id=client.id)
+    assert not post.withdraw_proxy_vote(client_id=client.id)
     assert votes_of(post) == post.votes_cache == 2
 
 
@@ -48,7 +48,7 @@ def test_it_rejects_who_is_not_there(acme, other):
         ({"client_id": 1, "contact_id": 2}, {"client_id": ["must be given, or else a contact_id"]}),
     ):
         with pytest.raises(FieldError) as caught, transaction.atomic():
-            post.vote_for(**given, by=acme.bob)
+            post.cast_proxy_vote(**given, by=acme.bob)
         assert errors_of(caught.value) == errors
     assert votes_of(post) == 0
 
@@ -77,19 +77,19 @@ def test_the_votes_of_a_client_are_counted_until_it_is_erased(acme):
     posts, client = [make_post(acme.carol) for _ in range(3)], make_client(acme.bob)
     stays = make_client(acme.bob)
     for post in posts:
-        post.vote_for(client_id=client.id, by=acme.bob)
-        post.vote_for(client_id=stays.id, by=acme.bob)
+        post.cast_proxy_vote(client_id=client.id, by=acme.bob)
+        post.cast_proxy_vote(client_id=stays.id, by=acme.bob)
     client.trash(by=acme.bob)
     assert [votes_of(post) for post in posts] == [2, 2, 2]
     Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    assert Client.objects.erase(before=timezone.now() - timedelta(days=30), most=10) == 1
+    assert Client.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
     assert [votes_of(post) for post in posts] == [1, 1, 1]
     acme.account.posts.filter(id=posts[0].id).delete()
     assert acme.account.proxy_votes.count() == 2
 
 
 def test_an_account_goes_with_all_of_it(acme):
-    make_post(acme.carol).vote_for(client_id=make_client(acme.bob).id, by=acme.bob)
+    make_post(acme.carol).cast_proxy_vote(client_id=make_client(acme.bob).id, by=acme.bob)
     acme.account.proxy_votes.all().delete()
     assert not Post.objects.exclude(votes_cache=0).exists()
 
@@ -115,7 +115,7 @@ def test_votes_at_once(acme):
     posts, clients = [make_post(acme.carol) for _ in range(2)], [make_client(acme.bob) for _ in range(3)]
 
     def vote(post, client):
-        return lambda: Post.objects.get(pk=post.pk).vote_for(client_id=client.id, by=acme.bob)
+        return lambda: Post.objects.get(pk=post.pk).cast_proxy_vote(client_id=client.id, by=acme.bob)
 
     cast = at_once(*(vote(post, client) for client in clients for post in posts for _ in range(2)))
     assert sum(cast) == 6

@@ -67,7 +67,7 @@ def test_there_are_at_most_so_many(acme):
     for number in range(8):
         make_post(acme.carol, f"A dark theme {number}")
     assert len(similar(acme, "dark theme")) == 5
-    assert len(similar(acme, "dark theme", most=2)) == 2
+    assert len(similar(acme, "dark theme", limit=2)) == 2
 
 
 def test_similarity_of_what_many_have(acme, monkeypatch):
@@ -115,15 +115,15 @@ def test_what_a_user_wrote_and_voted_for(acme):
     assert list(posts.voted_by(acme.carol)) == [hidden, first, third]
     assert list(posts.voted_by(acme.carol).visible_to(None)) == [first, third]
     assert list(posts.voted_by(acme.bob)) == []
-    assert Vote.objects.of(acme.carol, [first.id, second.id]) == {first.id}
-    assert Vote.objects.of(acme.carol, []) == set()
+    assert Vote.objects.voted_post_ids(acme.carol, [first.id, second.id]) == {first.id}
+    assert Vote.objects.voted_post_ids(acme.carol, []) == set()
 
 
 def test_the_voters_of_a_post(acme):
     post, other = make_post(acme.carol), make_post(acme.carol)
     users = make_voters(post, 3)
     make_voters(other, 1)
-    assert Vote.objects.voters(acme.account.id, post.id, most=2) == [(user.id, user.name) for user in users[:2]]
+    assert Vote.objects.voters(acme.account.id, post.id, limit=2) == [(user.id, user.name) for user in users[:2]]
 
 
 def test_the_statuses_in_use(acme, django_assert_num_queries):
@@ -155,7 +155,7 @@ def test_the_roadmap(acme, django_assert_num_queries):
     make_voters(planned[2], 1)
     account, forum_id = acme.account, acme.forum.id
     with django_assert_num_queries(4):
-        found = Post.objects.roadmap(("id", "votes_cache"), account=account, forum_id=forum_id, most=2)
+        found = Post.objects.roadmap(("id", "votes_cache"), account=account, forum_id=forum_id, limit=2)
     assert [(status.code, rows) for status, rows in found] == [
         ("planned", [(planned[0].id, 2), (planned[2].id, 1)]),
         ("started", []),

@@ -57,8 +57,8 @@ class World:
         self.duplicate.merge_into(self.post, by=self.bob)
         client = make_client(self.bob, "Northwind Traders of the Far North", email="office@northwind.example")
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
-        self.post.vote_for(by=self.bob, client_id=client.id)
-        self.post.vote_for(by=self.bob, contact_id=contact.id)
+        self.post.cast_proxy_vote(by=self.bob, client_id=client.id)
+        self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
         # In the trash, and a list of statuses that is not as it was at first.

@@ -61,8 +61,8 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
         status=statuses[Status.Kind.POST],
     )
     post.comment(by=user, text=f"{mark} comment")
-    post.vote_for(client_id=client.id, by=user)
-    post.vote_for(contact_id=contact.id, by=user)
+    post.cast_proxy_vote(client_id=client.id, by=user)
+    post.cast_proxy_vote(contact_id=contact.id, by=user)
     account.status_changes.create(post_id=post.id, name=mark, user_id=user.id)
     post.vote(by=user)
     make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)

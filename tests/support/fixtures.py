@@ -40,7 +40,7 @@ def nothing_remembered():
     address_book.clear()
     address_book.seconds = 3600
     passwords.verified.clear()
-    throttling.limiter.clear()
+    throttling.rate_limiter.clear()
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
-// What is searched or chosen is put in place of the results. Where the answer is none of them (the session of a private forum
-// has ended, or the service refuses), its page is shown, unless the reader is on the way to another one (`leaving` of pages.js).
+// htmx replaces the results by the response. If the response is not a list (the session of a private forum has ended, or the service
+// refuses the request), this script loads it as a page, unless the browser already navigates away (`leaving` of pages.js).
 "use strict";
 
 document.addEventListener("htmx:beforeSwap", (event) => {

@@ -1,4 +1,4 @@
-// Completes the last of several tags: a list offers what a whole field may hold, so it is made anew as one types.
+// Completes the last of several tags. A datalist completes the whole value of a field, so its options are rebuilt while the user types.
 "use strict";
 
 document.addEventListener("input", (event) => {

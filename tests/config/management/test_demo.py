@@ -83,8 +83,8 @@ def test_the_content_is_consistent(db):
     comments, changes = list(account.comments.all()), list(account.status_changes.all())
     votes = [*account.votes.all(), *account.proxy_votes.all()]
     assert (account.forums.count(), account.clients.live().count(), account.deals.live().count()) == (2, 25, 12)
-    assert account.posts.live().of_forums().count() == 44
-    assert [post.title for post in account.posts.waiting()] == [
+    assert account.posts.live().without_tasks().count() == 44
+    assert [post.title for post in account.posts.unapproved()] == [
         "List our agency in the directory",
         "Test accounts of the payment providers",
     ]

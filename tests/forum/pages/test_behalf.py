@@ -209,8 +209,8 @@ def test_it_is_for_the_team_alone(acme, other):
 def test_few_statements(acme):
     post = make_post(acme.carol)
     for number in range(3):
-        post.vote_for(by=acme.bob, client_id=make_client(acme.alice, f"Northwind {number}").id)
-        post.vote_for(by=acme.bob, contact_id=make_contact(acme.alice, f"North {number}").id)
+        post.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice, f"Northwind {number}").id)
+        post.cast_proxy_vote(by=acme.bob, contact_id=make_contact(acme.alice, f"North {number}").id)
     bob = acme.page(acme.bob)
     assert_few_statements(bob, path_of(post))
     assert_few_statements(bob, NEW)

@@ -51,7 +51,7 @@ def test_what_was_done_to_the_post_stays(acme, post, comment):
     form_of(acme.page(acme.carol), comment).submit()
     assert Post.objects.get(pk=post.pk).updated_at == before
     # Nobody else has said anything about it now.
-    assert not Post.objects.get(pk=post.pk).has_echo()
+    assert not Post.objects.get(pk=post.pk).has_other_participants()
 
 
 def test_it_rejects_who_may_not(acme, other, post, comment):

@@ -94,7 +94,7 @@ def test_it_rejects_what_cannot_be_merged(acme):
     secret = make_post(acme.carol, private=True)
     merged.merge_into(make_post(acme.carol), by=acme.bob)
     gone.trash(by=acme.alice)
-    forum = Forum.objects.open(acme.account, name="Ideas", host="ideas")
+    forum = Forum.objects.create_for(acme.account, name="Ideas", host="ideas")
     category = acme.account.categories.of_forum(forum.id).first() or acme.account.categories.create(
         forum_id=forum.id, name="There"
     )

@@ -25,7 +25,7 @@ def open_forum(acme, host="ideas", status=303, **values):
 
 
 def make_forum(acme, host="ideas", **fields) -> Forum:
-    return Forum.objects.open(acme.account, **{"name": "Ideas", "host": host, **fields})
+    return Forum.objects.create_for(acme.account, **{"name": "Ideas", "host": host, **fields})
 
 
 def path_of(row) -> str:
@@ -113,7 +113,7 @@ def test_it_rejects_names_and_kinds_of_access(acme):
 
 
 def test_it_rejects_too_many(acme, monkeypatch):
-    monkeypatch.setattr(Forum, "MOST", 1)
+    monkeypatch.setattr(Forum, "MAX_PER_ACCOUNT", 1)
     assert errors_on(open_forum(acme, status=422)) == ["Can't be added: an account can't have more forums"]
     assert (
         "This account has as many forums as an account can have."
@@ -258,7 +258,7 @@ def test_the_same_name_in_another_forum(acme):
 
 
 def test_it_rejects_too_many_categories(acme, monkeypatch):
-    monkeypatch.setattr(Category, "MOST", 1)
+    monkeypatch.setattr(Category, "MAX_PER_FORUM", 1)
     response = send(acme.page(acme.alice), CATEGORIES, status=422, do="add", name="Bugs")
     assert errors_on(response) == ["Can't be added: a forum can't have more categories"]
 
@@ -280,7 +280,7 @@ def test_it_rejects_in_the_language_of_the_user(acme):
 
 
 def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
-    monkeypatch.setattr(Category, "MOST_MOVED", 1)
+    monkeypatch.setattr(Category, "MAX_MOVED_POSTS", 1)
     other = make_category(acme.account, "Bugs")
     make_post(acme.alice)
     make_post(acme.alice).trash(by=acme.alice)

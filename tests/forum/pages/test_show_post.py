@@ -136,7 +136,7 @@ def test_many_voters(acme):
     assert "Voter 19 and 2 more" in text
     # To the team customers are shown among so many.
     for number in range(12):
-        post.vote_for(by=acme.bob, client_id=make_client(acme.alice, f"Client {number:02}").id)
+        post.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice, f"Client {number:02}").id)
     text = " ".join(acme.page(acme.bob).get(f"/app/posts/{post.id}").html.text.split())
     assert "Voter 09, Client 00, Client 01," in text
     assert "Client 09 and 14 more" in text
@@ -146,7 +146,7 @@ def test_names_of_clients_are_for_the_team(acme):
     post, of_contact = make_for_customers(acme.bob)
     voter = make_client(acme.alice, "Cli Ent")
     post.vote(by=acme.carol)
-    post.vote_for(by=acme.bob, client_id=voter.id)
+    post.cast_proxy_vote(by=acme.bob, client_id=voter.id)
     for user in (None, acme.carol):
         page = acme.page(user).get(f"/app/posts/{post.id}")
         assert "on behalf of a customer" in page
@@ -204,7 +204,7 @@ def test_statements(acme, who):
         row = Post.objects.get(pk=post.pk)
         row.comment(by=acme.bob, text="a")
         row.vote(by=make_user(acme.account))
-        row.vote_for(by=acme.bob, client_id=make_client(acme.alice).id)
+        row.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice).id)
         write(row, acme.bob, status=planned, response=f"at {timezone.now()}")
         make_post(acme.carol).merge_into(row, by=acme.bob)
 

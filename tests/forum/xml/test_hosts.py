@@ -117,7 +117,7 @@ def test_it_rejects_unknown_hosts_in_the_format_of_the_path(acme, host):
 
 
 @pytest.mark.parametrize("host", ["example.test", "EXAMPLE.test:8000", "api.example.test"])
-def test_it_rejects_generation_a_at_the_services_own_addresses(acme, host):
+def test_it_rejects_the_forum_api_at_the_services_own_addresses(acme, host):
     for path in (b"/app/users/me.xml", b"/", b"/General"):
         assert shown(call(host, path, user=ALICE)) == UNKNOWN
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rest_framework.exceptions import ParseError
 
 from core.errors import FieldError
-from forum.xml.formats import DEEPEST, XMLParser
+from forum.xml.formats import MAX_DEPTH, XMLParser
 from tests.support.assertions import errors_of
 from tests.support.xml import posts, refusal, shown
 
@@ -168,9 +168,9 @@ def nested(depth: int) -> str:
 
 
 def test_it_rejects_what_is_nested_too_deeply(acme):
-    read(nested(DEEPEST))
-    sentence = f"The XML is nested too deeply (maximum is {DEEPEST})"
-    for depth in (DEEPEST + 1, 1000, 140_000):
+    read(nested(MAX_DEPTH))
+    sentence = f"The XML is nested too deeply (maximum is {MAX_DEPTH})"
+    for depth in (MAX_DEPTH + 1, 1000, 140_000):
         assert shown(acme.xml().send_xml("POST", "/", nested(depth))) == refusal(400, sentence)
 
 

@@ -10,8 +10,8 @@ from django.db.models import Q, Sum
 
 from accounts.models import Status, User
 from core.db.trash import KEPT_FOR
-from forum import depth
-from forum.models import Category, Post, PostCount, PostQuerySet, Shelf
+from forum import deep_paging
+from forum.models import Category, Post, PostCount, PostQuerySet, Visibility
 from tests.support.factories import make_category, make_post, make_task, make_user
 from tests.support.queries import explained, noted
 from tests.support.threads import at_once
@@ -21,17 +21,17 @@ pytestmark = pytest.mark.slow
 
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
 
-# Where the counts of a stretch are not the posts in it, by one snapshot.
+# Where the counts of a segment are not the posts in it, by one snapshot.
 WRONG_COUNTS = """
 WITH places AS (
     SELECT category_id, created_at, id, is_mark, shelf, status_id, posts FROM forum_postcount
     UNION ALL SELECT category_id, created_at, id, false, shelf, status_id, -1 FROM forum_post WHERE shelf > 0
-), stretches AS (
-    SELECT *, count(*) FILTER (WHERE is_mark) OVER (PARTITION BY category_id ORDER BY created_at, id) AS stretch,
+), segments AS (
+    SELECT *, count(*) FILTER (WHERE is_mark) OVER (PARTITION BY category_id ORDER BY created_at, id) AS segment,
         bool_or(is_mark) OVER (PARTITION BY category_id) AS is_counted
     FROM places
 )
-SELECT category_id, stretch, shelf, status_id, sum(posts) FROM stretches WHERE is_counted
+SELECT category_id, segment, shelf, status_id, sum(posts) FROM segments WHERE is_counted
 GROUP BY 1, 2, 3, 4 HAVING sum(posts) <> 0
 """
 
@@ -44,9 +44,9 @@ def wrong_counts() -> list[tuple]:
 
 @pytest.fixture
 def shallow(monkeypatch):
-    """Nearly everything is deep, and stretches are short."""
-    for name, value in {"LENGTH": 3, "NOTES": 4, "DEEP": 1}.items():
-        monkeypatch.setattr(depth, name, value)
+    """Nearly everything is deep, and segments are short."""
+    for name, value in {"SEGMENT_LENGTH": 3, "MAX_DELTAS": 4, "MIN_OFFSET": 1}.items():
+        monkeypatch.setattr(deep_paging, name, value)
 
 
 def page(user: User, category: Category, start: int, size: int = 3, order: str = "new", **which) -> list[int]:
@@ -55,7 +55,9 @@ def page(user: User, category: Category, start: int, size: int = 3, order: str =
 
 
 def whole(user: User, category: Category, order: str = "new", **which) -> list[int]:
-    seen = Q(shelf=Shelf.OPEN) | (Q(shelf=Shelf.CLOSED) if user.is_team else Q(shelf=Shelf.CLOSED, user_id=user.id))
+    seen = Q(shelf=Visibility.OPEN) | (
+        Q(shelf=Visibility.CLOSED) if user.is_team else Q(shelf=Visibility.CLOSED, user_id=user.id)
+    )
     posts = Post.objects.filter(seen, account_id=user.account_id, category_id=category.id, **which)
     return list(posts.order_by(*PostQuerySet.ORDERS[order]).values_list("id", flat=True))
 
@@ -73,8 +75,8 @@ def fill(user: User, category: Category, number: int, **values) -> None:
 
 
 def test_it_works(acme, monkeypatch, django_assert_num_queries):
-    monkeypatch.setattr(depth, "DEEP", 50)
-    monkeypatch.setattr(depth, "LENGTH", 10)
+    monkeypatch.setattr(deep_paging, "MIN_OFFSET", 50)
+    monkeypatch.setattr(deep_paging, "SEGMENT_LENGTH", 10)
     fill(acme.alice, acme.category, 120)
     client = acme.xml()
     # Nobody came so far before: now they are counted.
@@ -137,10 +139,10 @@ class Changes:
 
     def erase(self) -> None:
         Post.objects.trashed().update(trashed_at=NOON)
-        Post.objects.erase(before=NOON + KEPT_FOR, most=self.chance.randint(1, 5))
+        Post.objects.erase(before=NOON + KEPT_FOR, limit=self.chance.randint(1, 5))
 
     def delete(self) -> None:
-        # Those that were merged into it are on the shelf again.
+        # Those that were merged into it are in the lists again.
         Post.objects.filter(id__in=self.some(3)).delete()
 
     def change(self) -> None:
@@ -157,8 +159,8 @@ class Changes:
         name = self.chance.choice(list(values))
         Post.objects.filter(id__in=self.some(10)).update(**{name: values[name]})
 
-    def keep_house(self) -> None:
-        PostCount.objects.keep_house()
+    def clean_up(self) -> None:
+        PostCount.objects.clean_up()
 
     def forget(self) -> None:
         if self.chance.random() < 0.2:
@@ -189,7 +191,7 @@ def test_after_any_changes(acme, shallow, seed):
         changes.delete,
         changes.change,
         changes.change,
-        changes.keep_house,
+        changes.clean_up,
         changes.forget,
         changes.look,
         changes.look,
@@ -198,12 +200,12 @@ def test_after_any_changes(acme, shallow, seed):
     for _ in range(80):
         changes.chance.choice(acts)()
         assert wrong_counts() == []
-    # Mostly, lists were entered at a mark.
+    # Mostly, lists started at a checkpoint.
     assert changes.entered > 5
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_others_write_and_gather(acme, shallow):
+def test_while_others_write_and_compact(acme, shallow):
     """In every snapshot the counts are those of the posts in it, and no writer or reader waits for ever."""
     fill(acme.alice, acme.category, 60)
     old = list(Post.objects.order_by("id").values_list("id", flat=True))
@@ -219,7 +221,7 @@ def test_while_others_write_and_gather(acme, shallow):
         wrong = []
         for start in range(40):
             page(acme.alice, acme.category, start)
-            depth.gather(acme.account.id, acme.category.id)
+            deep_paging.compact(acme.account.id, acme.category.id)
             wrong += wrong_counts()
         return wrong
 
@@ -232,9 +234,9 @@ def test_while_others_write_and_gather(acme, shallow):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
-    monkeypatch.setattr(depth, "LENGTH", 200)
-    monkeypatch.setattr(depth, "DEEP", 500)
+def test_the_index_is_read_from_the_checkpoint_on(acme, monkeypatch):
+    monkeypatch.setattr(deep_paging, "SEGMENT_LENGTH", 200)
+    monkeypatch.setattr(deep_paging, "MIN_OFFSET", 500)
     fill(acme.alice, acme.category, 6000)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE forum_post")
@@ -253,27 +255,27 @@ def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_a_reader_passes_over_what_another_gathers(acme, shallow, monkeypatch):
+def test_a_reader_passes_over_what_another_compacts(acme, shallow, monkeypatch):
     fill(acme.alice, acme.category, 20)
-    monkeypatch.setattr("core.db.locks.try_to_hold", lambda *about: False)
+    monkeypatch.setattr("core.db.locks.try_acquire", lambda *about: False)
     assert page(acme.alice, acme.category, 10) == whole(acme.alice, acme.category)[10:13]
     assert not PostCount.objects.filter(is_mark=True).exists()
 
 
-def test_writers_only_note(acme, shallow):
+def test_writers_only_insert_deltas(acme, shallow):
     """A row each, of their own: there is nothing that they could wait for."""
     fill(acme.alice, acme.category, 10)
     page(acme.alice, acme.category, 7)
-    marks = list(PostCount.objects.filter(is_mark=True).order_by("pk").values())
+    checkpoints = list(PostCount.objects.filter(is_mark=True).order_by("pk").values())
     post = make_post(acme.alice)
     post.trash(by=acme.alice)
     post.vote(by=acme.carol)
-    assert list(PostCount.objects.filter(is_mark=True).order_by("pk").values()) == marks
-    notes = PostCount.objects.filter(is_mark=False).order_by("number")
-    assert [(note.id, note.posts) for note in notes] == [(post.id, 1), (post.id, -1)]
+    assert list(PostCount.objects.filter(is_mark=True).order_by("pk").values()) == checkpoints
+    deltas = PostCount.objects.filter(is_mark=False).order_by("number")
+    assert [(delta.id, delta.posts) for delta in deltas] == [(post.id, 1), (post.id, -1)]
 
 
-def test_housekeeping_gathers_many_notes(acme, shallow):
+def test_housekeeping_compacts_many_deltas(acme, shallow):
     fill(acme.alice, acme.category, 3)
     call_command("housekeeping")
     assert PostCount.objects.filter(is_mark=False).exists()
