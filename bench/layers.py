@@ -189,10 +189,12 @@ def main() -> None:
         with Cluster(directory) as cluster:
             made = data.ready(cluster.url, size, environment(cluster.url))
             results = given.results.absolute() / "layers.json"
-            told = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
+            variables = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
             command = [sys.executable, "-m", "bench.layers", *sys.argv[1:]]
             url = data.address(cluster.url, size.database)
-            raise SystemExit(subprocess.run(command, cwd=ROOT, env=environment(url) | told, check=False).returncode)
+            raise SystemExit(
+                subprocess.run(command, cwd=ROOT, env=environment(url) | variables, check=False).returncode
+            )
     except ClusterError as error:
         raise SystemExit(str(error)) from error
 

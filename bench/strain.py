@@ -23,7 +23,7 @@ PEAKS = 3
 # Of overload, each right after its peak: a machine that is shared changes its pace from minute to minute.
 ROUNDS = 3
 # How long a client waits for an answer before it gives up, in seconds.
-PATIENCE = 10
+TIMEOUT = 10
 PROBED_EVERY = 0.1
 
 
@@ -75,7 +75,7 @@ class Probe:
         while not self._over.wait(PROBED_EVERY):
             began = time.monotonic()
             # Each time over a new connection, as those who look after a service do.
-            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=TIMEOUT)
             with contextlib.closing(connection):
                 try:
                     connection.request("GET", self.path, headers=self.headers)
@@ -99,7 +99,7 @@ class Probe:
 
 def settle(server: Server, case: Case, token: str) -> None:
     """Wait until all are served again: what a round of overload leaves behind has to go first. Raises LoadError if it does not."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while True:
         try:
             return wrk.warm_up(server.address, case, token)
@@ -134,7 +134,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
                     seconds=seconds,
                     connections=options.connections,
                     rate=TIMES_AS_MUCH * peak,
-                    timeout=PATIENCE,
+                    timeout=TIMEOUT,
                 )
             loads.append((peak, load))
             bar.add(seconds)

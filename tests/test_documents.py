@@ -122,10 +122,10 @@ def test_migrating_answers_as_its_tables_say(demo):
             asked = [part.replace("$API_TOKEN", demo["API_TOKEN"]).replace("$API_SECRET", secret) for part in asked]
             response = call(*asked, demo=demo)
             status, _, parts = cells[2].partition(": ")
-            told = "\n".join([response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())])
-            assert response.status_code == int(status), (cells, told)
+            answer = "\n".join([response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())])
+            assert response.status_code == int(status), (cells, answer)
             for part in re.findall("`(.+?)`", parts):
-                assert part.lower() in told.lower(), (cells, told)
+                assert part.lower() in answer.lower(), (cells, answer)
     assert number > 40
 
 

@@ -16,7 +16,7 @@ from accounts.models import Status
 from forum.models import Post, Vote
 from tests.support.factories import make_contact_list
 from tests.support.fixtures import committed, make_cast, make_other
-from tests.support.queries import explained, nodes, noted
+from tests.support.queries import capture_parameters, explained, nodes
 
 TABLES = ("crm_client", "crm_clientexternalid", "crm_contact", "crm_contactlistmembership", "forum_post", "forum_vote")
 ROWS = 30_000
@@ -104,7 +104,7 @@ def make_long_lists(acme, other):
 
 
 def statements(client, path: str) -> list[tuple[str, list]]:
-    response, seen = noted(lambda: client.get(path))
+    response, seen = capture_parameters(lambda: client.get(path))
     assert response.status_code == 200, response.text
     assert response.text not in ("[]", "{}"), path
     return seen
@@ -178,17 +178,17 @@ def test_it_works(long_lists, monkeypatch):
     client = acme.json()
     wrong = []
     for path, most in PATHS.items():
-        asked = statements(client, "/app/" + path.format(**values))
-        assert len(asked) < 10, path
-        wrong += too_much(path, asked, most)
+        queries = statements(client, "/app/" + path.format(**values))
+        assert len(queries) < 10, path
+        wrong += too_much(path, queries, most)
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def too_much(what: str, asked: list[tuple[str, list]], most: int, explained: Callable = explained) -> list[tuple]:
+def too_much(what: str, queries: list[tuple[str, list]], most: int, explained: Callable = explained) -> list[tuple]:
     """What reads or sorts more rows than that, or a whole table."""
     wrong = []
-    settings = [one for one in asked if "set_config" in one[0]]
-    for sql, parameters in (one for one in asked if one[0].lstrip().startswith(("SELECT", "WITH"))):
+    settings = [one for one in queries if "set_config" in one[0]]
+    for sql, parameters in (one for one in queries if one[0].lstrip().startswith(("SELECT", "WITH"))):
         for node in explained(sql, parameters, settings):
             kind, rows = node["Node Type"], node["Actual Rows"] * node["Actual Loops"]
             removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
@@ -233,9 +233,9 @@ def test_what_the_pages_look_up(long_lists):
     }
     wrong = []
     for what, (act, most) in cases.items():
-        found, asked = noted(act)
+        found, queries = capture_parameters(act)
         assert found, what
-        wrong += too_much(what, asked, most)
+        wrong += too_much(what, queries, most)
     assert not wrong, "\n".join(map(str, wrong))
 
 
@@ -276,9 +276,9 @@ def test_pages_for_people(all_planned):
     for visitor in (acme.page(), acme.page(acme.carol), acme.page(acme.bob)):
         for path, most in PAGES.items():
             path = path.replace("status=new", "status=planned")
-            asked = noted(partial(visitor.get, path))[1]
-            assert len(asked) <= (20 if "qqq" in path else 12 if "q=" in path else 8), path
-            wrong += too_much(path, asked, most)
+            queries = capture_parameters(partial(visitor.get, path))[1]
+            assert len(queries) <= (20 if "qqq" in path else 12 if "q=" in path else 8), path
+            wrong += too_much(path, queries, most)
     assert not wrong, "\n".join(map(str, wrong))
 
 
@@ -324,10 +324,10 @@ def test_what_is_prepared_is_planned_once_and_well_for_all(long_lists):
         client = json_client if ".json" in path else xml
         for _ in range(8):
             assert client.get(path).status_code == 200, path
-        asked = noted(partial(client.get, path))[1]
-        wrong += too_much(path, asked, most, explained=explained_once)
+        queries = capture_parameters(partial(client.get, path))[1]
+        wrong += too_much(path, queries, most, explained=explained_once)
         # Or it would be planned for these values anew each time, on some other set.
-        for sql, parameters in asked:
+        for sql, parameters in queries:
             once, anew = (planned(sql, parameters, mode) for mode in ("generic", "custom"))
             # What PostgreSQL thinks that planning costs.
             planning = 2.5 * (1 + sum("Relation Name" in node for node in nodes(anew)))

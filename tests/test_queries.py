@@ -7,16 +7,16 @@ minute, notes when the token was used.
 import pytest
 
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 TOKEN = 1  # the token with its user and account
 
 
 def statements(client, method, path, body=None) -> list[str]:
     client.get("/app/clients/tags.json")
-    response, asked = asked_by(lambda: client.request(method, path, json=body))
+    response, queries = capture_queries(lambda: client.request(method, path, json=body))
     assert response.status_code in (200, 201), response.text
-    return asked
+    return queries
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ READS = [
 
 @pytest.mark.parametrize(("path", "number"), READS)
 def test_it_works(rows, path, number):
-    asked = statements(rows["acme"].json(), "GET", path.format(**rows))
-    assert len(asked) == TOKEN + number, asked
+    queries = statements(rows["acme"].json(), "GET", path.format(**rows))
+    assert len(queries) == TOKEN + number, queries
 
 
 def test_it_rejects_with_no_more_than_the_token(acme, django_assert_num_queries):
@@ -103,8 +103,8 @@ WRITES = [
 
 @pytest.mark.parametrize(("method", "path", "body", "number"), WRITES)
 def test_writing(rows, method, path, body, number):
-    asked = statements(rows["acme"].json(), method, path.format(**rows), body)
-    assert len(asked) == TOKEN + number, asked
+    queries = statements(rows["acme"].json(), method, path.format(**rows), body)
+    assert len(queries) == TOKEN + number, queries
 
 
 @pytest.mark.parametrize("number", [1, 5])
@@ -114,22 +114,24 @@ def test_writing_what_has_many_parts_asks_no_more_for_more_of_them(rows, number)
     ids = {f"key{n}": f"{n}" for n in range(number)}
     tags = [f"tag{n}" for n in range(number)]
     # The row with the new pairs.
-    asked = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "external_ids": ids}})
-    assert len(asked) == TOKEN + 1, asked
+    queries = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "external_ids": ids}})
+    assert len(queries) == TOKEN + 1, queries
     # The tags, the new ones, those again, the counts, and the row.
-    asked = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "tags": tags}})
-    assert len(asked) <= TOKEN + 6, asked
+    queries = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "tags": tags}})
+    assert len(queries) <= TOKEN + 6, queries
     # The lists, held; the row; its places, and the counts.
-    asked = statements(acme.json(), "POST", "/app/contacts.json", {"contact": {"name": "a", "contact_list_ids": lists}})
-    assert len(asked) == TOKEN + 4, asked
+    queries = statements(
+        acme.json(), "POST", "/app/contacts.json", {"contact": {"name": "a", "contact_list_ids": lists}}
+    )
+    assert len(queries) == TOKEN + 4, queries
 
 
 def test_a_deal_with_a_nested_client(rows):
     client = rows["acme"].json()
     # The client that holds the id, and that again, locked; the client; what it holds; the deal.
     body = {"deal": {"name": "a", "client": {"name": "a", "external_ids": {"key": "1"}}}}
-    asked = statements(client, "POST", "/app/deals.json", body)
-    assert len(asked) == TOKEN + 5, asked
+    queries = statements(client, "POST", "/app/deals.json", body)
+    assert len(queries) == TOKEN + 5, queries
 
 
 @pytest.mark.parametrize(
@@ -143,8 +145,8 @@ def test_a_deal_with_a_nested_client(rows):
     ],
 )
 def test_deleting(rows, path, most):
-    asked = statements(rows["acme"].json(), "DELETE", path.format(**rows))
-    assert len(asked) <= TOKEN + most, asked
+    queries = statements(rows["acme"].json(), "DELETE", path.format(**rows))
+    assert len(queries) <= TOKEN + most, queries
 
 
 @pytest.mark.parametrize(
@@ -163,6 +165,6 @@ def test_lists_ask_no_more_for_more_rows(acme, path, number):
         make_task(acme.alice)
         make_post(acme.alice)
         make_client(acme.alice, tags=[f"tag{n}"])
-    asked = statements(acme.json(), "GET", path)
-    assert len(asked) == TOKEN + number, asked
-    assert not any(sql.startswith("SELECT COUNT(") for sql in asked)
+    queries = statements(acme.json(), "GET", path)
+    assert len(queries) == TOKEN + number, queries
+    assert not any(sql.startswith("SELECT COUNT(") for sql in queries)

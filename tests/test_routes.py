@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.support import calls
 from tests.support.examples import ROOT, UPDATING
 from tests.support.fill import fill
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.route_table import DOCUMENT, LINE, lines, read_line
 from tests.support.routes import TABLE, Row, caller, routes, send
 
@@ -38,11 +38,11 @@ def measured(acme) -> dict[tuple[str, str], tuple[str, int]]:
         with transaction.atomic():
             if (row.method, row.route) == ("DELETE", "app/posts/<id:id>/vote.json"):
                 acme.account.posts.get(id=ids.post).vote(by=acme.alice)
-            response, asked = asked_by(lambda client=client, row=row: send(row, client, ids, ids))
+            response, queries = capture_queries(lambda client=client, row=row: send(row, client, ids, ids))
             transaction.set_rollback(True)
         assert response.status_code == row.team, (row, response.text)
         nobody = send(row, caller(row, acme.host, None), ids, ids).status_code
-        found[row.method, row.route] = who_may(row, nobody=nobody), len(asked)
+        found[row.method, row.route] = who_may(row, nobody=nobody), len(queries)
     return found
 
 
@@ -93,4 +93,4 @@ def test_calls_are_noted(acme):
     acme.json().get("/app/tasks.json")
     acme.json().post("/app/clients/1.json", headers={"X-HTTP-Method-Override": "PUT"}, json={"client": {}})
     here = "tests/test_routes.py"
-    assert {(here, "GET", "app/tasks.json"), (here, "PUT", "app/clients/<id:id>.json")} <= calls.noted.calls
+    assert {(here, "GET", "app/tasks.json"), (here, "PUT", "app/clients/<id:id>.json")} <= calls.call_log.calls

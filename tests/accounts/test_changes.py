@@ -49,7 +49,7 @@ def now(cast) -> str:
     return read(get(cast, "now"))["cursor"]
 
 
-def told(cast, since) -> list[tuple[str, int, str]]:
+def changes_since(cast, since) -> list[tuple[str, int, str]]:
     """All changes since a cursor."""
     body = read(get(cast, since, 1000))
     assert not body["more"]
@@ -192,7 +192,7 @@ def test_every_change_of_every_kind(acme, kind):
     assert acme.json().delete(path(kind, row)).status_code == 200
     row.refresh_from_db()
     row.restore()
-    changes = told(acme, since)
+    changes = changes_since(acme, since)
     # A restore that takes back external ids writes the row once more.
     if changes[-1][2] == "updated":
         assert kind in ("client", "deal")
@@ -202,7 +202,7 @@ def test_every_change_of_every_kind(acme, kind):
 
 def test_statuses(acme):
     """They are not moved to the trash, but gone at once."""
-    assert told(acme, None)[:12] == [
+    assert changes_since(acme, None)[:12] == [
         ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
     ]
     since = now(acme)
@@ -211,14 +211,14 @@ def test_statuses(acme):
     status.save()
     id = status.id
     status.delete()
-    assert told(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
+    assert changes_since(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
 
 
 def test_a_write_past_the_interface(acme):
     client = make_client(acme.alice)
     since = now(acme)
     Client.objects.filter(id=client.id).update(note="a")
-    assert told(acme, since) == [("client", client.id, "updated")]
+    assert changes_since(acme, since) == [("client", client.id, "updated")]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_what_is_kept_beside_the_row(acme, kind, fields):
     since = now(acme)
     resource = kind.replace("task", "post")
     assert acme.json().put(path(kind, row), json={resource: fields}).status_code == 200
-    assert told(acme, since) == [(resource, row.id, "updated")]
+    assert changes_since(acme, since) == [(resource, row.id, "updated")]
 
 
 def test_a_place_in_a_contact_list(acme):
@@ -247,7 +247,7 @@ def test_a_place_in_a_contact_list(acme):
     since = now(acme)
     body = {"contact": {"contact_list_ids": [contact_list.id]}}
     acme.json().put(path("contact", contact), json=body)
-    assert told(acme, since) == [("contact", contact.id, "updated")]
+    assert changes_since(acme, since) == [("contact", contact.id, "updated")]
 
 
 def test_counters_of_a_post(acme):
@@ -258,7 +258,7 @@ def test_counters_of_a_post(acme):
     post.vote(by=acme.bob)
     post.vote(by=acme.bob)
     post.withdraw_vote(by=acme.bob)
-    assert told(acme, since) == [("post", post.id, "updated")] * 3
+    assert changes_since(acme, since) == [("post", post.id, "updated")] * 3
 
 
 def test_generation_a(acme):
@@ -267,7 +267,7 @@ def test_generation_a(acme):
     post = acme.account.posts.get()
     assert made.status_code == 201
     assert acme.xml().delete(f"/app/posts/{post.id}.xml").status_code == 200
-    assert told(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
+    assert changes_since(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
 
 
 def test_a_client_that_goes_and_comes_back_with_its_children(acme):
@@ -279,20 +279,24 @@ def test_a_client_that_goes_and_comes_back_with_its_children(acme):
     children = [("contact", contact.id, "updated"), ("deal", deal.id, "updated"), ("post", task.id, "updated")]
     since = now(acme)
     client.trash(by=acme.alice)
-    assert told(acme, since) == [("client", client.id, "deleted"), *children]
+    assert changes_since(acme, since) == [("client", client.id, "deleted"), *children]
     since = now(acme)
     client.restore()
-    assert told(acme, since) == [("client", client.id, "restored"), ("client", client.id, "updated"), *children]
+    assert changes_since(acme, since) == [
+        ("client", client.id, "restored"),
+        ("client", client.id, "updated"),
+        *children,
+    ]
     since = now(acme)
     contact.refresh_from_db()
     contact.trash(by=acme.alice)
-    assert told(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
+    assert changes_since(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
 
 
 def test_a_nested_client(acme):
     since = now(acme)
     deal = read(acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": {"name": "b"}}}))
-    assert told(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
+    assert changes_since(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
 
 
 def test_what_happens_in_the_trash_is_not_told(acme):
@@ -301,19 +305,19 @@ def test_what_happens_in_the_trash_is_not_told(acme):
     contact.trash(by=acme.alice)
     since = now(acme)
     client.trash(by=acme.alice)
-    assert told(acme, since) == [("client", client.id, "deleted")]
+    assert changes_since(acme, since) == [("client", client.id, "deleted")]
     since = now(acme)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
     call_command("housekeeping")
     assert not Client.objects.exists()
-    assert told(acme, since) == []
+    assert changes_since(acme, since) == []
 
 
 def test_what_is_removed_past_the_trash_is_told(acme):
     client = make_client(acme.alice)
     since = now(acme)
     Client.objects.filter(id=client.id).delete()
-    assert told(acme, since) == [("client", client.id, "deleted")]
+    assert changes_since(acme, since) == [("client", client.id, "deleted")]
 
 
 def test_what_is_rolled_back_is_not_told(acme):
@@ -323,7 +327,7 @@ def test_what_is_rolled_back_is_not_told(acme):
         connection.check_constraints()
         transaction.set_rollback(True)
     client = make_client(acme.alice)
-    assert told(acme, since) == [("client", client.id, "created")]
+    assert changes_since(acme, since) == [("client", client.id, "created")]
     numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
     assert numbers == list(range(1, 14))
 
@@ -331,7 +335,7 @@ def test_what_is_rolled_back_is_not_told(acme):
 def test_what_is_refused_is_not_told(acme):
     since = now(acme)
     assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
-    assert told(acme, since) == []
+    assert changes_since(acme, since) == []
 
 
 def test_what_an_account_does_beside_its_resources_is_not_told(acme):
@@ -340,14 +344,14 @@ def test_what_an_account_does_beside_its_resources_is_not_told(acme):
     acme.account.save()
     acme.bob.name = "Bob"
     acme.bob.save()
-    assert told(acme, since) == []
+    assert changes_since(acme, since) == []
 
 
 def test_an_account_takes_its_changes_along(acme):
     make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=acme.account.clients.get().id)
     contact.trash(by=acme.alice)
-    assert told(acme, None)
+    assert changes_since(acme, None)
     id = acme.account.id
     with connection.cursor() as cursor:
         # What links to users keeps them from being removed by themselves.
@@ -404,7 +408,7 @@ def test_from_the_beginning(acme):
         body = read(get(acme, since))
         assert [change["resource"] for change in body["changes"]] == ["status"] * 12 + ["client"]
         assert body["changes"][-1]["id"] == client.id
-        assert told(acme, body["cursor"]) == []
+        assert changes_since(acme, body["cursor"]) == []
 
 
 def test_an_account_with_no_changes_yet(other):
@@ -413,7 +417,7 @@ def test_an_account_with_no_changes_yet(other):
     for since in (None, "now", body["cursor"]):
         response = other.json().get(PATH, params={"since": since} if since else None)
         assert_answered(response, 200, body)
-    assert len(told(other, body["cursor"])) == 12
+    assert len(changes_since(other, body["cursor"])) == 12
 
 
 def test_now(acme):
@@ -422,7 +426,7 @@ def test_now(acme):
     last = acme.account.changes.order_by("number").last()
     assert body == {"changes": [], "cursor": str(last.cursor), "more": False}
     client = make_client(acme.alice)
-    assert told(acme, body["cursor"]) == [("client", client.id, "created")]
+    assert changes_since(acme, body["cursor"]) == [("client", client.id, "created")]
 
 
 def test_the_time_is_in_the_accounts_zone(acme):
@@ -440,8 +444,8 @@ def test_the_time_is_in_the_accounts_zone(acme):
 def test_nothing_of_another_account(acme, other):
     since, hers = now(acme), now(other)
     ours, client = make_client(acme.alice), make_client(other.mallory)
-    assert told(acme, since) == [("client", ours.id, "created")]
-    assert told(other, hers) == [("client", client.id, "created")]
+    assert changes_since(acme, since) == [("client", ours.id, "created")]
+    assert changes_since(other, hers) == [("client", client.id, "created")]
 
 
 def test_numbers_tell_nothing_of_other_accounts(acme, other):
@@ -479,7 +483,7 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
     assert other.account.changes.count() == 14
     # What is left is still in order.
     client = make_client(acme.alice)
-    assert told(acme, None)[-1] == ("client", client.id, "created")
+    assert changes_since(acme, None)[-1] == ("client", client.id, "created")
     assert acme.account.changes.order_by("number").last().number == 15
 
 
@@ -492,7 +496,7 @@ def test_the_last_change_is_kept(acme):
     assert get(acme, since).status_code == 422  # `age` moved it in time
     since = now(acme)
     make_client(acme.alice)
-    assert len(told(acme, since)) == 1
+    assert len(changes_since(acme, since)) == 1
 
 
 def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
@@ -502,8 +506,8 @@ def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
     call_command("housekeeping")
     for cursor in (beginning, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED]})
-    assert len(told(acme, late)) == 4
-    assert len(told(acme, None)) == 5
+    assert len(changes_since(acme, late)) == 4
+    assert len(changes_since(acme, None)) == 5
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
@@ -514,7 +518,7 @@ def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
     acme.account.changes.filter(number=13).delete()
     assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED]})
     client.write({"name": "Another"}, by=acme.alice)
-    assert told(acme, kept) == [("client", client.id, "updated")]
+    assert changes_since(acme, kept) == [("client", client.id, "updated")]
     assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED]})
 
 

@@ -14,7 +14,7 @@ from tests.support.threads import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 def get(client, since=None, limit=1000) -> dict:
@@ -23,7 +23,7 @@ def get(client, since=None, limit=1000) -> dict:
     return read(response)
 
 
-def told(body) -> list[tuple[str, int, str]]:
+def changes_in(body) -> list[tuple[str, int, str]]:
     return [(change["resource"], change["id"], change["change"]) for change in body["changes"]]
 
 
@@ -35,14 +35,14 @@ class Transaction:
         self._done, self._go = threading.Event(), threading.Event()
         self._pool = ThreadPoolExecutor(1)
         self._future = self._pool.submit(self._run)
-        assert self._done.wait(PATIENCE)
+        assert self._done.wait(TIMEOUT)
 
     def _run(self):
         try:
             with transaction.atomic():
                 result = self._act()
                 self._done.set()
-                assert self._go.wait(PATIENCE)
+                assert self._go.wait(TIMEOUT)
             return result
         finally:
             self._done.set()
@@ -50,7 +50,7 @@ class Transaction:
 
     def commit(self):
         self._go.set()
-        result = self._future.result(PATIENCE)
+        result = self._future.result(TIMEOUT)
         self._pool.shutdown()
         return result
 
@@ -63,12 +63,12 @@ def test_it_works(acme):
     # Nothing waits for it, neither a writer nor a reader.
     quick = make_client(acme.alice)
     body = get(client, since)
-    assert told(body) == [("client", quick.id, "created")]
+    assert changes_in(body) == [("client", quick.id, "created")]
     assert not body["more"]
     first = slow.commit()
     assert first.id < quick.id
-    assert told(get(client, body["cursor"])) == [("client", first.id, "created")]
-    assert told(get(client, since)) == [("client", quick.id, "created"), ("client", first.id, "created")]
+    assert changes_in(get(client, body["cursor"])) == [("client", first.id, "created")]
+    assert changes_in(get(client, since)) == [("client", quick.id, "created"), ("client", first.id, "created")]
 
 
 def test_it_rejects_no_order_of_commits(acme):
@@ -76,11 +76,11 @@ def test_it_rejects_no_order_of_commits(acme):
     client = acme.json()
     since = get(client, "now")["cursor"]
     open_ones = [Transaction(lambda: make_client(acme.alice)) for _ in range(10)]
-    assert told(get(client, since)) == []
+    assert changes_in(get(client, since)) == []
     for number, one in enumerate(reversed(open_ones), start=1):
         row = one.commit()
         body = get(client, since)
-        assert told(body) == [("client", row.id, "created")], number
+        assert changes_in(body) == [("client", row.id, "created")], number
         since = body["cursor"]
 
 
@@ -96,19 +96,21 @@ def test_changes_of_one_row_are_told_in_their_order(acme):
             with transaction.atomic():
                 make_task(acme.alice)
                 written.set()
-                assert deleted.wait(PATIENCE)
+                assert deleted.wait(TIMEOUT)
                 one = Client.objects.locked().get(id=row.id)
                 one.restore()
         finally:
             connections.close_all()
 
     def late():
-        assert written.wait(PATIENCE)
+        assert written.wait(TIMEOUT)
         Client.objects.get(id=row.id).trash(by=acme.alice)
         deleted.set()
 
     at_once(early, late)
-    changes = [change for resource, id, change in told(get(client, since)) if resource == "client" and id == row.id]
+    changes = [
+        change for resource, id, change in changes_in(get(client, since)) if resource == "client" and id == row.id
+    ]
     assert changes == ["deleted", "restored", "updated"]
 
 
@@ -117,7 +119,7 @@ def test_a_transaction_elsewhere_delays_nothing(acme, other):
     since = get(client, "now")["cursor"]
     elsewhere = Transaction(lambda: make_client(other.mallory))
     row = make_client(acme.alice)
-    assert told(get(client, since)) == [("client", row.id, "created")]
+    assert changes_in(get(client, since)) == [("client", row.id, "created")]
     elsewhere.commit()
 
 
@@ -163,7 +165,7 @@ def test_sixteen_writers_and_a_reader(acme, other):
             # Looked at before it reads: what was written until then must be in what it reads.
             last = stopped.is_set()
             body = get(client, cursor, 7)
-            found += told(body)
+            found += changes_in(body)
             cursor = body["cursor"]
             if last and not body["more"]:
                 return found
@@ -174,7 +176,7 @@ def test_sixteen_writers_and_a_reader(acme, other):
             at_once(*(lambda number=number: write(number) for number in range(writers)))
         finally:
             stopped.set()
-        found = reader.result(PATIENCE)
+        found = reader.result(TIMEOUT)
 
     rows = Change.objects.filter(account_id=acme.account.id, number__gt=12).order_by("number")
     assert found == [(row.resource, row.id, row.change) for row in rows]
@@ -219,7 +221,7 @@ def test_accounts_do_not_wait_for_each_other(acme, other):
 
     held = Transaction(halfway)
     row = make_client(other.mallory)
-    assert told(get(other.json()))[-1] == ("client", row.id, "created")
+    assert changes_in(get(other.json()))[-1] == ("client", row.id, "created")
     held.commit()
 
 
@@ -259,4 +261,4 @@ def test_a_mirror(acme):
             at_once(*(lambda number=number: write(number) for number in range(4)))
         finally:
             stopped.set()
-        assert copied.result(PATIENCE) == {row.id: row.name for row in Client.objects.live()}
+        assert copied.result(TIMEOUT) == {row.id: row.name for row in Client.objects.live()}

@@ -500,17 +500,17 @@ def test_right_passwords_are_not_counted(acme, settings, clock):
 def test_known_and_unknown_logins_are_answered_alike(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 3
     XMLClient(acme.host).get(ME)
-    told = {}
+    answers = {}
     for login in ("alice", "nobody"):
-        told[login] = []
+        answers[login] = []
         for number in range(5):
             before = len(hashed)
             with connection.execute_wrapper(noting := Statements()):
                 response = fail(acme, login, "192.0.2.1" if number > 2 else f"192.0.2.{number}")
             headers = {name: value for name, value in response.headers.items() if name != "x-request-id"}
-            told[login].append((shown(response), headers, noting.said, len(hashed) - before))
+            answers[login].append((shown(response), headers, noting.said, len(hashed) - before))
         RateCount.objects.all().delete()
-    assert told["alice"] == told["nobody"]
+    assert answers["alice"] == answers["nobody"]
 
 
 class Statements:

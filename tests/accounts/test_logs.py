@@ -51,8 +51,8 @@ def secrets_of(acme) -> set[str]:
 def assert_unsaid(log: io.StringIO, acme, *, lines: int = 1) -> str:
     text = log.getvalue()
     assert text.count("\n") >= lines
-    told = [piece for piece in secrets_of(acme) if piece in text]
-    assert not told, text
+    leaked = [piece for piece in secrets_of(acme) if piece in text]
+    assert not leaked, text
     return text
 
 

@@ -13,7 +13,7 @@ from accounts.names import look_alike, skeleton
 from forum.models import Forum
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_user
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import send
 from tests.support.threads import at_once
 from tests.support.xml import refusal, shown
@@ -151,9 +151,9 @@ def test_at_the_same_time_one_of_them_is_created(acme):
 def test_it_asks_as_little_as_before(acme, boss):
     """Looking for lookalikes takes no statement of its own."""
     create(acme, "first", "first@acme.example")
-    _response, asked = asked_by(lambda: create(acme))
-    assert len([sql for sql in asked if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
-    assert len(asked) == 4, asked
+    _response, queries = capture_queries(lambda: create(acme))
+    assert len([sql for sql in queries if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
+    assert len(queries) == 4, queries
 
 
 # JSON and the command

@@ -170,8 +170,8 @@ def test_queries(acme, admin):
     with CaptureQueriesContext(connection) as queries:
         assert restore(admin, client).status_code == 200
     # What has the id; the row, locked; its update; what names it (three kinds); what it holds; the row, to show it.
-    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    assert len(asked) <= 1 + 10, asked
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(statements) <= 1 + 10, statements
 
 
 def test_it_reads_indexes_alone_of_a_full_trash(acme):

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATHS = ["/app/account.json", "/app/users/me.xml"]
 
@@ -73,11 +73,11 @@ def test_credentials_come_first(acme, path):
     assert status(bob, path, X_CSRFToken=token, Authorization="Bearer wrong") == 401
     client = acme.xml(acme.alice) if path.endswith("xml") else acme.json(acme.alice_token)
     client.get(path)
-    _, plain = asked_by(lambda: client.get(path))
+    _, plain = capture_queries(lambda: client.get(path))
     headers = {"Cookie": f"session={bob.cookies['session']}; csrf={bob.cookies['csrf']}", "X-CSRFToken": token}
-    response, asked = asked_by(lambda: client.get(path, headers=headers))
+    response, queries = capture_queries(lambda: client.get(path, headers=headers))
     assert "alice" in response.text or response.json()["prefix"] == "acme"
-    assert len(asked) == len(plain)
+    assert len(queries) == len(plain)
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])

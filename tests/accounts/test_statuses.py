@@ -262,8 +262,8 @@ def test_queries(acme, admin, method, number, body):
     admin.get("/app/statuses.json")
     with CaptureQueriesContext(connection) as queries:
         assert admin.request(method, f"/app/statuses/{row.id}.json", json=body).status_code == 200
-    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    assert len(asked) == 1 + number, asked
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(statements) == 1 + number, statements
 
 
 # The names of a shop's own statuses, in English and Polish. A plug-in that finds one of them among the account's takes it for its

@@ -68,9 +68,9 @@ def send_otherwise(row: Row, client, path: SimpleNamespace, body: SimpleNamespac
 
 
 def assert_nothing_told(response) -> None:
-    told = f"{response.text} {response.headers}".lower()
-    assert SECRET not in told
-    assert "acme" not in told.replace("acme.example.test", "")
+    text = f"{response.text} {response.headers}".lower()
+    assert SECRET not in text
+    assert "acme" not in text.replace("acme.example.test", "")
 
 
 def assert_turned_away(row: Row, response, status: int) -> None:

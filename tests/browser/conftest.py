@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
-from tests.support.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
+from tests.support.chromium import ORIGIN, PROGRAM, TIMEOUT_MS, Faults, running
 from tests.support.client import Unlimited
 from tests.support.every_page import World
 from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.live import Threaded, serving
 
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=TIMEOUT_MS)
 
 COLLECTED = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
 
@@ -89,7 +89,7 @@ def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., Brows
             permissions=["clipboard-read", "clipboard-write"],
         )
         opened.append(context)
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(TIMEOUT_MS)
         watched.watch(context)
         if secret:
             context.add_cookies([{"name": "session", "value": secret, "url": ORIGIN}])

@@ -15,7 +15,7 @@ from tests.support.service import READY, Service
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 # Bytes; a picture of more is too much for a document.
-MOST = 150_000
+MAX_BYTES = 150_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def main() -> int:
 
 def take(service: Service) -> list[str]:
     """What could not be taken, and why."""
-    told = dict(line.split("=", 1) for line in (service.data / "demo.env").read_text().splitlines())
+    values = dict(line.split("=", 1) for line in (service.data / "demo.env").read_text().splitlines())
     with running(service.port, domain="localhost") as browser:
         context = browser.new_context(
             base_url="http://demo.localhost",
@@ -67,7 +67,7 @@ def take(service: Service) -> list[str]:
         page = context.new_page()
         page.goto("/app/sign-in")
         page.locator("#id_login").fill("demo")
-        page.locator("#id_password").fill(told["PASSWORD"])
+        page.locator("#id_password").fill(values["PASSWORD"])
         page.locator("#sign-in button").click()
         return [f"{picture.name}: {fault}" for picture in PICTURES if (fault := write(picture, page))]
 
@@ -84,8 +84,8 @@ def write(picture: Picture, page: Page) -> str:
     # The team's tools come after the page.
     page.wait_for_load_state("networkidle")
     content = page.screenshot(animations="disabled")
-    if len(content) > MOST:
-        return f"{len(content)} bytes are more than {MOST}"
+    if len(content) > MAX_BYTES:
+        return f"{len(content)} bytes are more than {MAX_BYTES}"
     (IMAGES / f"{picture.name}.png").write_bytes(content)
     print(f"docs/images/{picture.name}.png: {len(content)} bytes")
     return ""

@@ -15,7 +15,7 @@ from tests.support.people import wait_until
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 WIDE, NARROW = 1200, 320
 # Bytes over the wire, with styles and scripts, for whoever comes for the first time.
-MOST = 60_000
+MAX_BYTES = 60_000
 
 pytestmark = pytest.mark.django_db
 
@@ -41,10 +41,10 @@ def frames() -> set[str]:
 @pytest.mark.parametrize("shown", PAGES, ids=str)
 def test_it_is_for_everyone(world, windows, faults, frames, shown):
     """All the checks share one visit, as a visit is what takes the time."""
-    window = windows(shown.who)
+    window = windows(shown.login)
     page, response = window.page, window.visit(shown.address(world))
     assert response.status == shown.status
-    assert 0 < sum(window.weight.values()) < MOST, window.weight
+    assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
     if shown.prepare:
         shown.prepare(page)
     found = [*faults_for_the_keyboard(page, frames), *faults_by_axe(page), *faults_of_room(page)]

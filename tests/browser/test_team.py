@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from accounts.models import User
 from tests.support.factories import make_post, make_user
-from tests.support.people import Held, at, choose_name, count_of, open_letter, told, type_in, wait_until
+from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 
 
 def use_tool(page, name: str, *, javascript: bool) -> None:
@@ -35,7 +35,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     bob.get_by_role("button", name="Continue").click()
     expect(bob.get_by_text("Whoever voted for both is counted once.")).to_be_visible()
     bob.get_by_role("button", name="Merge").click()
-    expect(told(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
+    expect(messages_on(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
     # Alice, carol and dave.
     expect(count_of(bob, original)).to_have_text("3")
 
@@ -43,7 +43,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     bob.get_by_label("Status", exact=True).select_option("Planned")
     bob.get_by_label("Official response").fill("We begin with it **in May**.")
     bob.get_by_role("button", name="Save").first.click()
-    expect(told(bob)).to_have_text("Saved.")
+    expect(messages_on(bob)).to_have_text("Saved.")
 
     carol = browse(acme.carol, javascript=javascript)
     carol.goto(f"/app/posts/{duplicate.id}")
@@ -62,7 +62,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     expect(bob.get_by_text("only the team sees this page")).to_be_visible()
     use_tool(bob, "Merge as a duplicate", javascript=javascript)
     bob.get_by_role("button", name="Undo the merge").click()
-    expect(told(bob)).to_contain_text("on its own again")
+    expect(messages_on(bob)).to_contain_text("on its own again")
     expect(count_of(bob, duplicate)).to_have_text("2")
     carol.goto(f"/app/posts/{duplicate.id}")
     expect(carol.locator("#comments")).to_contain_text("My eyes!")
@@ -78,7 +78,7 @@ def test_inviting_an_agent(acme, browse, javascript):
     alice.get_by_label("E-mail").fill("dora@acme.example")
     alice.get_by_label("Role").select_option("agent")
     alice.get_by_role("button", name="Send an invitation").click()
-    expect(told(alice)).to_have_text("An invitation is on its way to dora@acme.example.")
+    expect(messages_on(alice)).to_have_text("An invitation is on its way to dora@acme.example.")
 
     dora = browse(javascript=javascript)
     open_letter(dora)
@@ -100,7 +100,7 @@ def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
     """They are fetched unasked: they must not take the place of the page that says what was done."""
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice)
-    held, answered = Held(page, "team", "delete"), []
+    held, answered = HeldRequests(page, "team", "delete"), []
     page.expose_function("onAnswer", lambda url: answered.append(url))
     page.goto(f"/app/posts/{post.id}")
     page.evaluate("document.addEventListener('htmx:afterOnLoad', (event) => onAnswer(event.detail.xhr.responseURL))")
@@ -114,7 +114,7 @@ def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
     wait_until(page, lambda: answered)
     post.restore()
     delete.continue_()
-    expect(told(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
+    expect(messages_on(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
 
 
 def test_moving_a_status_by_its_buttons(acme, browse):
@@ -161,13 +161,13 @@ def test_getting_something_back(acme, browse, javascript):
     page.goto(f"/app/posts/{post.id}")
     page.locator("summary").filter(has_text="Delete").click()
     page.get_by_role("button", name="Delete it").click()
-    expect(told(page)).to_contain_text("“Deleted by mistake” is deleted.")
+    expect(messages_on(page)).to_contain_text("“Deleted by mistake” is deleted.")
     expect(page.locator("article")).to_have_count(0)
     page.get_by_label("Your menu").click()
     page.get_by_role("link", name="Account settings").click()
     page.get_by_role("link", name="Trash").click()
     page.get_by_role("button", name=re.compile("Restore.*Deleted by mistake")).click()
-    expect(told(page)).to_have_text("Deleted by mistake is restored.")
+    expect(messages_on(page)).to_have_text("Deleted by mistake is restored.")
     expect(page.get_by_text("The trash is empty.")).to_be_visible()
     page.goto("/")
     expect(page.locator("article h2")).to_have_text(["Deleted by mistake"])

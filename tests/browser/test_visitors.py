@@ -7,7 +7,17 @@ from playwright.sync_api import expect
 
 from accounts.models import Session
 from tests.support.factories import make_post
-from tests.support.people import Held, at, choose_name, count_of, open_letter, sign_in, told, type_in, vote_button
+from tests.support.people import (
+    HeldRequests,
+    at,
+    choose_name,
+    count_of,
+    messages_on,
+    open_letter,
+    sign_in,
+    type_in,
+    vote_button,
+)
 
 
 def test_signing_in_and_out(acme, browse, javascript):
@@ -24,7 +34,7 @@ def test_signing_in_and_out(acme, browse, javascript):
     expect(page).to_have_url("http://acme.example.test/?order=top")
     page.get_by_label("Your menu").click()
     page.get_by_role("button", name="Sign out").click()
-    expect(told(page)).to_have_text("You are signed out.")
+    expect(messages_on(page)).to_have_text("You are signed out.")
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
 
 
@@ -33,7 +43,7 @@ def test_choosing_a_language(acme, browse, javascript):
     page.goto("/")
     page.get_by_role("button", name="Polski").click()
     expect(page.locator("html")).to_have_attribute("lang", "pl")
-    expect(told(page)).not_to_be_empty()
+    expect(messages_on(page)).not_to_be_empty()
     page.goto("/app/sign-in")
     expect(page.locator("html")).to_have_attribute("lang", "pl")
     page.get_by_role("button", name="English").click()
@@ -93,7 +103,7 @@ def test_voting_for_what_one_has_found(acme, browse, javascript):
     expect(page.get_by_text("Vote for this suggestion?")).to_be_visible()
     page.get_by_role("button", name="Vote", exact=True).click()
     expect(page).to_have_url(at(f"/app/posts/{post.id}"))
-    expect(told(page)).to_have_text("You have voted for “A dark theme for the evening”.")
+    expect(messages_on(page)).to_have_text("You have voted for “A dark theme for the evening”.")
     expect(count_of(page, post)).to_have_text("1")
     # And back again.
     vote_button(page, post).click()
@@ -133,7 +143,7 @@ def test_a_search_that_is_answered_on_the_way_to_another_page(acme, browse, ends
         answer()
     page.wait_for_timeout(100)
     held["out"].continue_()
-    expect(told(page)).to_have_text("You are signed out.")
+    expect(messages_on(page)).to_have_text("You are signed out.")
 
     held.clear()
     page = search()
@@ -175,7 +185,7 @@ def test_voting_while_the_list_is_on_its_way(acme, browse, first):
     page.locator("#similar section").evaluate("(list) => { list.dataset.old = 'yes'; }")
     asks = "fetch('/app/posts/similar?title=Dark+theme+please').then((answer) => answer.text())"
     made_before = page.evaluate(asks)
-    held = Held(page, "similar", "vote")
+    held = HeldRequests(page, "similar", "vote")
     page.get_by_label("Title").fill("Dark theme please")
     similar = held.wait_for("similar")
     vote_button(page, post).click()
@@ -212,7 +222,7 @@ def test_signing_up_and_posting(acme, browse, javascript):
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#writing-preview strong")).to_have_text("holidays")
     page.get_by_role("button", name="Post", exact=True).click()
-    expect(told(page)).to_have_text("Thank you! Your suggestion is posted.")
+    expect(messages_on(page)).to_have_text("Thank you! Your suggestion is posted.")
     expect(page.get_by_role("heading", level=1)).to_have_text("Opening hours on the first page")
     [post] = acme.account.posts.all()
     expect(page).to_have_url(at(f"/app/posts/{post.id}"))

@@ -59,10 +59,10 @@ def test_the_change_feed_is_told_of_every_resource_and_of_nothing_else(db):
             "SELECT DISTINCT split_part(encode(tgargs, 'escape'), E'\\\\000', 1), tgrelid::regclass::text FROM pg_trigger"
             " WHERE tgfoid = 'note_change'::regproc"
         )
-        told = set(cursor.fetchall())
+        notified = set(cursor.fetchall())
     registered = {(resource.key, resource.model._meta.db_table) for resource in registry}
-    assert told - registered == set(), ADVICE
-    assert registered - told == set(), "add a migration with note_changes for its table"
+    assert notified - registered == set(), ADVICE
+    assert registered - notified == set(), "add a migration with note_changes for its table"
 
 
 def test_every_id_in_the_path_of_an_example_has_a_sample():

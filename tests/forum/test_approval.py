@@ -88,9 +88,9 @@ def test_no_interface_forgets_it(acme, approval, login, named, more):
         response = client.send_xml("POST", "/app/posts.xml", f"<post><title>a</title>{category}</post>")
     assert response.status_code == 201
     assert Post.objects.get().approved == (login == "alice" or not approval)
-    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     # The user; the category, with the first status or named, locked; that status, where the category was named; the post.
-    assert len(asked) == (4 if named else 3) + more, asked
+    assert len(statements) == (4 if named else 3) + more, statements
 
 
 def test_json_is_the_team_s(acme):

@@ -13,7 +13,7 @@ from core.db.trash import KEPT_FOR
 from forum import depth
 from forum.models import Category, Post, PostCount, PostQuerySet, Shelf
 from tests.support.factories import make_category, make_post, make_task, make_user
-from tests.support.queries import explained, noted
+from tests.support.queries import capture_parameters, explained
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
@@ -245,7 +245,7 @@ def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
     for number, most in ((1, 60), (2, 110), (20, 520), (100, 260), (200, 260), (240, 260), (300, 260)):
         for order in ("new", "old", acme.account.default_status("post").code):
             path = f"/?page={number}&order={order}"
-            for sql, parameters in noted(lambda path=path: client.get(path))[1]:
+            for sql, parameters in capture_parameters(lambda path=path: client.get(path))[1]:
                 for node in explained(sql, parameters, []):
                     rows = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
                     if node.get("Relation Name") == "forum_post" and ("Index" not in node["Node Type"] or rows > most):

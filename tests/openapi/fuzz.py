@@ -19,7 +19,7 @@ import httpx
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from tests.support.fuzzing import Findings, Stage, World, examine, load
+from tests.support.fuzzing import Findings, Target, World, examine, load
 from tests.support.service import READY, Service
 
 
@@ -52,11 +52,11 @@ def main() -> int:
 
 def fuzz(service: Service, options: argparse.Namespace) -> int:
     """How many answers were wrong."""
-    told = dict(re.findall(r"^  (password|api_token) +(\S+)$", service.output(), re.MULTILINE))
+    values = dict(re.findall(r"^  (password|api_token) +(\S+)$", service.output(), re.MULTILINE))
     url = f"http://localhost:{service.port}"
     began, answers, failed, number = time.monotonic(), Counter(), Counter(), 0
     with httpx.Client(timeout=60) as client:
-        Stage.world = World(url, "demo", told["password"], told["api_token"], client)
+        Target.world = World(url, "demo", values["password"], values["api_token"], client)
         document = client.get(f"{url}/app/openapi.json").raise_for_status().json()
         labels = [f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods]
         labels = [label for label in labels if (options.operation or "") in label]

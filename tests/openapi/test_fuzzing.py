@@ -10,9 +10,9 @@ from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
 from core.openapi.document import document
-from tests.support.client import as_a_server_would
+from tests.support.client import wsgi_application
 from tests.support.factories import PASSWORD
-from tests.support.fuzzing import PARTNER, Findings, Stage, World, examine, load
+from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"
 
 
 def at_host(environ, start_response):
-    return as_a_server_would({**environ, "HTTP_HOST": HOST}, start_response)
+    return wsgi_application({**environ, "HTTP_HOST": HOST}, start_response)
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def schema():
 def world(acme):
     acme.account.partner_key = PARTNER
     acme.account.save()
-    with httpx.Client(transport=httpx.WSGITransport(app=as_a_server_would)) as client:
-        Stage.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
-        yield Stage.world
-    Stage.world = None
+    with httpx.Client(transport=httpx.WSGITransport(app=wsgi_application)) as client:
+        Target.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
+        yield Target.world
+    Target.world = None
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -6,9 +6,9 @@ from core.pages import base
 
 def test_a_template_may_be_told_of_a_status(rf, monkeypatch):
     """Which is a thing of the forum, and not that of the answer."""
-    told = []
-    monkeypatch.setattr(base, "render", lambda request, template, context, *, status: told.append((context, status)))
+    calls = []
+    monkeypatch.setattr(base, "render", lambda request, template, context, *, status: calls.append((context, status)))
     page, planned = base.Page(), Status(name="Planned")
     page.setup(rf.get("/"))
     page.render("forum/roadmap.html", status=planned, http_status=422)
-    assert told == [({"indexed": False, "status": planned}, 422)]
+    assert calls == [({"indexed": False, "status": planned}, 422)]

@@ -16,7 +16,7 @@ from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.fill import fill
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/account/api"
 OPERATIONS = {
@@ -247,9 +247,9 @@ def test_a_long_answer_is_cut(acme):
 def test_a_page_is_small_and_asks_little(full, section):
     alice = full.page(full.alice)
     alice.get(f"{PATH}/{section}")
-    response, asked = asked_by(lambda: alice.get(f"{PATH}/{section}"))
+    response, queries = capture_queries(lambda: alice.get(f"{PATH}/{section}"))
     # The session, the forum, the newest of what is needed; and of the trash.
-    assert len(asked) <= 4, asked
+    assert len(queries) <= 4, queries
     assert len(gzip.compress(response.body)) < 20_000
     assert len(response.body) < 120_000
     assert not re.search(r"<script>|<style| style=| on[a-z]+=", response.text)

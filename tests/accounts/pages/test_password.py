@@ -13,7 +13,7 @@ from core.logs import RedactingFormatter
 from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 
 NEW = "grasshopper lighthouse vinegar"
@@ -68,16 +68,16 @@ def test_it_works(acme, login):
 def test_all_are_answered_alike(acme):
     acme.carol.is_active = False
     acme.carol.save()
-    answers, asked = [], []
+    answers, counts = [], []
     for login in ("bob", "carol", "nobody", "mallory"):
         form = acme.page().get("/app/password").forms["password"]
         form["login"] = login
-        response, statements = asked_by(form.submit)
+        response, statements = capture_queries(form.submit)
         answers.append((response.status_code, response.headers["Location"], response.body))
-        asked.append(len(statements))
+        counts.append(len(statements))
     assert len(set(answers)) == 1
-    assert len(set(asked)) == 1
-    assert asked[0] <= 8
+    assert len(set(counts)) == 1
+    assert counts[0] <= 8
     letter("bob@acme.example")
 
 
@@ -226,8 +226,8 @@ def test_the_statements_of_a_page(acme, path):
     # The host is known.
     visitor.get("/app/sign-in")
     path = link_for(acme) if path == "link" else path
-    _response, asked = asked_by(lambda: visitor.get(path))
-    assert len(asked) <= 2, asked
+    _response, queries = capture_queries(lambda: visitor.get(path))
+    assert len(queries) <= 2, queries
 
 
 def test_the_log_does_not_tell(acme, caplog):

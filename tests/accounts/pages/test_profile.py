@@ -8,7 +8,7 @@ from accounts.models import Session, User
 from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 NEW = "grasshopper lighthouse vinegar"
 PROFILE, SECURITY = "/app/profile", "/app/profile/security"
@@ -260,9 +260,9 @@ def test_the_statements_of_a_page(acme, path, number):
     carol = acme.page(acme.carol)
     for _ in range(3):
         Session.objects.open(acme.carol)
-    _response, asked = asked_by(lambda: carol.get(path))
+    _response, queries = capture_queries(lambda: carol.get(path))
     # The session with its user, the forum, and the sessions.
-    assert len(asked) == number, asked
+    assert len(queries) == number, queries
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import APIToken
 from tests.support.factories import make_token
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/account/api"
 
@@ -153,8 +153,8 @@ def test_the_statements(acme):
     bob.get(PATH)
     for _ in range(5):
         make_token(acme.bob)
-    response, asked = asked_by(lambda: bob.get(PATH))
+    response, queries = capture_queries(lambda: bob.get(PATH))
     # The session, the forum, the newest token, the live ones, the expired ones.
-    assert len(asked) == 5, asked
-    response, asked = asked_by(lambda: create(response).submit())
-    assert len(asked) <= 10, asked
+    assert len(queries) == 5, queries
+    response, queries = capture_queries(lambda: create(response).submit())
+    assert len(queries) <= 10, queries

@@ -119,5 +119,5 @@ def test_queries(acme):
         with CaptureQueriesContext(connection) as queries:
             client.request(method, path(post), json={"comment": {"comment": "a"}})
         # The token; the post; its comments, or the new one and the count, which is read back.
-        asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-        assert len(asked) == statements, asked
+        statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+        assert len(statements) == statements, statements

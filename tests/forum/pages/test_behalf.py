@@ -2,7 +2,7 @@
 
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_category, make_client, make_contact, make_post
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, button_of, send, texts
 from tests.support.team import HTMX, assert_for_the_team_alone, fresh, went_to
 
@@ -84,15 +84,15 @@ def test_it_rejects_who_is_not_there(acme, other):
 def test_it_rejects_a_vote_for_what_was_merged(acme):
     client, post, original = make_client(acme.alice), make_post(acme.carol), make_post(acme.carol)
     post.merge_into(original, by=acme.bob)
-    [told] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
-    assert told == "This suggestion was merged into another one. Go on there, or undo that first."
+    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
+    assert message == "This suggestion was merged into another one. Go on there, or undo that first."
 
 
 def test_it_rejects_a_vote_for_what_was_deleted(acme):
     client, post = make_client(acme.alice), make_post(acme.carol)
     post.trash(by=acme.alice)
-    [told] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
-    assert told == "This suggestion was deleted. An admin can restore it from the trash."
+    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
+    assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
 def fill(acme, page, **values):
@@ -214,5 +214,5 @@ def test_few_statements(acme):
     bob = acme.page(acme.bob)
     assert_few_statements(bob, path_of(post))
     assert_few_statements(bob, NEW)
-    _response, asked = asked_by(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
-    assert len(asked) <= 8, asked
+    _response, queries = capture_queries(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
+    assert len(queries) <= 8, queries

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.writing import comments
 
 
@@ -177,8 +177,8 @@ def test_it_rejects_a_form_of_another_site(acme, post):
 
 def test_the_statements(acme, post):
     form = fill_in(acme.page(acme.carol), post)
-    response, asked = asked_by(form.submit)
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
     # The session, the forum; the lock of the form and what it was answered; the post, held, and again; the comment, its count,
     # and the answer.
-    assert len(asked) == 9, asked
+    assert len(queries) == 9, queries

@@ -6,7 +6,7 @@ from accounts.models import Session
 from forum.models import Forum, Post
 from tests.support.factories import make_comment, make_forum, make_post, make_user
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 from tests.support.writing import comments, sender
 
@@ -35,8 +35,8 @@ def form_of(visitor: Visitor, comment, page: str = ""):
 def test_it_works(acme, post, comment, who):
     other = make_comment(post, acme.bob, "Soon")
     visitor = acme.page(getattr(acme, who))
-    asked = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
-    assert "The comment will be deleted for good: nobody can restore it." in asked.get_text()
+    queries = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
+    assert "The comment will be deleted for good: nobody can restore it." in queries.get_text()
     response = form_of(visitor, comment).submit()
     assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
     page = response.follow()
@@ -178,7 +178,7 @@ def test_in_polish(acme, comment):
 
 def test_the_statements(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
-    response, asked = asked_by(form.submit)
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
     # The session, the forum; the post, twice held; the comment, its end, and the count.
-    assert len(asked) <= 7, asked
+    assert len(queries) <= 7, queries

@@ -6,7 +6,7 @@ from accounts.models import Session
 from forum.models import Post
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.writing import sender
 
 
@@ -214,7 +214,7 @@ def test_the_statements(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, title="Mine")
     # The session, the forum, the post, whether others took part, its categories.
-    assert len(asked_by(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 5
-    response, asked = asked_by(form.submit)
+    assert len(capture_queries(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 5
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    assert len(asked) == 6, asked
+    assert len(queries) == 6, queries

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/posts/new"
 
@@ -265,14 +265,14 @@ def test_the_statements(acme):
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="Something else")
     # The session with its user, the forum with its account, the categories.
-    assert len(asked_by(lambda: carol.get(PATH))[1]) == 3
+    assert len(capture_queries(lambda: carol.get(PATH))[1]) == 3
     # And up to eight to find what is like it, the rows, and the votes.
-    assert len(asked_by(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
+    assert len(capture_queries(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
     # And what is like it, though nothing is; whether the form was sent before, twice, and its lock; the post with its status,
     # and what was answered.
-    response, asked = asked_by(form.submit)
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    assert len(asked) <= 16, asked
+    assert len(queries) <= 16, queries
 
 
 def test_a_visitor_s_text_is_kept_but_not_rendered(acme):

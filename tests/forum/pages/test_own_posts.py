@@ -1,7 +1,7 @@
 """What a user has suggested and voted for."""
 
 from tests.support.factories import make_post
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/profile/posts"
 
@@ -52,7 +52,7 @@ def test_pages(acme):
         assert len(titles(first)) == 25
         assert titles(first.click("Next")) == ["Post 0"]
         # The session, the forum, the posts, the votes.
-        assert len(asked_by(lambda path=path: carol.get(path))[1]) == 4
+        assert len(capture_queries(lambda path=path: carol.get(path))[1]) == 4
 
 
 def test_it_rejects_other_lists_and_pages(acme):

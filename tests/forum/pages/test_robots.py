@@ -40,12 +40,12 @@ def test_the_icon(acme):
 
 
 def test_what_search_engines_are_told_by_a_page(acme):
-    def told(path):
+    def meta_of(path):
         return {meta["name"]: meta["content"] for meta in Visitor(acme.host).get(path).html.select("meta[name]")}
 
-    assert "Acme" in told("/")["description"]
-    assert "robots" not in told("/")
-    assert told("/app/sign-in")["robots"] == "noindex"
+    assert "Acme" in meta_of("/")["description"]
+    assert "robots" not in meta_of("/")
+    assert meta_of("/app/sign-in")["robots"] == "noindex"
 
 
 @pytest.mark.parametrize(("path", "most"), [("/robots.txt", 1), ("/favicon.ico", 1)])

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from forum.models import Category
 from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task, make_user
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, send
 from tests.support.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 
@@ -322,8 +322,8 @@ def test_few_statements(acme):
         make_post(acme.carol, tags=[f"tag {number}"]).merge_into(post, by=acme.bob)
     bob = acme.page(acme.bob)
     assert_few_statements(bob, tools(post))
-    _response, asked = asked_by(lambda: bob.get(tools(post), headers=HTMX))
-    assert len(asked) <= 8
+    _response, queries = capture_queries(lambda: bob.get(tools(post), headers=HTMX))
+    assert len(queries) <= 8
 
 
 def test_whose_wish_it_is(acme):

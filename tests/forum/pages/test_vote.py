@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 
 @pytest.fixture
@@ -166,6 +166,6 @@ def test_it_rejects_a_form_of_another_site(acme, post):
 def test_the_statements(acme, post):
     carol = acme.page(acme.carol)
     carol.get("/")
-    asked = asked_by(lambda: send(carol, post))[1]
+    queries = capture_queries(lambda: send(carol, post))[1]
     # The session, the forum, the post, held; held again, the vote looked for, made, counted.
-    assert len(asked) <= 8, asked
+    assert len(queries) <= 8, queries
