@@ -1,7 +1,7 @@
-"""How many statements endpoints of generation B ask the database, once the host is known, in finer cases than the table of routes.
+"""The number of statements of Account API requests with a cached host, in more cases than the table of routes has.
 
-Savepoints are not counted: the outermost is the transaction itself outside of tests. One statement more, at most once a
-minute, notes when the token was used.
+Savepoints are not counted: outside of tests the outermost is the transaction itself. At most once a minute, a further
+statement records the last use of the token.
 """
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
 
-TOKEN = 1  # the token with its user and account
+TOKEN = 1  # one statement reads the token with its user and account
 
 
 def statements(client, method, path, body=None) -> list[str]:
@@ -39,7 +39,7 @@ READS = [
     ("/app/contact_lists/{contact_list}.json", 1),
     ("/app/deals/{deal}.json", 1),
     ("/app/posts/{post}.json", 1),
-    # The ids of a page, and their rows.
+    # The ids of a page; their rows.
     ("/app/clients.json", 2),
     ("/app/contacts.json", 2),
     ("/app/contact_lists.json", 2),
@@ -48,16 +48,15 @@ READS = [
     ("/app/tasks.json", 2),
     ("/app.json", 2),
     ("/app/users.json", 2),
-    # Who holds the external id, and that.
+    # The id of the holder of the external id; its row.
     ("/app/clients.json?external_ids[key]=1", 2),
-    # And the tag, the holders of the external ids, or the contact list; that it goes by indexes; how many there may be.
+    # Also: the tag or the contact list; the planner setting; the estimated number of rows.
     ("/app/clients.json?tag=VIP", 5),
     ("/app/contacts.json?contact_list_id={contact_list}", 4),
-    # Besides the rows: that it goes by indexes, and the words, folded; how many may have them; those that do; how many may have
-    # something like them, and those that do.
+    # Besides the rows: the planner setting with the folded words; the estimated and the actual matches; the same for similar words.
     ("/app/clients.json?q=client", 6),
     ("/app/posts.json?q=post", 4),
-    # All of it, and the order.
+    # All of these, and the order.
     ("/app/clients.json?q=client&tag=vip&external_ids[key]=1&order=name", 9),
     ("/app/changes.json", 2),
     ("/app/clients/tags.json", 1),
@@ -82,17 +81,17 @@ def test_it_rejects_with_no_more_than_the_token(acme, django_assert_num_queries)
 
 
 WRITES = [
-    # The row alone.
+    # Only the row.
     ("POST", "/app/clients.json", {"client": {"name": "a"}}, 1),
     ("POST", "/app/contacts.json", {"contact": {"name": "a"}}, 1),
     ("POST", "/app/deals.json", {"deal": {"name": "a"}}, 1),
-    # And whether the name is taken.
+    # Also: whether the name is taken.
     ("POST", "/app/contact_lists.json", {"contact_list": {"name": "a"}}, 2),
-    # And the account's first status.
+    # Also: the account's first status.
     ("POST", "/app/posts.json", {"post": {"title": "a", "task_kind": "task"}}, 2),
-    # And the default forum, with its first category.
+    # Also: the default forum with its first category.
     ("POST", "/app/posts.json", {"post": {"title": "a"}}, 4),
-    # The row, locked, and its update.
+    # The locked row; its update.
     ("PUT", "/app/clients/{client}.json", {"client": {"name": "a"}}, 2),
     ("PUT", "/app/contacts/{contact}.json", {"contact": {"name": "a"}}, 2),
     ("PUT", "/app/deals/{deal}.json", {"deal": {"name": "a"}}, 2),
@@ -113,13 +112,13 @@ def test_writing_what_has_many_parts_asks_no_more_for_more_of_them(rows, number)
     lists = [make_contact_list(acme.alice).id for _ in range(number)]
     ids = {f"key{n}": f"{n}" for n in range(number)}
     tags = [f"tag{n}" for n in range(number)]
-    # The row with the new pairs.
+    # The row with its external ids, in one statement.
     queries = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "external_ids": ids}})
     assert len(queries) == TOKEN + 1, queries
-    # The tags, the new ones, those again, the counts, and the row.
+    # The tags; the new tags; the new tags again; the counts; the row.
     queries = statements(acme.json(), "POST", "/app/clients.json", {"client": {"name": "a", "tags": tags}})
     assert len(queries) <= TOKEN + 6, queries
-    # The lists, held; the row; its places, and the counts.
+    # The locked lists; the row; its memberships; the counts.
     queries = statements(
         acme.json(), "POST", "/app/contacts.json", {"contact": {"name": "a", "contact_list_ids": lists}}
     )
@@ -128,7 +127,7 @@ def test_writing_what_has_many_parts_asks_no_more_for_more_of_them(rows, number)
 
 def test_a_deal_with_a_nested_client(rows):
     client = rows["acme"].json()
-    # The client that holds the id, and that again, locked; the client; what it holds; the deal.
+    # The holder of the id; the same row, locked; the client; its external ids; the deal.
     body = {"deal": {"name": "a", "client": {"name": "a", "external_ids": {"key": "1"}}}}
     queries = statements(client, "POST", "/app/deals.json", body)
     assert len(queries) == TOKEN + 5, queries
@@ -156,7 +155,7 @@ def test_deleting(rows, path, most):
         ("/app/tasks.json", 2),
         ("/app/posts.json", 2),
         ("/app/clients/tags.json", 1),
-        # There are enough that have the word.
+        # Enough rows have the word, so there is no search for similar ones.
         ("/app/clients.json?q=client", 4),
     ],
 )

@@ -115,9 +115,9 @@ def test_queries(acme):
         post.comment(by=acme.alice, text=f"{number}")
     client = acme.json()
     client.get(path(post))
-    for method, statements in (("GET", 3), ("POST", 5)):
+    for method, number in (("GET", 3), ("POST", 5)):
         with CaptureQueriesContext(connection) as queries:
             client.request(method, path(post), json={"comment": {"comment": "a"}})
         # The token; the post; its comments, or the new one and the count, which is read back.
         statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-        assert len(statements) == statements, statements
+        assert len(statements) == number, statements

@@ -35,8 +35,8 @@ def form_of(visitor: Visitor, comment, page: str = ""):
 def test_it_works(acme, post, comment, who):
     other = make_comment(post, acme.bob, "Soon")
     visitor = acme.page(getattr(acme, who))
-    queries = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
-    assert "The comment will be deleted for good: nobody can restore it." in queries.get_text()
+    question = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
+    assert "The comment will be deleted for good: nobody can restore it." in question.get_text()
     response = form_of(visitor, comment).submit()
     assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
     page = response.follow()
