@@ -179,7 +179,7 @@ def test_the_containers_get_every_variable():
     given = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
     for variable in ENVIRONMENT.variables:
         name = variable.name
-        # The image sets the port to listen at, and the compose file the address of the database.
+        # The image or the compose file sets these.
         if name in ("PORT", "HOST", "DATABASE_WAIT"):
             continue
         passed_on = re.search(rf"^    {name}: (.*)$", compose, re.MULTILINE)

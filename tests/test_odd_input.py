@@ -15,7 +15,7 @@ from tests.support.pages import Visitor
 pytestmark = pytest.mark.slow
 
 HOST = "acme.example.test"
-# Names that scripts or other parts of the code read.
+# Field names that the pages read.
 FIELDS = [
     "act",
     "after",

@@ -132,7 +132,7 @@ def test_it_works(role, pgbouncer, monkeypatch, pool_mode):
 
 
 def test_it_rejects_the_settings_of_a_session(role, pgbouncer):
-    """Without DATABASE_POOLER the service sets parameters of the session, which PgBouncer rejects."""
+    """PgBouncer rejects startup parameters, which the service sends unless DATABASE_POOLER is on."""
     pgbouncer("session", options="-c jit=off")
     with pytest.raises(Exception, match="unsupported startup parameter"):
         show("jit")

@@ -112,7 +112,7 @@ def test_it_rejects_readiness(standing):
 def test_reads_go_on_where_they_cannot_be_counted(standing, settings):
     settings.RATE_LIMIT = 600
     assert standing.json().get("/app/tasks.json").status_code == 200
-    # The rate limit may be counted on another server.
+    # The next connection may reach a server that accepts writes.
     assert end_request()
 
 

@@ -1,4 +1,4 @@
-"""The sync feed: what is in it, how it is read, and how long it is kept."""
+"""The change feed: its contents, reading and retention."""
 
 import base64
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,7 @@ every_kind = pytest.mark.parametrize("kind", MAKE)
 
 
 def get(cast, since=None, limit=None, client=None):
-    # What is left to the commit happens now.
+    # Run the deferred triggers now.
     connection.check_constraints()
     given = {"since": since, "limit": limit}
     return (client or cast.json()).get(PATH, params={name: value for name, value in given.items() if value is not None})
@@ -50,7 +50,7 @@ def now(cast) -> str:
 
 
 def changes_since(cast, since) -> list[tuple[str, int, str]]:
-    """All changes since a cursor."""
+    """Return all changes since a cursor."""
     body = read(get(cast, since, 1000))
     assert not body["more"]
     return [(change["resource"], change["id"], change["change"]) for change in body["changes"]]
@@ -61,7 +61,7 @@ def path(kind, row) -> str:
 
 
 def age(account, days, *, up_to) -> None:
-    """Make the account's first changes older."""
+    """Set back the time of the account's first changes by `days`."""
     account.changes.filter(number__lte=up_to).update(at=timezone.now() - timedelta(days=days))
 
 
@@ -107,7 +107,7 @@ def test_it_rejects_what_is_no_cursor(acme, since):
 
 
 def test_it_rejects_a_cursor_of_another_account(acme, other):
-    # Both have as many changes, the statuses they began with.
+    # Both accounts have equally many changes, those of their first statuses.
     assert_refused(get(acme, now(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
     now(acme)
     last = other.account.changes.order_by("number").last()
@@ -123,7 +123,7 @@ def test_it_rejects_a_cursor_that_was_changed(acme):
         "validation_failed",
         {"since": ["is not a cursor of this account"]},
     )
-    # The same bytes may be written in one way alone.
+    # Each cursor has only one valid spelling.
     assert get(acme, now(acme) + "\n").status_code == 422
     assert get(acme, now(acme)[:16] + "!" + now(acme)[16:]).status_code == 422
 
@@ -131,7 +131,7 @@ def test_it_rejects_a_cursor_that_was_changed(acme):
 @pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
 @pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_given(acme, number, moment):
-    """Even one with the right check sum. (0 and 0 is where an account with no changes at all would begin.)"""
+    """A cursor that was never returned is rejected, even with a valid checksum. (0 and 0 is that of an account without changes.)"""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
     if (number, moment) == (0, 0):
         assert response.status_code == 200
@@ -179,7 +179,7 @@ def test_it_rejects_other_methods(acme):
         assert_refused(acme.json().request(method, PATH), 405, "method_not_allowed", allow="GET, HEAD")
 
 
-# What is told
+# Contents
 
 
 @every_kind
@@ -193,7 +193,7 @@ def test_every_change_of_every_kind(acme, kind):
     row.refresh_from_db()
     row.restore()
     changes = changes_since(acme, since)
-    # A restore that takes back external ids writes the row once more.
+    # A restore that reattaches external ids updates the row once more.
     if changes[-1][2] == "updated":
         assert kind in ("client", "deal")
         changes.pop()
@@ -201,7 +201,7 @@ def test_every_change_of_every_kind(acme, kind):
 
 
 def test_statuses(acme):
-    """They are not moved to the trash, but gone at once."""
+    """Statuses are deleted at once, without the trash."""
     assert changes_since(acme, None)[:12] == [
         ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
     ]
@@ -251,7 +251,7 @@ def test_a_place_in_a_contact_list(acme):
 
 
 def test_counters_of_a_post(acme):
-    """The interface shows them, and so a comment and a vote change the post."""
+    """The counters are part of the post, so a comment or a vote is a change of the post."""
     post = make_post(acme.alice)
     since = now(acme)
     acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}})
@@ -354,7 +354,7 @@ def test_an_account_takes_its_changes_along(acme):
     assert changes_since(acme, None)
     id = acme.account.id
     with connection.cursor() as cursor:
-        # What links to users keeps them from being removed by themselves.
+        # Rows that refer to users are deleted first.
         for table in ("crm_client", "crm_contact"):
             cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
     for things in ("posts", "categories", "forums", "hosts"):
@@ -364,7 +364,7 @@ def test_an_account_takes_its_changes_along(acme):
     assert not Change.objects.filter(account_id=id).exists()
 
 
-# How it is read
+# Reading
 
 
 def test_pages(acme):
@@ -412,7 +412,7 @@ def test_from_the_beginning(acme):
 
 
 def test_an_account_with_no_changes_yet(other):
-    """One from before there was a feed."""
+    """The account is older than the feed."""
     body = {"changes": [], "cursor": str(Cursor(other.account.id)), "more": False}
     for since in (None, "now", body["cursor"]):
         response = other.json().get(PATH, params={"since": since} if since else None)
@@ -449,7 +449,7 @@ def test_nothing_of_another_account(acme, other):
 
 
 def test_numbers_tell_nothing_of_other_accounts(acme, other):
-    """They count what the account itself did, whatever the others do meanwhile."""
+    """Each account numbers its own changes."""
     for cast in (acme, other):
         make_client(cast.account.users.first())
         connection.check_constraints()
@@ -465,7 +465,7 @@ def test_everywhere_that_the_token_decides(acme):
         assert read(get(acme, client=JSONClient(host, acme.bob_token))) == body
 
 
-# How long it is kept
+# Retention
 
 
 def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
@@ -481,7 +481,7 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
     assert [record.getMessage() for record in caplog.records] == ["erased 13 old changes"]
     assert [change.number for change in acme.account.changes.all()] == [14]
     assert other.account.changes.count() == 14
-    # What is left is still in order.
+    # The remaining changes are in order.
     client = make_client(acme.alice)
     assert changes_since(acme, None)[-1] == ("client", client.id, "created")
     assert acme.account.changes.order_by("number").last().number == 15
@@ -490,10 +490,10 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
 def test_the_last_change_is_kept(acme):
     since = now(acme)
     age(acme.account, 1000, up_to=12)
-    # The cursor of the newest one would still be known.
+    # The newest change is kept, although it is old, so that a cursor there stays valid.
     call_command("housekeeping")
     assert [change.number for change in acme.account.changes.all()] == [12]
-    assert get(acme, since).status_code == 422  # `age` moved it in time
+    assert get(acme, since).status_code == 422  # `age` changed its time
     since = now(acme)
     make_client(acme.alice)
     assert len(changes_since(acme, since)) == 1
@@ -511,7 +511,7 @@ def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
-    """The numbers after the backup's are given again, to other changes."""
+    """After a restore, other changes get the numbers that followed those of the backup."""
     kept = now(acme)
     client = make_client(acme.alice)
     lost = now(acme)
@@ -527,7 +527,7 @@ def test_kept_for():
     assert "90 days" in EXPIRED
 
 
-# What it costs
+# Statements
 
 
 @pytest.mark.parametrize("since", [None, "now", "cursor"])
@@ -539,7 +539,7 @@ def test_it_takes_three_statements(acme, django_assert_num_queries, since, numbe
     client = acme.json()
     get(acme, client=client)
     parameters = {"since": cursor if since == "cursor" else since} if since else None
-    # The token with its user and account, whether there is anything to number, and the changes.
+    # The token with its user and account; whether changes need numbers; the changes.
     with django_assert_num_queries(3):
         assert client.get(PATH, params=parameters).status_code == 200
 

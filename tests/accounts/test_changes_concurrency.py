@@ -1,4 +1,4 @@
-"""The sync feed while transactions overlap, on real connections: nothing is skipped, whatever order they commit in."""
+"""The change feed with overlapping transactions on real connections: no order of commits hides a change."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ def changes_in(body) -> list[tuple[str, int, str]]:
 
 
 class Transaction:
-    """A transaction on a thread and a connection of its own that does `act`, and commits when it is told to."""
+    """A transaction on its own thread and connection. It calls `act`, and commits in `commit`."""
 
     def __init__(self, act):
         self._act = act
@@ -56,11 +56,11 @@ class Transaction:
 
 
 def test_it_works(acme):
-    """A transaction that began first, wrote first and has the lower id commits last: so it is told last."""
+    """A transaction that began and wrote first, with the lower id, commits last. Its change comes last."""
     client = acme.json()
     since = get(client, "now")["cursor"]
     slow = Transaction(lambda: make_client(acme.alice))
-    # Nothing waits for it, neither a writer nor a reader.
+    # It blocks neither writers nor readers.
     quick = make_client(acme.alice)
     body = get(client, since)
     assert changes_in(body) == [("client", quick.id, "created")]
@@ -72,7 +72,7 @@ def test_it_works(acme):
 
 
 def test_it_rejects_no_order_of_commits(acme):
-    """Ten transactions that are open together commit in the reverse order; a reader looks after every one."""
+    """Ten open transactions commit in reverse order; a reader reads the feed after each."""
     client = acme.json()
     since = get(client, "now")["cursor"]
     open_ones = [Transaction(lambda: make_client(acme.alice)) for _ in range(10)]
@@ -85,7 +85,7 @@ def test_it_rejects_no_order_of_commits(acme):
 
 
 def test_changes_of_one_row_are_told_in_their_order(acme):
-    """A transaction that was there before another one deleted the row restores it: it has the lower transaction id."""
+    """A transaction restores a row that another one deleted after the first began, so the restore has the lower id."""
     client = acme.json()
     row = make_client(acme.alice)
     since = get(client, "now")["cursor"]
@@ -129,7 +129,7 @@ def test_a_rollback_leaves_no_gap(acme):
     def give_up():
         with transaction.atomic():
             make_client(acme.alice)
-            # As late as can be: its changes have their positions.
+            # The latest possible moment: its changes have their numbers.
             connection.check_constraints()
             transaction.set_rollback(True)
 
@@ -140,7 +140,7 @@ def test_a_rollback_leaves_no_gap(acme):
 
 
 def test_sixteen_writers_and_a_reader(acme, other):
-    """What a reader that polls all the while is given is what there is: in order, none twice, none missing."""
+    """A reader that polls meanwhile gets every change once and in order."""
     writers, rounds = 16, 5
     client = acme.json()
     since = get(client, "now")["cursor"]
@@ -153,7 +153,7 @@ def test_sixteen_writers_and_a_reader(acme, other):
         for round in range(rounds):
             with transaction.atomic():
                 make_client(other.mallory)
-                # Several in one transaction, of one row and of others.
+                # Several changes in one transaction, of the same and of other rows.
                 row.write({"title" if make is make_task else "name": f"{round}"}, by=acme.alice)
                 makers[round % len(makers)](acme.alice)
             row.trash(by=acme.alice)
@@ -162,7 +162,7 @@ def test_sixteen_writers_and_a_reader(acme, other):
     def read_all():
         found, cursor = [], since
         while True:
-            # Looked at before it reads: what was written until then must be in what it reads.
+            # Check before reading: the read must contain all changes written until then.
             last = stopped.is_set()
             body = get(client, cursor, 7)
             found += changes_in(body)
@@ -183,7 +183,7 @@ def test_sixteen_writers_and_a_reader(acme, other):
     assert [row.number for row in rows] == list(range(13, 13 + len(rows)))
     assert_sensible(found)
     assert {change for _, _, change in found} == {"created", "updated", "deleted", "restored"}
-    # One at first; in each round an update, another row, a deletion and a restore, which clients and deals write twice.
+    # One create for each writer; in each round an update, a create, a deletion and a restore. Half of the restores write twice.
     assert len(found) == writers + rounds * (writers * 4 + writers // 2)
     assert_sensible([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
 
@@ -196,7 +196,7 @@ def in_own_connection(act):
 
 
 def assert_sensible(changes) -> None:
-    """Of each thing: created once and first, and never deleted twice, nor restored or updated out of turn."""
+    """Assert that each row is created first and once, and then deleted, restored and updated in a possible order."""
     state = {}
     for resource, id, change in changes:
         before = state.get((resource, id))
@@ -213,7 +213,7 @@ def assert_sensible(changes) -> None:
 
 
 def test_accounts_do_not_wait_for_each_other(acme, other):
-    """One holds its lock, in the middle of a commit; the other commits all the same."""
+    """One account holds its lock during a commit; another account can still commit."""
 
     def halfway():
         make_client(acme.alice)
@@ -226,7 +226,7 @@ def test_accounts_do_not_wait_for_each_other(acme, other):
 
 
 def test_a_mirror(acme):
-    """A full list, then the feed from a cursor taken before it, while others write: in the end the two are equal."""
+    """A mirror built from a full list, and then from the feed since a cursor taken before, equals the table in the end."""
     client = acme.json()
     for number in range(5):
         make_client(acme.alice, f"{number}")

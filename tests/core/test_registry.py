@@ -1,4 +1,4 @@
-"""The registry of resources. A failure says which registration is missing."""
+"""The registry of resources. A failing test names the missing registration."""
 
 import pytest
 from django.apps import apps
@@ -17,7 +17,7 @@ ADVICE = "add it to RESOURCES in resources.py of its app"
 
 
 def served() -> set[type[ResourceViewSet]]:
-    """The viewsets of resources that have a route."""
+    """Return the viewsets of resources that have a route."""
     views = {getattr(pattern.callback, "cls", None) for pattern in get_resolver().url_patterns}
     return {view for view in views if isinstance(view, type) and issubclass(view, ResourceViewSet)}
 
@@ -53,7 +53,7 @@ def test_every_model_that_goes_to_the_trash_is_registered():
 
 
 def test_the_change_feed_is_told_of_every_resource_and_of_nothing_else(db):
-    """The first argument of the triggers is the name of the resource in the feed."""
+    """The first argument of each trigger is the resource's name in the feed."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT split_part(encode(tgargs, 'escape'), E'\\\\000', 1), tgrelid::regclass::text FROM pg_trigger"
@@ -66,7 +66,7 @@ def test_the_change_feed_is_told_of_every_resource_and_of_nothing_else(db):
 
 
 def test_every_id_in_the_path_of_an_example_has_a_sample():
-    """Without one, the page of the examples shows the id of the document, which the account need not have."""
+    """Without a sample, the page of the examples shows the id of the document, which may not exist in the account."""
     with_id = [example for example in examples().values() if "{id}" in example.path]
     assert len(with_id) > 20
     assert {example.path for example in with_id if not example.needs} == set(), f"its collection is unknown: {ADVICE}"

@@ -69,7 +69,7 @@ def test_it_rejects_a_second_click(acme):
 
 
 def test_it_is_accepted_once(acme):
-    """Two requests have found it; the second to delete it finds it gone."""
+    """Two requests read the invitation; the second finds it deleted."""
     invite(acme)
     [invitation] = acme.account.invitations.all()
     values = {"password": PASSWORD, "name": "Eve"}
@@ -100,5 +100,5 @@ def test_the_statements_of_the_page(acme):
     visitor.get("/app/sign-in")
     response, queries = capture_queries(lambda: visitor.get(path))
     assert response.status_code == 200
-    # The forum, the invitation, the e-mail, and the login that is suggested.
+    # The forum; the invitation; whether the e-mail is taken; whether the suggested login is taken.
     assert len(queries) == 4, queries

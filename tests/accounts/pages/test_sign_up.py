@@ -1,4 +1,4 @@
-"""Signing up: an e-mail, a link, and then name, login and password."""
+"""Signing up: an e-mail with a link, then name, login and password."""
 
 import pytest
 from django.core import mail
@@ -181,7 +181,7 @@ def test_it_rejects_other_links(acme, other, settings):
     visitor, path = acme.page(), path_for(acme)
     for wrong in ("/app/sign-up/finish", "/app/sign-up/finish?token=x", path[:-1], path + "é", path + "x" * 9000):
         assert "This link no longer works" in visitor.get(wrong, status=404)
-    # Of another account, and one that is too old.
+    # A link of another account, and an expired link.
     assert "This link no longer works" in Visitor(other.host).get(path, status=404)
     settings.PASSWORD_RESET_TIMEOUT = -1
     assert "This link no longer works" in visitor.get(path, status=404)
@@ -194,7 +194,7 @@ def test_a_second_click(acme):
     elsewhere = acme.page()
     again = elsewhere.get(path).forms["join"]
     form.submit()
-    # In the same browser, and in another one.
+    # The same browser, and another one.
     assert visitor.get(path).headers["Location"] == "/app/roadmap"
     response = again.submit()
     assert response.headers["Location"] == "/app/sign-in?next=%2Fapp%2Froadmap"
