@@ -28,7 +28,7 @@ def changes_in(body) -> list[tuple[str, int, str]]:
 
 
 class Transaction:
-    """A transaction on its own thread and connection. It calls `act`, and commits in `commit`."""
+    """A transaction on its own thread and connection. It calls `act`, and commits when `commit` is called."""
 
     def __init__(self, act):
         self._act = act

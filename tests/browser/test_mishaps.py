@@ -59,7 +59,7 @@ def test_a_session_that_ends_while_writing(acme, browse, javascript):
 
 
 def test_signing_in_in_another_tab(acme, browse, javascript):
-    """The form in the first one has expired then; it comes back with what was typed."""
+    """The form in the first tab has expired; it is shown again with its input."""
     first = browse(acme.carol, javascript=javascript)
     first.goto("/app/posts/new")
     first.get_by_label("Title").fill("Typed in the first tab")
@@ -78,7 +78,7 @@ def test_signing_in_in_another_tab(acme, browse, javascript):
 
 
 def test_no_answer(acme, browse, faults):
-    """It is told where one is, nothing is lost, and the next answer takes it back."""
+    """The message appears in view, no input is lost, and the next response removes the message."""
     post = make_post(acme.bob)
     page = browse(acme.carol)
     page.goto(f"/app/posts/{post.id}")
@@ -91,7 +91,7 @@ def test_no_answer(acme, browse, faults):
         expect(messages_on(page)).to_have_text("There was no answer. Check your connection and try again.")
         expect(page.get_by_role("alert")).to_be_focused()
     page.context.set_offline(False)
-    # What stands before the service answers in its own way.
+    # A proxy responds with its own error page.
     page.route("**/comments", lambda route: route.fulfill(status=502, content_type="text/html", body="<p>Bad</p>"))
     page.get_by_role("button", name="Comment", exact=True).click()
     expect(messages_on(page)).to_contain_text("The service is not available at the moment.")

@@ -1,4 +1,4 @@
-"""The team at work: what members see of it, and who joins it."""
+"""The work of the team: the tools, the messages that members see, and invitations."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.support.people import HeldRequests, at, choose_name, count_of, messag
 
 
 def use_tool(page, name: str, *, javascript: bool) -> None:
-    """Open one of the tools beside a suggestion; without JavaScript each is a link."""
+    """Open a tool of a suggestion. Without JavaScript it is a link."""
     if javascript:
         page.locator("details.tool > summary").filter(has_text=name).click()
     else:
@@ -97,7 +97,7 @@ def test_inviting_an_agent(acme, browse, javascript):
 
 
 def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
-    """They are fetched unasked: they must not take the place of the page that says what was done."""
+    """The tools are fetched in the background, and must not replace the page with the message."""
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice)
     held, answered = HeldRequests(page, "team", "delete"), []
@@ -107,10 +107,10 @@ def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
     page.locator("summary").filter(has_text="Delete").click()
     page.get_by_role("button", name="Delete it").dispatch_event("click")
     delete, team = held.wait_for("delete"), held.wait_for("team")
-    # The service has deleted it already, though the answer is still on its way.
+    # The service has deleted the post, but the response is held.
     post.trash(by=acme.alice)
     team.continue_()
-    # Once htmx has done what the answer says. The page, which is being left, tells it by itself alone.
+    # Wait until htmx has processed the response. Only an event of the page shows that.
     wait_until(page, lambda: answered)
     post.restore()
     delete.continue_()
@@ -118,7 +118,7 @@ def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
 
 
 def test_moving_a_status_by_its_buttons(acme, browse):
-    """Whoever moves it further and further stays where they are."""
+    """The focus stays on the button, so that it can be pressed again."""
     page = browse(acme.alice)
     page.goto("/app/account/statuses")
     row = page.locator(".ordered > li").filter(has=page.locator(".badge", has_text="Planned"))
@@ -130,7 +130,7 @@ def test_moving_a_status_by_its_buttons(acme, browse):
             page.keyboard.press(step)
         assert answered.value.status == 204
         assert order[place] == "Planned"
-    # It is the first one now.
+    # The status is the first one now.
     expect(up).to_be_disabled()
     expect(row.locator("[data-handle]")).to_be_focused()
     with page.expect_response("**/statuses"):

@@ -1,4 +1,4 @@
-"""Pages far down a list are those that skipping row by row comes to, whatever happens to the posts."""
+"""Deep pages equal those of plain OFFSET after any changes to the posts."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 NOON = datetime(2009, 2, 2, 12, tzinfo=UTC)
 
-# Where the counts of a stretch are not the posts in it, by one snapshot.
+# Stretches whose count differs from their number of posts, in one snapshot.
 WRONG_COUNTS = """
 WITH places AS (
     SELECT category_id, created_at, id, is_mark, shelf, status_id, posts FROM forum_postcount
@@ -44,7 +44,7 @@ def wrong_counts() -> list[tuple]:
 
 @pytest.fixture
 def shallow(monkeypatch):
-    """Nearly everything is deep, and stretches are short."""
+    """Make nearly all pages deep, and stretches short."""
     for name, value in {"LENGTH": 3, "NOTES": 4, "DEEP": 1}.items():
         monkeypatch.setattr(depth, name, value)
 
@@ -61,7 +61,7 @@ def whole(user: User, category: Category, order: str = "new", **which) -> list[i
 
 
 def fill(user: User, category: Category, number: int, **values) -> None:
-    """Posts by the thousand in a statement, all of the same moment."""
+    """Create posts with the same time, a thousand in a statement."""
     given = {
         "category_id": category.id,
         "forum_id": category.forum_id,
@@ -77,15 +77,15 @@ def test_it_works(acme, monkeypatch, django_assert_num_queries):
     monkeypatch.setattr(depth, "LENGTH", 10)
     fill(acme.alice, acme.category, 120)
     client = acme.xml()
-    # Nobody came so far before: now they are counted.
+    # The first deep page creates the counts.
     first = titles(client.get("/?page=4"))
     assert first == [str(n) for n in range(44, 19, -1)]
     assert PostCount.objects.filter(is_mark=True).count() == 12
     assert PostCount.objects.aggregate(Sum("posts")) == {"posts__sum": 120}
-    # The user with the account, where to begin, and the page.
+    # The user with the account; the start of the page; the page.
     with django_assert_num_queries(3):
         assert titles(client.get("/?page=4")) == first
-    # The page that is not so far needs none of it.
+    # A page that is not deep needs no counts.
     with django_assert_num_queries(2):
         assert titles(client.get("/?page=2")) == [str(n) for n in range(94, 69, -1)]
 
@@ -101,7 +101,7 @@ def test_it_rejects_no_page_past_the_end(acme, shallow):
 
 
 class Changes:
-    """What may happen to posts, by chance."""
+    """Random changes to posts."""
 
     def __init__(self, acme, seed: int):
         self.chance = random.Random(seed)
@@ -140,7 +140,7 @@ class Changes:
         Post.objects.erase(before=NOON + KEPT_FOR, most=self.chance.randint(1, 5))
 
     def delete(self) -> None:
-        # Those that were merged into it are on the shelf again.
+        # Posts that were merged into a deleted post are listed again.
         Post.objects.filter(id__in=self.some(3)).delete()
 
     def change(self) -> None:
@@ -198,13 +198,13 @@ def test_after_any_changes(acme, shallow, seed):
     for _ in range(80):
         changes.chance.choice(acts)()
         assert wrong_counts() == []
-    # Mostly, lists were entered at a mark.
+    # Lists were read from a checkpoint, not only from the start.
     assert changes.entered > 5
 
 
 @pytest.mark.django_db(transaction=True)
 def test_while_others_write_and_gather(acme, shallow):
-    """In every snapshot the counts are those of the posts in it, and no writer or reader waits for ever."""
+    """Every snapshot has the right counts, and writers and readers do not deadlock."""
     fill(acme.alice, acme.category, 60)
     old = list(Post.objects.order_by("id").values_list("id", flat=True))
 
@@ -239,7 +239,7 @@ def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE forum_post")
     client = acme.xml()
-    # Who comes first has them counted.
+    # The first deep page creates the counts.
     client.get("/?page=200")
     wrong = []
     for number, most in ((1, 60), (2, 110), (20, 520), (100, 260), (200, 260), (240, 260), (300, 260)):
@@ -261,7 +261,7 @@ def test_a_reader_passes_over_what_another_gathers(acme, shallow, monkeypatch):
 
 
 def test_writers_only_note(acme, shallow):
-    """A row each, of their own: there is nothing that they could wait for."""
+    """Each writer inserts a row of its own, so writers never wait for each other."""
     fill(acme.alice, acme.category, 10)
     page(acme.alice, acme.category, 7)
     marks = list(PostCount.objects.filter(is_mark=True).order_by("pk").values())

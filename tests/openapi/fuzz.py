@@ -1,8 +1,8 @@
-"""`make fuzz`: requests made from the OpenAPI document, to the service as `make run` starts it, for as long as one likes.
+"""`make fuzz`: send requests generated from the OpenAPI document to the service as `make run` starts it.
 
     make fuzz ARGS="--requests 20000 --seed 7"
 
-Goes through all operations again and again, with other random requests each time, and tells what was sent and what failed.
+It repeats all operations with other random requests each time, and prints the number of requests and the failures.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="other seeds make other requests")
     parser.add_argument("--operation", help="only the ones with this in their method and path")
     options = parser.parse_args()
-    # The service is stopped however this ends.
+    # Stop the service in any case.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="rostrum-fuzz-") as directory:
         service = Service(
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def fuzz(service: Service, options: argparse.Namespace) -> int:
-    """How many answers were wrong."""
+    """Return the number of failures."""
     values = dict(re.findall(r"^  (password|api_token) +(\S+)$", service.output(), re.MULTILINE))
     url = f"http://localhost:{service.port}"
     began, answers, failed, number = time.monotonic(), Counter(), Counter(), 0
@@ -65,7 +65,7 @@ def fuzz(service: Service, options: argparse.Namespace) -> int:
         while number < options.requests:
             for label in labels:
                 findings = Findings()
-                # All the systematic ones, the first time.
+                # The first round sends all systematic requests.
                 most = 10_000 if seed == options.seed else 1
                 examine(schema, label, findings, systematic=most, random=40, seed=seed)
                 answers += findings.answers

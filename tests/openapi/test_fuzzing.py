@@ -1,6 +1,6 @@
-"""Requests made from the document, right ones and wrong ones, of every operation: the service does what the document says.
+"""Valid and invalid requests generated from the OpenAPI document: the service behaves as documented.
 
-Of the ones that are made systematically, some are sent here; `make fuzz` sends them all, and goes on.
+Only some of the systematic requests are sent here. `make fuzz` sends all of them, and more.
 """
 
 import httpx
@@ -49,10 +49,10 @@ def test_it_does_what_the_document_says(schema, world, operation):
 
 
 def test_one_thing_after_another(schema, world):
-    """What was made is there, and what was deleted is not: requests that follow from the answers to others."""
+    """Send requests that use ids of earlier responses: created rows exist, deleted rows do not."""
 
     class FromTheBeginning(schema.as_state_machine()):
-        """Each run finds the same world: what is drawn once more has to be answered as it was."""
+        """Each run begins with the same rows, so that repeated requests get the same responses."""
 
         def setup(self):
             super().setup()

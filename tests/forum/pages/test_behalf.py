@@ -24,7 +24,7 @@ def test_it_works(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     page = bob.get(path_of(post))
-    # There is nobody to choose yet.
+    # The account has no clients or contacts yet.
     assert "Add their vote" not in page
     form = button_of(page, "find")
     form["q"] = "north"
@@ -42,7 +42,7 @@ def test_it_works(acme):
     assert texts(page, ".list strong") == ["Northwind Traders", "Nora North"]
     assert all("by Bob Nowak" in words for words in texts(page, ".list .meta"))
     assert fresh(post).votes_cache == 2
-    # A second click, and another tab.
+    # Send the form again: a second click, another tab.
     assert cast(bob, post, f"client-{client.id}").status_code == 303
     assert fresh(post).votes_cache == 2
     bob.get("/")
@@ -117,7 +117,7 @@ def test_a_new_suggestion(acme):
     assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is added."]
     assert (post.user_id, post.client_id, post.contact_id) == (acme.bob.id, client.id, None)
     assert (post.content, post.category_id, post.votes_cache, post.approved) == ("One\ntwo", category.id, 1, True)
-    # A double click makes one.
+    # A double click creates only one.
     assert went_to(form.submit("do", value="create"), f"/app/posts/{post.id}") != []
     assert acme.account.posts.filter(title="Bigger letters").count() == 1
 

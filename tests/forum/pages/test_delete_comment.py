@@ -1,4 +1,4 @@
-"""Deleting a comment: by its author and by the team, for good."""
+"""Permanent deletion of a comment by its author or the team."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def path_of(comment) -> str:
 
 
 def form_of(visitor: Visitor, comment, page: str = ""):
-    """The form that deletes it; None where there is none."""
+    """Return the form that deletes the comment, or None."""
     forms = visitor.get(f"/app/posts/{comment.post_id}{page}").forms
     return next((form for form in forms.values() if form.action.endswith(f"/comments/{comment.id}/delete")), None)
 
@@ -50,7 +50,7 @@ def test_what_was_done_to_the_post_stays(acme, post, comment):
     before = Post.objects.get(pk=post.pk).updated_at
     form_of(acme.page(acme.carol), comment).submit()
     assert Post.objects.get(pk=post.pk).updated_at == before
-    # Nobody else has said anything about it now.
+    # The post has no comment of another user any more, so its author may edit it.
     assert not Post.objects.get(pk=post.pk).has_echo()
 
 
@@ -113,7 +113,7 @@ def test_what_was_merged_meanwhile(acme, post, comment):
     comment.refresh_from_db()
     assert "The comment is deleted." in form_of(carol, comment).submit().follow()
     assert comments(original) == ["Soon"]
-    # Undoing it brings back what is left, and counts that.
+    # Undoing the merge moves the remaining comments back and counts them.
     Post.objects.get(pk=post.pk).undo_merge(by=acme.bob)
     assert (comments(post), comments(original)) == ([], ["Soon"])
 
@@ -180,5 +180,5 @@ def test_the_statements(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    # The session, the forum; the post, twice held; the comment, its end, and the count.
+    # The session; the forum; the locked post, twice; the comment; its deletion; the count.
     assert len(queries) <= 7, queries

@@ -55,7 +55,7 @@ def test_undo(acme, from_original):
     done = "This suggestion stands on its own again, with its own votes and comments."
     assert went_to(form.submit("do"), f"/app/posts/{duplicate.id}") == [done]
     assert (fresh(duplicate).duplicate_from_id, fresh(duplicate).comments_cache) == (None, 1)
-    # Once more, from another tab.
+    # Send the form again from another tab.
     assert went_to(form.submit("do"), path_of(duplicate)) == ["This suggestion is not merged into another one."]
 
 
@@ -139,7 +139,7 @@ def test_few_statements(acme):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_tabs_merge_at_once(acme):
-    """A double click; two that would swap; two into different originals: one wins, and the other is message."""
+    """A double click, merges in opposite directions, merges into different originals: one succeeds, the other gets a message."""
     pages = [acme.page(acme.bob), acme.page(acme.alice)]
     a, b, c = (make_post(acme.carol) for _ in range(3))
     for post in (a, b):
@@ -162,7 +162,7 @@ def test_two_tabs_merge_at_once(acme):
     [won] = {f"/app/posts/{b.id}", f"/app/posts/{c.id}"} & {response.headers["Location"] for response in responses}
     assert won == f"/app/posts/{fresh(a).duplicate_from_id}"
     assert path_of(a) in {response.headers["Location"] for response in responses}
-    # The one that voted had voted for `b` already.
+    # The voter had already voted for `b`.
     assert (fresh(b).votes_cache, fresh(c).votes_cache) == (1, int(won.endswith(f"/{c.id}")))
 
     responses = at_once(*(lambda page=page: send(page, path_of(a), do="undo") for page in pages))

@@ -1,4 +1,4 @@
-"""What waits for the team to let it through."""
+"""The queue of posts that wait for approval."""
 
 import pytest
 
@@ -56,12 +56,12 @@ def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
         [message] = went_to(send(bob, QUEUE, do=do, id=second.id), QUEUE)
         assert message == "This suggestion was rejected or deleted in the meantime."
     assert not fresh(second).approved
-    # A second click.
+    # The second click of a double click.
     assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303
 
 
 def test_it_rejects_what_was_changed_meanwhile(acme, waiting):
-    """What the team has not read it does not approve."""
+    """A post that changed since the page was loaded is not approved."""
     first = waiting[0]
     bob = acme.page(acme.bob)
     forms = [button_of(bob.get(path), "approve", id=first.id) for path in (QUEUE, f"/app/posts/{first.id}")]
@@ -115,5 +115,5 @@ def test_two_decide_at_once(acme, waiting):
     at_once(
         lambda: send(pages[0], QUEUE, do="approve", id=post.id), lambda: send(pages[1], QUEUE, do="reject", id=post.id)
     )
-    # Approved, or rejected; never one after the other.
+    # The post is either approved or rejected, never both.
     assert fresh(post).approved is (fresh(post).trashed_at is None)
