@@ -1,4 +1,4 @@
-"""Two tabs, two clicks, a session that has ended: whoever it happens to is messages_on, and loses nothing."""
+"""Two tabs, double clicks, ended sessions: the user gets a message and loses no input."""
 
 from playwright.sync_api import expect
 
