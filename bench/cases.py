@@ -133,8 +133,10 @@ def of(made: dict) -> list[Case]:
 
 
 def searches(made: dict) -> dict[str, list[str]]:
-    """What people type to find clients that there are, by case: where a page of them, or the one of a number, has just that, the
-    search ends there; where few have, it goes on to those that have it otherwise, or something like it."""
+    """Return search texts for existing clients, by case.
+
+    With many exact matches, or the one of a number, a search ends there. With few it goes on to other forms and similar words.
+    """
     many, few = [], []
     for step in range(1, 6):
         n = made["clients"] * step // 6 + 1

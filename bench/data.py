@@ -66,7 +66,7 @@ def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         connection.execute(f'DROP DATABASE IF EXISTS "{size.database}" WITH (FORCE)')
         connection.execute(f'CREATE DATABASE "{size.database}" OWNER rostrum')
-        # Neither is part of the data. Otherwise the first case would include the aftermath of creating a set.
+        # Only while the set is created. Otherwise pending checkpoints and autovacuum would slow down the first case.
         settings = {"max_wal_size": "8GB", "autovacuum": "off"}
         try:
             for name, value in settings.items():
