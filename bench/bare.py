@@ -1,7 +1,7 @@
-"""The measure of the benchmarks: views that run the same SQL on a raw cursor and write the same documents by hand.
+"""The bare twin, which the benchmarks compare with: views that run the same SQL on a raw cursor and format responses by hand.
 
-Django's handler and URL resolver are all that is left of the service: no accounts, checks, limits or framework. What the
-service adds to that is the difference. `bench.run` compares the answers of both before it measures, byte by byte.
+It uses only Django's handler and URL resolver: no accounts, checks, limits or REST framework. The difference is the cost of
+the service itself. `bench.run` compares the responses of both, byte by byte, before it measures.
 """
 
 import json
@@ -60,7 +60,7 @@ RETURNING agent, category_id, comments_cache, content, created_at, id, kind, res
 
 COUNTED = ["contacts_count", "posts_count", "deals_count", "last_activity"]
 TIMES = ["created_at", "updated_at"]
-# The other fields of a client, in the order of the wire.
+# The other fields of a client, in the order of the response.
 FIELDS = [name for name in ClientSerializer.names if name not in (*COUNTED, *TIMES)]
 
 
@@ -98,7 +98,7 @@ def rows(sql: str, *values) -> list[tuple]:
         return cursor.fetchall()
 
 
-# Generation A
+# The Forum API
 
 
 def xml(body: str, **options) -> HttpResponse:
@@ -198,7 +198,7 @@ def post(request, id: int) -> HttpResponse:
 
 @csrf_exempt
 def create_post(request) -> HttpResponse:
-    # Read as a text: what parsing costs is the service's.
+    # Read as text: parsing is part of the service's cost.
     body = request.body.decode()
     title = body.partition("<title>")[2].partition("</title>")[0]
     content = body.partition("<content>")[2].partition("</content>")[0]
@@ -207,7 +207,7 @@ def create_post(request) -> HttpResponse:
     return xml(post_element(row), status=201, headers=headers)
 
 
-# Generation B
+# The Account API
 
 
 def client_data(row: tuple) -> dict:
@@ -231,7 +231,10 @@ def clients_of(ids: list[int]) -> list[dict]:
 
 @cache
 def search_for(given: str) -> tuple[list[int], list[tuple[str, list]]]:
-    """What a search finds, and what it asks: that depends on guesses of the database, so it is noted when the service asks it."""
+    """Return the result of a search and its statements.
+
+    They depend on estimates of PostgreSQL, so they are recorded while the service runs the same search.
+    """
     asked = []
 
     def note(execute, sql, values, many, context):

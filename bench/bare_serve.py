@@ -1,5 +1,7 @@
-"""`manage.py serve`, but what is served is the bare twin: with the same server, and with each of its options but the number of
-threads. Each of the twin's has a connection of its own, so there are as many as the service has slots."""
+"""Serve the bare twin as `manage.py serve` does, with the same server and options except the number of threads.
+
+Each thread of the twin has its own connection, so there are as many threads as the service has slots.
+"""
 
 import os
 import sys

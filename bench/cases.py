@@ -1,4 +1,4 @@
-"""What is measured: the requests of each case, what its answers look like, and what is asked of it."""
+"""The benchmark cases: their requests, the expected responses and the targets."""
 
 import base64
 import random
@@ -9,9 +9,9 @@ from urllib.parse import quote
 from bench import rows
 from bench.data import LOGIN, PASSWORD
 
-# Stands in a body for what is different in each request.
+# A placeholder in a body for a value that is unique to each request.
 UNIQUE = "@unique@"
-# A case that names rows goes through so many of them.
+# The number of rows that a case with ids or names rotates through.
 ROTATED = 1_000
 HOST = "bench.localhost"
 
@@ -23,16 +23,16 @@ class Case:
     name: str
     kind: str
     paths: tuple[str, ...]
-    # In an answer, so often.
+    # A pattern, and how often it must match in a response.
     shows: str
     times: int
-    # Requests a second, and milliseconds, for guidance: machines differ. Of some only ratios are asked.
+    # Targets in requests per second and milliseconds. They are for guidance, because machines differ. Some cases have none.
     wanted: int | None = None
     p99: int | None = None
     method: str = "GET"
     body: str | None = None
     status: int = 200
-    # What a set of another size answers just so.
+    # Whether sets of other sizes give the same response.
     scales: bool = True
 
     def headers(self, token: str) -> dict[str, str]:
@@ -41,16 +41,16 @@ class Case:
         return {"Host": HOST, "Authorization": credentials, "Content-Type": self.kind, "Accept": "*/*"}
 
     def fault(self, status: int, body: bytes) -> str | None:
-        """What is wrong with an answer, if anything is."""
+        """Return the error in a response, or None."""
         if status != self.status:
             return f"the status is {status} and not {self.status}: {body[:300]!r}"
         if (found := len(re.findall(self.shows, body.decode()))) != self.times:
-            return f"{self.shows!r} is in it {found} times and not {self.times} times: {body[:300]!r}"
+            return f"{self.shows!r} matches {found} times and not {self.times} times: {body[:300]!r}"
         return None
 
 
 def of(made: dict) -> list[Case]:
-    """The cases on a set (`bench.data`)."""
+    """Return the cases for a set (`bench.data`)."""
     chance = random.Random(2)  # noqa: S311, every run asks for the same rows
 
     def some(first: int, last: int) -> list[int]:
@@ -58,7 +58,7 @@ def of(made: dict) -> list[Case]:
 
     clients = some(made["first_client"], made["last_client"])
     commented = some(made["first_commented"], made["last_post"])
-    # The n of `bench.rows`.
+    # The row number n of `bench.rows`.
     shop_ids = [100_000 + id - made["first_client"] + 1 for id in some(made["first_client"], made["last_client"])]
     pages = min(made["posts"], made["clients"]) // 25
     page, item = "<post>", r'"additional_fields":'
@@ -90,7 +90,7 @@ def of(made: dict) -> list[Case]:
             2000,
         ),
         *(
-            # Something is found.
+            # The search has results.
             Case(name, JSON, tuple(f"/app/clients.json?q={quote(text)}" for text in texts), r"^\[\{", 1, 400)
             for name, texts in searches(made).items()
         ),
@@ -128,13 +128,15 @@ def of(made: dict) -> list[Case]:
         ),
     ]
     if len({case.name for case in found}) != len(found):
-        raise AssertionError("a case is known by its name")
+        raise AssertionError("two cases have the same name")
     return found
 
 
 def searches(made: dict) -> dict[str, list[str]]:
-    """What people type to find clients that there are, by case: where a page of them, or the one of a number, has just that, the
-    search ends there; where few have, it goes on to those that have it otherwise, or something like it."""
+    """Return search texts for existing clients, by case.
+
+    With many exact matches, or the one of a number, a search ends there. With few it goes on to other forms and similar words.
+    """
     many, few = [], []
     for step in range(1, 6):
         n = made["clients"] * step // 6 + 1
@@ -143,6 +145,6 @@ def searches(made: dict) -> dict[str, list[str]]:
         last += rows.picked(rows.SURNAME_ENDS, rows.SURNAME_END, n)
         town = rows.picked(rows.CITIES, rows.CITY, n)
         many += [last, last[:5], town, str(100_000 + n)]
-        # The last has two letters swapped.
+        # The last text has two letters swapped.
         few += [f"{first} {last} {n}", f"{first} {last} {town}", last[:2] + last[3] + last[2] + last[4:]]
     return {"search, many found": many, "search, few found": few}

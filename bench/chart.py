@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape
 
-# The rates stand at the ends of the bars, the ratios in a column of their own.
+# The rates are at the ends of the bars, the ratios in a column.
 WIDTH, MARGIN, LABELS, RATES, RATIOS = 860, 24, 150, 60, 120
 BAR, GAP = 14, 16
 
@@ -17,7 +17,7 @@ STYLE = """
 
 
 def chart(results: list[dict], *, title: str, subtitles: list[str]) -> str:
-    """The results of `measure.beside_bare`, each as a bar of the service and one of the twin."""
+    """Return the results of `measure.beside_bare` as SVG, with a bar of the service and one of the twin for each."""
     longest = max((result[who]["per second"] for result in results for who in ("service", "bare")), default=1) or 1
     scale = (WIDTH - 2 * MARGIN - LABELS - RATES - RATIOS) / longest
     legend_at = MARGIN + 18 * len(subtitles) + 20

@@ -1,9 +1,9 @@
-"""The data that the benchmarks run on, made by the database itself.
+"""The data sets of the benchmarks, created by SQL.
 
-Each size is a database of its own in the benchmark's cluster: made once, and used again by every run. What a run has written
-is removed before the next. A set that was not finished is made anew.
+Each size is a database in the benchmark's cluster. It is created once and reused by every run. Rows that a run has written
+are removed before the next run. An unfinished set is created again.
 
-As a program (`python -m bench.data`), in a process of its own for each set, it makes the database that DATABASE_URL names.
+As a program (`python -m bench.data`), in one process for each set, it fills the database of DATABASE_URL.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from bench import rows
 from bench.progress import Bar
 
 LOGIN, PASSWORD = "bench", "bench-0123456789"
-# To be raised when what a set holds changes: sets of before are not used any more.
+# Increase it when the contents of sets change: older sets are then created again.
 VERSION = 3
 PORTION = 10_000
 
@@ -45,16 +45,16 @@ class Size:
 
 
 def address(url: str, database: str, user: str = "rostrum") -> str:
-    """Another database of the cluster; as `postgres`, whom the cluster lets in as well, for what an owner may not do."""
+    """Return the address of another database of the cluster. The user `postgres` may do what an owner may not."""
     return re.sub(r"//\w+@(.*)/\w+$", rf"//{user}@\1/{database}", url)
 
 
 def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
-    """The set of that size, made unless it is there: what is in it, as `Made` says."""
+    """Return the description of the set of this size; create the set if it is missing."""
     with psycopg.connect(address(url, "postgres", "postgres"), autocommit=True) as connection:
         there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
         if there and (made := read(url, size)):
-            # It may be of an older version of the tables.
+            # The tables may have an older version.
             command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity=0"]
             own = environment | {"DATABASE_URL": address(url, size.database)}
             subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=own, check=True)
@@ -66,7 +66,7 @@ def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         connection.execute(f'DROP DATABASE IF EXISTS "{size.database}" WITH (FORCE)')
         connection.execute(f'CREATE DATABASE "{size.database}" OWNER rostrum')
-        # Neither is part of the data; what wears off while a set is made would be measured with the first case.
+        # Only while the set is created. Otherwise pending checkpoints and autovacuum would slow down the first case.
         settings = {"max_wal_size": "8GB", "autovacuum": "off"}
         try:
             for name, value in settings.items():
@@ -80,12 +80,12 @@ def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
             connection.execute("SELECT pg_reload_conf()")
         connection.execute("CHECKPOINT")
     made = read(url, size)
-    assert made, "a set that was made has its description"
+    assert made, "the new set has no description"
     return made
 
 
 def read(url: str, size: Size) -> dict | None:
-    """What is in the set, if it was finished and holds what it should."""
+    """Return the description of the set, or None if it is unfinished or lacks rows."""
     with psycopg.connect(address(url, size.database)) as connection:
         if connection.execute("SELECT to_regclass('bench_made')").fetchone()[0] is None:
             return None
@@ -99,16 +99,16 @@ def read(url: str, size: Size) -> dict | None:
 
 
 def tidy(url: str, size: Size, made: dict) -> None:
-    """Remove what earlier runs have written."""
+    """Remove the rows that earlier runs have written."""
     with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
-        # It all goes, and nobody has to be told.
+        # Disable triggers: the change feed is removed too.
         connection.execute("SET session_replication_role = replica")
         written = {"account": made["account"], "last": made["last_id"]}
         gone = 0
         for table, column in (("crm_clientexternalid", "holder_id"), ("crm_client", "id"), ("forum_post", "id")):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %(last)s"  # noqa: S608
             gone += connection.execute(statement, written).rowcount
-        # Posts that go like that are not uncounted: they are all counted anew by who first wants to know.
+        # Without triggers the counts of posts are outdated; the first deep page creates them again.
         connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer, forum_postcount")
         if gone:
             with Bar(f"Clearing away {gone:,} rows of earlier runs", len(rows.TABLES)) as bar:
@@ -119,7 +119,7 @@ def tidy(url: str, size: Size, made: dict) -> None:
 
 
 class Maker:
-    """Makes one set. Rows and indexes are made on as many connections as there are cores."""
+    """Creation of one set. Rows and indexes are created on as many connections as there are cores."""
 
     def __init__(self, size: Size):
         self.size = size
@@ -137,7 +137,7 @@ class Maker:
             for name, _ in indexes:
                 connection.execute(f"DROP INDEX {name}")
         self.fill()
-        # The largest first, so that no connection ends long after the others.
+        # The largest first, so that all connections finish at about the same time.
         indexes.sort(key=lambda index: (" gin " not in index[1], "search_name" not in index[1]))
         self.each("Indexes", [(definition, {}, 1) for _, definition in indexes])
         with Bar("Vacuum and statistics", 1), self.connect() as connection:
@@ -148,8 +148,8 @@ class Maker:
 
     def connect(self) -> psycopg.Connection:
         connection = psycopg.connect(self.url, autocommit=True, cursor_factory=psycopg.ClientCursor)
-        # As rows come from a backup: what the triggers would note is no news, and what they would check holds by the way the
-        # rows are made. Tables, indexes and their log are ordinary ones.
+        # Disable triggers, as when a backup is restored: the rows need no changes in the feed, and are valid by construction.
+        # Tables, indexes and WAL are as usual.
         connection.execute("SET session_replication_role = replica")
         connection.execute("SET synchronous_commit = off")
         connection.execute("SET statement_timeout = 0")
@@ -158,7 +158,7 @@ class Maker:
         return connection
 
     def make_accounts(self) -> None:
-        """The accounts, by the real code."""
+        """Create the accounts by the code of the service."""
         from accounts import passwords
         from accounts.opening import open_account
 
@@ -173,7 +173,7 @@ class Maker:
             "token": token,
             **dataclasses.asdict(self.size),
         }
-        # Nobody signs in to the others: their passwords need not cost what real ones do.
+        # Nobody signs in to the other accounts, so their passwords are hashed cheaply.
         passwords.Argon2idPasswordHasher.time_cost = 1
         passwords.Argon2idPasswordHasher.memory_cost = 8
         with Bar("Other accounts", self.size.others) as bar:
@@ -188,7 +188,7 @@ class Maker:
 
     @staticmethod
     def secondary_indexes(connection: psycopg.Connection) -> list[tuple[str, str]]:
-        """The names and definitions of those that only make reading faster; constraints keep theirs."""
+        """Return the names and definitions of all indexes except those of constraints."""
         return connection.execute(
             """
             SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
@@ -234,7 +234,7 @@ class Maker:
             yield statement, {**known, "first": first, "last": last}, (last - first + 1) * weight
 
     def each(self, name: str, statements: list[tuple[str, dict, int]]) -> None:
-        """Carry them all out, on all connections, in any order."""
+        """Execute all statements on all connections, in any order."""
         waiting: queue.SimpleQueue = queue.SimpleQueue()
         for statement in statements:
             waiting.put(statement)

@@ -1,7 +1,7 @@
-"""Requests to the service within this process, without a server: for counting statements, and for timing layers.
+"""Send requests to the service within this process, to count statements and to time layers.
 
-As a program (`python -m bench.inside`) it says in JSON how many statements each case, or each of those named, asks the
-database, on the average of many requests: what is asked once a minute, or once in ten requests, makes a part of one.
+As a program (`python -m bench.inside`) it prints, as JSON, the average number of statements of each case, or of the named
+cases. A statement that runs only in some requests counts as a fraction.
 """
 
 import io
@@ -22,7 +22,7 @@ _stamp = f"{time.time_ns():x}"
 
 
 def environ(case: Case, token: str, number: int) -> dict:
-    """The WSGI environment of a case's request, as a server would make it."""
+    """Return the WSGI environment of a case's request, as a server would build it."""
     path, _, query = case.paths[number % len(case.paths)].partition("?")
     body = (case.body or "").replace(UNIQUE, f"{_stamp}-{next(_unique)}").encode()
     headers = case.headers(token)
@@ -51,7 +51,7 @@ def environ(case: Case, token: str, number: int) -> dict:
 
 
 def ask(application: Callable, case: Case, token: str, number: int) -> bytes:
-    """One request from beginning to end. Raises AssertionError for a status that the case does not say."""
+    """Send one request and return the body. Raise AssertionError if the status is not that of the case."""
     statuses = []
     result = application(environ(case, token, number), lambda status, headers, exc_info=None: statuses.append(status))
     try:
@@ -65,7 +65,7 @@ def ask(application: Callable, case: Case, token: str, number: int) -> bytes:
 
 
 def statements(application: Callable, case: Case, token: str) -> float:
-    """How many a request asks, whichever way they go to the database."""
+    """Return the average number of statements of a request, including prepared ones."""
     for number in range(10):
         ask(application, case, token, number)
     asked = 0
@@ -86,7 +86,7 @@ def statements(application: Callable, case: Case, token: str) -> float:
 
 
 def application() -> Callable:
-    """The service's, with its access log written to nowhere: the work of it is done, and the terminal is left alone."""
+    """Return the service's application, with its access log written to the null device."""
     import logging
 
     from config.wsgi import application as found

@@ -1,7 +1,7 @@
-"""`make layers`: where the microseconds of a request go, layer by layer, in one process and without a server.
+"""`make layers`: measure the time of each layer of a request, in one process without a server.
 
-Each case is asked for without timers first and then with them. A layer's figure is its own time: what it calls counts to the
-layer of that. What is waited for the database is a layer too.
+Each case runs first without timers and then with them. The time of a layer excludes the other layers that it calls. Waiting
+for the database is a layer too.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from bench.serving import ROOT, environment
 from bench.timers import TimerError, Timers, wrap
 from config.local.postgres import Cluster, ClusterError
 
-# Every layer, from the outside to the inside, and the functions that it is timed by. Whoever moves or renames one says so
-# here: one that is gone is an error. What no other layer has is the time of the one that calls it.
+# Every layer, from the outside to the inside, with the functions that are timed. Update this when you move or rename one: a
+# missing function is an error. The time of other functions counts to the layer that calls them.
 LAYERS: dict[str, tuple[str, ...]] = {
     "WSGI wrapper, access log": ("config.wsgi:Application.__call__",),
     "Django's handler": ("django.core.handlers.wsgi:WSGIHandler.__call__",),
     "request object": ("django.core.handlers.wsgi:WSGIRequest.__init__",),
     "signals": ("django.dispatch.dispatcher:Signal.send",),
-    "middleware": (),  # those of the settings, below
+    "middleware": (),  # filled from the settings, below
     "URL resolving": ("django.urls.resolvers:URLResolver.resolve",),
     "view, dispatch": ("rest_framework.views:APIView.dispatch",),
     "request of the framework": ("rest_framework.views:APIView.initialize_request",),
@@ -74,13 +74,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
 
 
 class Layers:
-    """The timers around everything that LAYERS names. Raises TimerError for what is gone."""
+    """Timers around all functions of LAYERS. The constructor raises TimerError if one is missing."""
 
     def __init__(self) -> None:
         from django.conf import settings
         from django.urls import get_resolver
 
-        # What the views import is there by now, so that it is found where it was imported to.
+        # Import all views now, so that functions are also replaced in the modules that import them.
         get_resolver().url_patterns  # noqa: B018
         self.timers = Timers()
         self._undo: list[Callable[[], None]] = []
@@ -103,7 +103,7 @@ class Layers:
 
 
 def timed(act: Callable[[int], object], number: int) -> float:
-    """Microseconds a call."""
+    """Return the microseconds per call."""
     began = time.perf_counter()
     for n in range(number):
         act(n)
@@ -119,7 +119,7 @@ def measure(application: Callable, case: cases.Case, token: str, number: int) ->
     layers = Layers()
     try:
         cost = layers.timers.cost()
-        # What is asked for the first time meanwhile is compiled then.
+        # Warm up the wrapped functions.
         timed(act, 10)
         layers.timers.clear()
         total = timed(act, number)
@@ -135,7 +135,7 @@ def measure(application: Callable, case: cases.Case, token: str, number: int) ->
 
 
 def show(results: dict[str, dict]) -> None:
-    """A table of cases by layers, so many cases beside each other as a terminal has room for."""
+    """Print a table of layers by cases, with as many columns as fit the terminal."""
     names = list(results)
     for first in range(0, len(names), 5):
         shown = names[first : first + 5]
@@ -154,7 +154,7 @@ def show(results: dict[str, dict]) -> None:
 
 
 def inner(number: int, wanted: str | None) -> None:
-    """In a process of its own, which has the settings."""
+    """Measure in a process that has the settings."""
     made = json.loads(os.environ["BENCH_MADE"])
     application = inside.application()
     results = {}
@@ -189,10 +189,12 @@ def main() -> None:
         with Cluster(directory) as cluster:
             made = data.ready(cluster.url, size, environment(cluster.url))
             results = given.results.absolute() / "layers.json"
-            told = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
+            variables = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
             command = [sys.executable, "-m", "bench.layers", *sys.argv[1:]]
             url = data.address(cluster.url, size.database)
-            raise SystemExit(subprocess.run(command, cwd=ROOT, env=environment(url) | told, check=False).returncode)
+            raise SystemExit(
+                subprocess.run(command, cwd=ROOT, env=environment(url) | variables, check=False).returncode
+            )
     except ClusterError as error:
         raise SystemExit(str(error)) from error
 

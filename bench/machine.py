@@ -1,4 +1,4 @@
-"""What the machine is, and what it was doing meanwhile. What a system does not tell is None."""
+"""Facts about the machine and its load. Values that the system does not provide are None."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ PROC = Path("/proc")
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of a process after its name, which may hold anything."""
+    """Return the fields of /proc/<pid>/stat after the name, which may contain any character."""
     return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
@@ -31,7 +31,7 @@ def children(pid: int) -> list[int]:
 
 
 def family(pid: int) -> list[int]:
-    """The process and all that descend from it."""
+    """Return the ids of the process and all its descendants."""
     parents, found = _parents(), [pid]
     for member in found:
         found += [child for child, parent in parents.items() if parent == member]
@@ -45,7 +45,7 @@ def command_of(pid: int) -> str:
 
 
 def memory(pid: int) -> int | None:
-    """Bytes: the proportional set size, or else the resident one."""
+    """Return the proportional set size in bytes, or else the resident set size."""
     with suppress(OSError):
         text = (PROC / str(pid) / "smaps_rollup").read_text()
         if match := re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE):
@@ -58,7 +58,7 @@ def memory(pid: int) -> int | None:
 
 @dataclass(frozen=True)
 class Meanwhile:
-    """Shares of all cores' time; `others` is what was computed for neither the benchmark nor what it measures."""
+    """Shares of the time of all cores. `others` is the share of unrelated processes."""
 
     load: float
     idle: float | None = None
@@ -68,7 +68,7 @@ class Meanwhile:
 
 
 class Watch:
-    """Looks at the machine from when it is made until `end`."""
+    """A measurement of the machine's load, from its creation to `end`."""
 
     def __init__(self) -> None:
         self.load = os.getloadavg()[0]
@@ -93,7 +93,7 @@ class Watch:
 
     @staticmethod
     def _ours() -> int:
-        """The time of this process and all that descend from it, those that have ended included."""
+        """Return the CPU time of this process and all its descendants, including ended ones."""
         total = 0
         for pid in family(os.getpid()):
             with suppress(OSError, IndexError):

@@ -1,4 +1,4 @@
-"""The measurements of cases: beside their bare twins, and on sets of two sizes. They return plain values, to be reported."""
+"""Measure cases beside their bare twins, and on sets of two sizes. The functions return plain values for the report."""
 
 import dataclasses
 import re
@@ -14,8 +14,8 @@ from bench.machine import Watch
 from bench.progress import Bar
 from bench.serving import Server
 
-# Of the addresses that a case goes through, so many are asked for first, to see that the answers are right.
-LOOKED_AT = 5
+# The number of paths of a case whose responses are compared before the measurement.
+COMPARED_PATHS = 5
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Options:
     seconds: int
     rounds: int
     workers: int
-    # Before the memory is measured, and again after it.
+    # The number of requests between two measurements of memory.
     requests: int
-    # Of the overload.
+    # The number of connections of the overload.
     connections: int
     logs: Path
     case: str | None = None
@@ -45,7 +45,7 @@ class Target:
 
 
 def figures(loads: list[wrk.Load]) -> dict[str, float]:
-    """The medians of the rounds."""
+    """Return the medians of the rounds."""
     return {
         "per second": round(statistics.median(load.per_second for load in loads), 1),
         "p50 ms": round(statistics.median(load.p50 for load in loads), 2),
@@ -54,7 +54,7 @@ def figures(loads: list[wrk.Load]) -> dict[str, float]:
 
 
 def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
-    """Load one after the other, in several rounds, so that all of them see the same machine; and what that was doing."""
+    """Load the targets in turn, in several rounds, so that all see the same machine. Return the loads and the machine's load."""
     loads: list[list[wrk.Load]] = [[] for _ in targets]
     with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), lasting=False) as bar:
         for target in targets:
@@ -62,7 +62,7 @@ def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load
             bar.add(1)
         watch = Watch()
         for number in range(options.rounds):
-            # Whoever goes first meets what the last one left: the turn changes.
+            # Alternate the order, because a target is affected by the one before.
             for place in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
                 loads[place].append(targets[place].load(options.seconds))
                 bar.add(options.seconds)
@@ -70,20 +70,20 @@ def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load
 
 
 def ratio(ones: list[wrk.Load], others: list[wrk.Load]) -> float:
-    """How many times as many requests a second: the median of the rounds, in each of which both saw the same machine."""
+    """Return the ratio of the request rates: the median of the rounds, in each of which both saw the same machine."""
     return round(
         statistics.median(one.per_second / other.per_second for one, other in zip(ones, others, strict=True)), 3
     )
 
 
 def compare(service: Server, bare: Server, case: Case, token: str) -> None:
-    """The twin must answer what the service answers. Raises SystemExit."""
-    for number in range(min(LOOKED_AT, len(case.paths))):
+    """Raise SystemExit if the responses of the twin differ from those of the service."""
+    for number in range(min(COMPARED_PATHS, len(case.paths))):
         answers = []
         for server in (service, bare):
             unique = f"{time.time_ns():x}"
             body = server.first_answer(case, token, unique=unique, path=number).body
-            # Of a write, what is different each time does not count.
+            # Ignore the parts of a write that differ each time.
             answers.append(re.sub(rb"\d+", b"0", body.replace(unique.encode(), b"U")) if case.body else body)
         if answers[0] != answers[1]:
             raise SystemExit(
@@ -122,7 +122,7 @@ def beside_bare(
 
 
 def scaling(servers: list[Server], sets: list[dict], options: Options, show: Callable[[dict], None]) -> list[dict]:
-    """The same cases on two sets: how many times as long a request takes on the second."""
+    """Run the same cases on two sets, and return how many times as long a request takes on the second."""
     results = []
     seconds = {case.name: case for case in cases.of(sets[1])}
     for case in filter(options.takes, cases.of(sets[0])):

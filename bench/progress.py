@@ -1,4 +1,4 @@
-"""What long work shows while it lasts."""
+"""A progress bar."""
 
 import sys
 import threading
@@ -6,9 +6,9 @@ import time
 
 
 class Bar:
-    """How far something is: a line that is drawn again in a terminal; elsewhere one line, when it is done.
+    """A progress bar in a terminal; elsewhere one line at the end.
 
-    One that is not `lasting` is wiped away in the end, for a result to take its place.
+    A bar that is not `lasting` is removed at the end, so that a result can take its place.
     """
 
     WIDTH = 30

@@ -1,4 +1,4 @@
-"""What is printed and written of a run."""
+"""The printed and written results of a run."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def say(*words: str) -> None:
 
 
 class Table:
-    """Results of one kind, each shown as soon as it is there."""
+    """A table of results of one kind, each printed as soon as it is measured."""
 
     def __init__(self, title: str, heads: list[tuple[str, int]]):
         self.widths = [width for _, width in heads]
@@ -95,8 +95,7 @@ def show_overload(result: dict) -> None:
 
 
 def checks(report: dict) -> list[dict]:
-    """What is asked, and whether it is so: of the ratios within one run, which bind whatever the machine is, and for guidance of
-    the figures themselves."""
+    """Return the targets and whether they are met. Ratios within a run are binding on any machine; figures are for guidance."""
     by_name = {result["case"]: result for result in report.get("cases", [])}
     found = []
 

@@ -1,10 +1,10 @@
-"""The rows of a set, as the statements that make them. A row's values follow from its number: every run has the same."""
+"""The statements that create the rows of a set. Values depend only on the row's number, so every run has the same rows."""
 
 TABLES = ("forum_post", "forum_comment", "crm_client", "crm_clientexternalid")
 
-# Comments are on the newest posts.
+# The newest posts have comments.
 COMMENTED, COMMENTS_EACH = 5_000, 20
-# Of posts, and of clients, in each of the other accounts.
+# The number of posts and of clients in each of the other accounts.
 OTHERS_ROWS = 50
 
 # fmt: off
@@ -54,22 +54,22 @@ WORDS = {
 }
 
 
-# What is picked by different numbers is picked as if by chance, so that no two columns keep the same pace.
+# Columns use different multipliers, so that their values do not correlate.
 FIRST_NAME, SURNAME_START, SURNAME_END, CITY = 8191, 6841, 10061, 5087
 
 
 def multiplier(by: int) -> int:
-    """Of multiplicative hashing: the upper bits of a product with it look random."""
+    """Return the multiplier of a multiplicative hash, whose upper bits look random."""
     return by * 2654435761 % 2**32
 
 
 def picked(words: list[str], by: int, n: int) -> str:
-    """What `pick` gives the row n."""
+    """Return the word that `pick` selects for the row n."""
     return words[n * multiplier(by) % 2**32 // 2**12 % len(words)]
 
 
 def pick(words: str, by: int) -> str:
-    """SQL: one of the words for the row n."""
+    """Return SQL that selects one of the words for the row n."""
     return f"(%({words})s::text[])[1 + (n * {multiplier(by)} %% {2**32} / {2**12}) %% cardinality(%({words})s::text[])]"
 
 
@@ -119,7 +119,7 @@ WITH numbered AS (SELECT n, now() - (%(clients)s - n) * interval '1 minute' AS m
 SELECT %(account)s, %(first_client)s - 1 + n, %(user)s, %(user)s, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
 """  # noqa: S608
 
-# The other accounts have the rows of the first numbers.
+# The other accounts have the rows with the lowest numbers.
 OTHERS = f"""
     SELECT account.id AS account_id, forum.id AS forum_id, category.id AS category_id, status.id AS status_id,
         owner.id AS user_id, n, now() AS moment

@@ -1,6 +1,6 @@
-"""`make bench`: requests per second of the hot paths beside bare views of the same SQL; scaling, memory and overload.
+"""`make bench`: measure requests per second beside bare views with the same SQL, scaling, memory and overload.
 
-Needs `wrk`. Everything else is made here: a PostgreSQL that commits durably, the data, the service and its bare twin.
+It needs `wrk`. It starts the rest itself: a PostgreSQL with durable commits, the data, the service and its bare twin.
 See bench/README.md for how to read the result.
 """
 
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
 
 
 class Run:
-    """What was measured is written as soon as a part is done: a later one may fail."""
+    """A run, which writes the results after each part, because a later part may fail."""
 
     def __init__(self, given: argparse.Namespace, cluster: Cluster, logs: Path):
         self.results = given.results
@@ -124,7 +124,7 @@ class Run:
                 report.show_overload(self.report["overload"])
                 self.write()
         if "memory" in self.parts:
-            # From the start.
+            # Restart the service.
             with self.serving(SERVICE, self.size, made) as service:
                 self.report["memory"] = strain.memory(service, taken, token, options)
                 report.show_memory(self.report["memory"])

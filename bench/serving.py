@@ -1,4 +1,4 @@
-"""The service and its bare twin, each as `manage.py serve` runs it."""
+"""Start the service and its bare twin, each as `manage.py serve` does."""
 
 import contextlib
 import http.client
@@ -16,12 +16,12 @@ from bench.cases import Case
 from bench.machine import children, command_of, memory
 
 ROOT = Path(__file__).resolve().parent.parent
-# Both are told apart by these alone; everything else is the same.
+# The only difference between the service and its twin.
 SERVICE, BARE = ("manage.py", "serve"), ("-m", "bench.bare_serve")
 
 
 def environment(url: str) -> dict[str, str]:
-    """What the service runs with: as in production, but for the limit, which is counted and never reached."""
+    """Return the environment of the service: as in production, with a rate limit that is counted but never reached."""
     unset = ("LOCAL_ACCOUNT", "STATEMENT_TIMEOUT", "TRUST_PROXY", "HOST", "PORT", "WORKERS")
     return {name: value for name, value in os.environ.items() if name not in unset} | {
         "DATABASE_URL": url,
@@ -55,7 +55,7 @@ class Server:
             return Answer(response.status, response.read())
 
     def first_answer(self, case: Case, token: str, *, unique: str, path: int = 0) -> Answer:
-        """Raises SystemExit for an answer that is not what the case says: errors are not measured."""
+        """Return a response. Raise SystemExit if it is not the expected one, so that errors are never measured."""
         body = case.body and case.body.replace("@unique@", unique)
         answer = self.ask(case.method, case.paths[path], headers=case.headers(token), body=body)
         if fault := case.fault(answer.status, answer.body):
@@ -65,11 +65,11 @@ class Server:
         return answer
 
     def workers(self) -> list[int]:
-        """The processes that answer requests."""
+        """Return the ids of the worker processes."""
         return [pid for pid in children(self.process.pid) if "resource_tracker" not in command_of(pid)]
 
     def memory(self) -> int | None:
-        """Of all workers together, in bytes; what they share is counted once. None where the system does not tell."""
+        """Return the memory of all workers in bytes, with shared pages counted once, or None if it is unknown."""
         found = [memory(pid) for pid in self.workers()]
         return sum(found) if found and None not in found else None
 
@@ -85,7 +85,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def serving(program: tuple[str, ...], url: str, made: dict, *, workers: int, logs: Path) -> Iterator[Server]:
-    """Its log is written to a file in `logs`, the access log included. Raises SystemExit if it does not come up."""
+    """Run a server, with its log in a file in `logs`. Raise SystemExit if it does not start."""
     port = free_port()
     log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
     given = {**environment(url), "BENCH_MADE": json.dumps(made)}
@@ -97,7 +97,7 @@ def serving(program: tuple[str, ...], url: str, made: dict, *, workers: int, log
         deadline = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
-                # Any answer will do: the bare twin has no such path.
+                # Any status will do: the bare twin has no such path.
                 server.ask("GET", "/healthz", headers={"Host": "localhost"})
                 break
             if process.poll() is not None or time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What becomes of the service in the long run and under too much load: its memory, and how it goes on serving."""
+"""Measure the memory of the service in a long run, and its behaviour under overload."""
 
 import contextlib
 import dataclasses
@@ -18,17 +18,17 @@ from bench.progress import Bar
 from bench.serving import Server
 
 TIMES_AS_MUCH = 5
-# The peak is the best of so many measurements: taken too low, the load would be none too much.
+# The peak is the best of several measurements: with too low a peak, the load would be no overload.
 PEAKS = 3
-# Of overload, each right after its peak: a machine that is shared changes its pace from minute to minute.
+# Rounds of overload, each right after its own peak, because the speed of a shared machine varies.
 ROUNDS = 3
-# How long a client waits for an answer before it gives up, in seconds.
-PATIENCE = 10
+# The timeout of clients in seconds.
+TIMEOUT = 10
 PROBED_EVERY = 0.1
 
 
 def memory(server: Server, found: list[Case], token: str, options: Options) -> dict | None:
-    """MiB of all workers: at the start, after so many requests of all cases in turn, and after as many again."""
+    """Return the memory of all workers in MiB: at the start, after `options.requests` requests, and after as many again."""
     if server.memory() is None:
         return None
     steps = [{"requests": 0, "mib": mib(server)}]
@@ -37,7 +37,7 @@ def memory(server: Server, found: list[Case], token: str, options: Options) -> d
         for _ in range(2):
             done = 0
             while done < options.requests:
-                # Minutes of it: a disk that stands still for seconds, so that requests are turned away, ends nothing here.
+                # This takes minutes. Rejected requests, as after a stall of the disk, do not end the run.
                 load = wrk.run(server.address, next(turn), token, seconds=1)
                 done += load.requests
                 failed += load.failed
@@ -52,7 +52,7 @@ def mib(server: Server) -> float:
 
 
 class Probe:
-    """Asks for one thing again and again while something else goes on; how long each answer took."""
+    """Repeated requests to one path during a load, with the duration of each."""
 
     def __init__(self, server: Server, path: str, headers: dict[str, str]):
         self.server, self.path, self.headers = server, path, headers
@@ -74,8 +74,8 @@ class Probe:
     def _run(self) -> None:
         while not self._over.wait(PROBED_EVERY):
             began = time.monotonic()
-            # Each time over a new connection, as those who look after a service do.
-            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+            # Use a new connection each time, as monitoring does.
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=TIMEOUT)
             with contextlib.closing(connection):
                 try:
                     connection.request("GET", self.path, headers=self.headers)
@@ -98,8 +98,8 @@ class Probe:
 
 
 def settle(server: Server, case: Case, token: str) -> None:
-    """Wait until all are served again: what a round of overload leaves behind has to go first. Raises LoadError if it does not."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait until all requests succeed again after a round of overload. Raise LoadError if they do not."""
+    deadline = time.monotonic() + TIMEOUT
     while True:
         try:
             return wrk.warm_up(server.address, case, token)
@@ -109,10 +109,10 @@ def settle(server: Server, case: Case, token: str) -> None:
 
 
 def overload(server: Server, case: Case, token: str, options: Options) -> dict:
-    """The most that it serves; then five times that, arriving whether or not what came before was answered.
+    """Measure the peak rate, and then an open load of five times that rate.
 
-    Users do not wait for each other: with load that does, a slow server would be asked for less and never be overloaded. It is
-    done in several rounds, each with a peak of its own, of which the median counts; what must not be is counted in all.
+    The load is open because users do not wait for each other: a closed load adapts to a slow server and never overloads it. The
+    figures are medians of several rounds, each with its own peak. Errors are counted in all rounds.
     """
     seconds = max(3, options.seconds * 2)
     loads: list[tuple[float, wrk.Load]] = []
@@ -134,7 +134,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
                     seconds=seconds,
                     connections=options.connections,
                     rate=TIMES_AS_MUCH * peak,
-                    timeout=PATIENCE,
+                    timeout=TIMEOUT,
                 )
             loads.append((peak, load))
             bar.add(seconds)

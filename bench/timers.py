@@ -1,4 +1,4 @@
-"""Exclusive times: a function's own, without that of the timed functions that it calls."""
+"""Exclusive times of functions, without the timed functions that they call."""
 
 import functools
 import inspect
@@ -11,7 +11,7 @@ from time import perf_counter_ns
 
 
 class TimerError(Exception):
-    """What is to be timed is not there."""
+    """An error for a function that does not exist."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Figures:
 
 @dataclass
 class Timers:
-    """Times of layers by name. Each thread has a stack of its own; a layer may call itself."""
+    """Times of layers by name. Each thread has its own stack; a layer may call itself."""
 
     figures: dict[str, Figures] = field(default_factory=dict)
     _threads: threading.local = field(default_factory=threading.local)
@@ -33,7 +33,7 @@ class Timers:
 
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
-            # What timed functions that this one calls have taken, for each that is under way.
+            # A stack with the time of the timed callees of each running function.
             try:
                 inner = threads.inner
             except AttributeError:
@@ -55,8 +55,8 @@ class Timers:
             figures.calls = figures.nanoseconds = 0
 
     def cost(self, calls: int = 20_000) -> float:
-        """What timing one call costs, in nanoseconds; it is counted to whoever calls."""
-        # On a stack of its own, so that it does not show.
+        """Return the cost of timing one call in nanoseconds, which counts to the caller's layer."""
+        # Use another stack, so that these calls are not counted.
         timers = Timers()
         timed, began = timers.timed("nothing", lambda: None), perf_counter_ns()
         for _ in range(calls):
@@ -65,9 +65,9 @@ class Timers:
 
 
 def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
-    """Time `module:function` or `module:Class.method` as part of a layer; what is returned undoes it. Raises TimerError.
+    """Time `module:function` or `module:Class.method` as part of a layer. Return a function that undoes it.
 
-    A function that other modules have imported by its name is replaced there too.
+    A function is also replaced in modules that import it by name. Raise TimerError if the function does not exist.
     """
     module_name, _, path = name.partition(":")
     *owners, attribute = path.split(".")
@@ -75,7 +75,7 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
         owner = import_module(module_name)
         for each in owners:
             owner = getattr(owner, each)
-        # As it is written in the class: a static or class method is one still.
+        # Read from the class dictionary, so that static and class methods keep their kind.
         found = inspect.getattr_static(owner, attribute)
     except (ImportError, AttributeError) as error:
         raise TimerError(f"{name}, which the layer “{layer}” is timed by, is not there any more: {error}") from error

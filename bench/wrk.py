@@ -1,4 +1,4 @@
-"""The load: wrk (https://github.com/wg/wrk), told by a script what to send, and to say in JSON what it saw."""
+"""Run wrk (https://github.com/wg/wrk) with a Lua script that sends the requests and prints the results as JSON."""
 
 import json
 import shutil
@@ -40,8 +40,8 @@ function request()
 end
 """
 
-# Requests leave when their time has come, whether or not earlier ones were answered. One that finds all connections
-# waiting goes as soon as one is free.
+# Requests are sent at fixed times, even if earlier ones have no response yet. If all connections are busy, a request waits
+# for a free one.
 OPEN_LOOP = """
 local ffi = require("ffi")
 ffi.cdef[[ typedef struct { long s; long ns; } bench_time; int clock_gettime(int, bench_time *); ]]
@@ -81,12 +81,12 @@ end
 
 
 class LoadError(Exception):
-    """The load could not be made, or was not answered as it should be."""
+    """An error for a load that failed or had unexpected responses."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What came of it; times in milliseconds. `statuses` are counted where the load is open."""
+    """The result of a load, with times in milliseconds. Only an open load counts `statuses`."""
 
     requests: int
     seconds: float
@@ -105,7 +105,7 @@ class Load:
 
     @classmethod
     def read(cls, output: str) -> "Load":
-        """What the script wrote among wrk's own words. Raises LoadError."""
+        """Parse the JSON of the script in the output of wrk. Raise LoadError if there is none."""
         for line in output.splitlines():
             if line.startswith(MARK):
                 return cls(**json.loads(line.removeprefix(MARK)))
@@ -113,12 +113,12 @@ class Load:
 
 
 def quoted(text: str) -> str:
-    """A string of Lua. JSON's escapes are Lua's, but for those of characters beyond ASCII, which are left as they are."""
+    """Return a Lua string. JSON has the same escapes, except for non-ASCII characters, which are not escaped here."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def script(case: Case, *, rate: float | None = None) -> str:
-    """`rate` is for each thread, and makes the load an open one."""
+    """Return the Lua script of a case. A `rate`, in requests per second and thread, makes the load open."""
     values = {
         "method": quoted(case.method),
         "paths": "{" + ", ".join(map(quoted, case.paths)) + "}",
@@ -145,8 +145,10 @@ def run(
     rate: float | None = None,
     timeout: int = 10,
 ) -> Load:
-    """Keep-alive connections for so many seconds: each sends again when it was answered, or, where there is a `rate`, all
-    together send so many a second. Raises LoadError."""
+    """Load a case for `seconds` over keep-alive connections. Raise LoadError if wrk fails.
+
+    Each connection sends the next request after a response. With a `rate`, all connections together send `rate` per second.
+    """
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "case.lua"
         path.write_text(script(case, rate=rate / THREADS if rate else None))
@@ -163,7 +165,7 @@ def run(
 
 
 def succeed(address: str, case: Case, token: str, *, seconds: int, least: int = 1) -> Load:
-    """As `run`; each answer must be a success, and there must be some."""
+    """Load a case as `run` does. Raise LoadError if a response is an error or if there are fewer than `least`."""
     load = run(address, case, token, seconds=seconds)
     if load.failed or load.timeouts or load.broken or load.requests < least:
         raise LoadError(
@@ -174,5 +176,5 @@ def succeed(address: str, case: Case, token: str, *, seconds: int, least: int = 
 
 
 def warm_up(address: str, case: Case, token: str) -> None:
-    """A second of it. A process that has just started may take that for its first answer: it loads, and checks a password."""
+    """Load a case for a second. The first response of a new process is slow: it imports modules and hashes a password."""
     succeed(address, case, token, seconds=1, least=0)

@@ -1,4 +1,4 @@
-"""One PostgreSQL for the whole run: pytest's first process starts it, and its workers find it in DATABASE_URL."""
+"""Start one PostgreSQL server for the whole run. The controller process starts it; workers connect by DATABASE_URL."""
 
 import contextlib
 import os
@@ -17,9 +17,9 @@ os.environ |= {
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
     "HTTPS": "off",
-    # On a busy machine a statement may take long.
+    # Statements are slow on a busy machine.
     "STATEMENT_TIMEOUT": "60",
-    # No limits, but where a test sets some.
+    # No rate limits, except where a test sets one.
     "RATE_LIMIT": "0",
     "FAILED_LOGIN_LIMIT": "0",
     "ACCOUNT_LIMIT": "0",
@@ -36,14 +36,14 @@ def _database() -> Iterator[None]:
         with Cluster(directory, durable=False) as cluster:
             os.environ["DATABASE_URL"] = cluster.url
             with psycopg.connect(cluster.url, user="postgres", dbname="postgres") as connection:
-                # For tests.support.database.
+                # `tests.support.database` needs this privilege.
                 connection.execute("GRANT SET ON PARAMETER session_replication_role TO rostrum")
             yield
     finally:
         shutil.rmtree(directory)
 
 
-# Before any fixture or test is imported: the settings read the environment once, and models need them.
+# Set before any fixture or test is imported: the settings read the environment once, at import.
 _running = contextlib.ExitStack()
 _running.enter_context(_database())
 django.setup()
@@ -55,14 +55,14 @@ def pytest_unconfigure() -> None:
 
 pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
 
-# Fixtures that start services or a browser, or make long lists.
+# Fixtures that start services or a browser, or create many rows.
 SLOW = {"run", "run_anew", "chromium", "pgbouncer", "long_lists"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the users of slow fixtures, and put the slow tests of each half before its others.
+    """Mark the tests that use slow fixtures, and run the slow tests of each half first.
 
-    Each of two workers begins with one half and takes from the other's rest: neither is left with a long test at the end.
+    Each of two workers begins with one half and then takes tests from the other. No long test is left for the end.
     """
     for item in items:
         if not SLOW.isdisjoint(getattr(item, "fixturenames", ())):

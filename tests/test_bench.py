@@ -1,4 +1,4 @@
-"""The benchmark itself: a short run from end to end, and the parts that count, draw and time."""
+"""The benchmarks: a short run from end to end, and the modules that count, draw and time."""
 
 import json
 import os
@@ -27,7 +27,7 @@ MADE = {
     "first_client": 1_000_018,
     "last_client": 2_000_017,
 }
-# Every row of it hangs together, although it was made without its constraints being checked.
+# Invariants of the data, which is created with constraints disabled: each query returns the expected value.
 TRUE_OF_THE_DATA = {
     "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id = %(category)s AND shelf = 1": 300,
     "SELECT count(*) FROM forum_comment WHERE account_id = %(account)s": 300 * 20,
@@ -67,7 +67,7 @@ def test_it_works(tmp_path):
     assert result["case"] == "create a client"
     assert result["service"]["per second"] > 0
     assert result["bare"]["p99 ms"] > 0
-    # The token; the client with its external id; and, once in some requests, the limit.
+    # The token; the client with its external id; and the rate limit, which only some requests read.
     assert 2 <= result["queries"] < 3
     assert "create a client" in done.stdout
     assert "300 posts, 300 clients, 2 other accounts" in written["data"]
@@ -76,14 +76,14 @@ def test_it_works(tmp_path):
     size = data.Size(300, 300, 2)
     with Cluster(tmp_path / "bench") as cluster:
         before = data.read(cluster.url, size)
-        # What the run made is gone again.
+        # The rows that the run created are removed.
         made = data.ready(cluster.url, size, environment(cluster.url))
         assert made == before
         with psycopg.connect(data.address(cluster.url, size.database)) as connection:
             for statement, expected in TRUE_OF_THE_DATA.items():
                 row = connection.execute(statement, made).fetchone()
                 assert (row and row[0]) == expected, statement
-    # Another size is another set.
+    # Each size has its own database.
     assert size.database != data.Size(301, 300, 2).database
 
 
@@ -91,7 +91,7 @@ def test_the_cases_are_known_by_their_names():
     names = [case.name for case in cases.of(MADE)]
     assert len(names) == len(set(names)) == 13
     assert "posts, page 10,000" in names
-    # A smaller set has no such page.
+    # The smaller set has fewer pages.
     assert "posts, page 10,000" not in [case.name for case in cases.of({**MADE, "posts": 200_000})]
 
 
@@ -156,7 +156,7 @@ def test_the_chart_is_well_formed():
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert {"A & B", "<c>", "a <b> & c", "d", "1,500/s", "0.75", "2,000/s"} <= set(texts)
     bars = [element for element in root.iter(f"{SVG}rect") if element.get("height") == "14"]
-    # With those of the legend.
+    # The legend has bars too.
     assert len(bars) == 2 + 4
     assert "prefers-color-scheme: dark" in root.find(f"{SVG}style").text
     lengths = [float(bar.get("width")) for bar in bars[2:]]

@@ -1,4 +1,4 @@
-"""What comes at the same time, on real threads and connections: one wins, the others are told, and nothing is left half."""
+"""Simultaneous requests on real threads and connections: one succeeds, the others get an error, no change is partial."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ few_and_many = pytest.mark.parametrize("number", [2, 16])
 
 
 def requests(acme, number, method, path, body):
-    """The same request `number` times at once; `body` is told which of them it is."""
+    """Send a request `number` times at once. `body` is called with the number of the request."""
     clients = [acme.json() for _ in range(number)]
     return at_once(
         *(lambda client=client, n=n: client.request(method, path, json=body(n)) for n, client in enumerate(clients))
@@ -36,7 +36,7 @@ def split(responses, status):
     ("kind", "model", "holders"), [("client", Client, ClientExternalId), ("deal", Deal, DealExternalId)]
 )
 def test_it_works(acme, number, kind, model, holders):
-    """Creates with the same external id: one is made, and the others are told which."""
+    """Of several creates with the same external id one succeeds; the errors of the others name its id."""
     responses = requests(
         acme, number, "POST", f"/app/{kind}s.json", lambda n: {kind: {"name": f"{n}", "external_ids": {"key": "17"}}}
     )
@@ -72,7 +72,7 @@ def test_updates_to_the_same_external_id(acme, number):
 
 
 def test_external_ids_taken_crosswise(acme):
-    """Each asks for both, in the other's order: whoever comes second is refused, and neither waits for ever."""
+    """Two creates with the same two external ids in opposite orders: the second is rejected, and there is no deadlock."""
     for n in ROUNDS:
         first, second = {"a": f"{n}", "b": f"{n}"}, {"b": f"{n}", "a": f"{n}"}
         responses = requests(
@@ -86,7 +86,7 @@ def test_external_ids_taken_crosswise(acme):
 
 
 def test_two_clients_that_change_their_external_ids_with_each_other(acme):
-    """Each may be refused, where the other has not let go yet; both never hold the same one."""
+    """Either update may be rejected while the other client still holds the id. They never hold the same id."""
     first, second = make_client(acme.alice, external_ids={"a": "1"}), make_client(acme.alice, external_ids={"a": "2"})
     one, two = acme.json(), acme.json()
     for _ in ROUNDS:
@@ -130,7 +130,7 @@ def test_a_nested_client_that_goes_to_the_trash_meanwhile(acme):
             lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
         )
         assert (made.status_code, trashed.status_code) == (201, 200)
-        # Before the client went, and then let go again; or after it, of a new one.
+        # The deal was linked before the client went to the trash and then detached, or it has a new client.
         deal = Deal.objects.get(id=read(made)["id"])
         assert deal.client_id is None or Client.objects.get(id=deal.client_id).name == "New"
         assert (deal.client_id is None) == (deal.trashed_client_id == client.id)
@@ -304,7 +304,7 @@ def test_an_update_and_a_deletion(acme):
         )
         assert deleted.status_code == 200
         assert updated.status_code in (200, 404)
-    # Nothing in the trash holds anything.
+    # Rows in the trash hold no external ids.
     assert not ClientExternalId.objects.exists()
     assert read(one.get("/app/clients/tags.json")) == []
 

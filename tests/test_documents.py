@@ -1,4 +1,4 @@
-"""Every documented example is executed, and every route is documented."""
+"""The documents: every example is executed, and every route and variable is documented."""
 
 import gzip
 import os
@@ -24,7 +24,10 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def demo(transactional_db, settings) -> dict[str, str]:
-    """What `make run DEMO=bare` prints, as the variables of the examples. They are committed, as the feed of changes sees them."""
+    """Create the bare demo account, and return its credentials as the variables of the examples.
+
+    The rows are committed, because the change feed reads only committed changes.
+    """
     return make_demo(settings, bare=True)
 
 
@@ -36,7 +39,7 @@ def make_demo(settings, *, bare: bool) -> dict[str, str]:
 
 
 def routes() -> set[tuple[str, str]]:
-    """(method, route) of the whole interface; HEAD goes with GET. What has no actions is a page."""
+    """Return (method, route) of both APIs. HEAD is left out; views without actions are pages."""
     found = set()
     for pattern in get_resolver().url_patterns:
         for method in getattr(pattern.callback, "actions", ()):
@@ -60,7 +63,7 @@ SEARCHED = "docs/interface.md does not say what is searched of {0}; run `make do
 
 
 def searched_row(model: type) -> tuple[str, str]:
-    """The name of a resource in the table of what is searched, and its row."""
+    """Return the name of a resource and its row in the table of searched fields."""
     search = model.search
     name = {"posts": "posts, tasks"}.get(*[str(model._meta.verbose_name_plural)] * 2)
     short = [search.name_field, *search.short, *search.numbers]
@@ -90,7 +93,7 @@ def test_readme_examples_answer_as_shown(transactional_db, settings):
     shutil.which("curl") is None, reason="curl is missing: docs/integrating.md is not pasted into a shell"
 )
 def test_integrating_can_be_pasted_into_a_shell(run_anew):
-    """On a fresh service, as it stands; and once more, as whoever lost the answers would."""
+    """The commands work on a new service, and again on the same one."""
     document = ROOT / "docs" / "integrating.md"
     service = run_anew(DEMO="")
     service.await_text(READY)
@@ -108,10 +111,10 @@ def id_of(answer: str) -> str | None:
 
 
 def test_migrating_answers_as_its_tables_say(demo):
-    """Lines of three cells: what, the call (method and path, then body, headers or credentials), the status and parts of the answer."""
+    """Each line has three cells: a subject, the call (method, path, body, headers, credentials), and status and response parts."""
     number = 0
     account = Account.objects.get(prefix="demo")
-    # One that the demo account has unless it is the bare one; the ids of what follows stay as the document shows them.
+    # A row that the bare demo account lacks, so that the following ids are as the document shows them.
     account.categories.create(id=10**6, forum_id=account.forums.get().id, name="Shop and checkout", position=2)
     for line in (ROOT / "docs" / "migrating.md").read_text().splitlines():
         cells = line.strip("| ").split(" | ")
@@ -122,10 +125,10 @@ def test_migrating_answers_as_its_tables_say(demo):
             asked = [part.replace("$API_TOKEN", demo["API_TOKEN"]).replace("$API_SECRET", secret) for part in asked]
             response = call(*asked, demo=demo)
             status, _, parts = cells[2].partition(": ")
-            told = "\n".join([response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())])
-            assert response.status_code == int(status), (cells, told)
+            answer = "\n".join([response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())])
+            assert response.status_code == int(status), (cells, answer)
             for part in re.findall("`(.+?)`", parts):
-                assert part.lower() in told.lower(), (cells, told)
+                assert part.lower() in answer.lower(), (cells, answer)
     assert number > 40
 
 
@@ -153,7 +156,7 @@ def call(request: str, *besides: str, demo: dict[str, str]) -> httpx.Response:
 
 
 def variables_read() -> set[str]:
-    """The variables of the environment that the service reads, wherever in its code."""
+    """Return the environment variables that the code of the service reads."""
     reads = re.compile(r'(?:os\.environ|os\.environ\.get|values\.get|_read)[\[(]\s*"([A-Z_]+)"')
     files = [path for room in ("config", "core", "accounts", "forum", "crm") for path in (ROOT / room).rglob("*.py")]
     return {name for path in files for name in reads.findall(path.read_text())}
@@ -163,7 +166,7 @@ def test_readme_names_every_variable():
     from config.settings import ENVIRONMENT
 
     table = dict(re.findall(r"^\| `([A-Z_]+)` \| (?:`(.*?)`|.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE))
-    assert set(table) == variables_read() - {"LOCAL_ACCOUNT"}  # which `make run` sets, and nobody else
+    assert set(table) == variables_read() - {"LOCAL_ACCOUNT"}  # which only `make run` sets
     for variable in ENVIRONMENT.variables:
         assert table[variable.name] == variable.default
         assert variable.purpose in (ROOT / "README.md").read_text()
@@ -176,16 +179,16 @@ def test_the_containers_get_every_variable():
     given = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
     for variable in ENVIRONMENT.variables:
         name = variable.name
-        # The image says where to listen inside of it, and the file where the database is.
+        # The image or the compose file sets these.
         if name in ("PORT", "HOST", "DATABASE_WAIT"):
             continue
         passed_on = re.search(rf"^    {name}: (.*)$", compose, re.MULTILINE)
         assert passed_on is not None, name
-        # These have no default: they go by what is in .env, and nothing else.
+        # These have no default: their only source is .env.
         if name in ("DATABASE_URL", "WORKERS", "PUBLIC_PORT"):
             continue
         assert name in given, name
-        # What has a default has the same everywhere.
+        # Defaults are the same in all files.
         if (default := re.search(r":-(.*)}$", passed_on[1])) is not None:
             assert default[1] == variable.default == given[name]
         else:

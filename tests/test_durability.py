@@ -1,4 +1,4 @@
-"""What was acknowledged is there, whatever is killed."""
+"""Acknowledged writes survive when any process is killed."""
 
 import base64
 import contextlib
@@ -14,7 +14,7 @@ EACH_TIME = 40
 
 
 class Writers:
-    """Threads that create posts, and remember which were acknowledged. An error only means: not acknowledged."""
+    """Threads that create posts and record the acknowledged ones. An error only means that a write is not acknowledged."""
 
     def __init__(self, port: int, credentials: str):
         self.port = port

@@ -1,4 +1,4 @@
-"""Clients of an older server as they call it: their flows from beginning to end, each request in the form that the client sends."""
+"""Whole flows of clients written for an older server. Each request has the form that the client sends."""
 
 import pytest
 
@@ -30,7 +30,7 @@ SHOP = {
 
 
 class ShopPlugin:
-    """A shop's plug-in: finds the address in the token, sends the token in every body, and keeps the ids that it is given."""
+    """A shop's plug-in: it reads the address from the token, sends the token in every body and stores the returned ids."""
 
     def __init__(self, token: str, statuses: dict[str, str]):
         self.token, self.names = token, statuses
@@ -81,7 +81,7 @@ def plugin(acme, request):
 def test_a_shop_plugin(acme, plugin):
     ids = plugin.synchronize_statuses()
     assert plugin.synchronize_statuses() == ids
-    # None of them was taken for a status of posts.
+    # None of them became a status of posts.
     assert set(acme.account.statuses.filter(id__in=ids.values()).values_list("kind", flat=True)) == {"deal"}
 
     customer = plugin.send_customer(7, "Jan Nowak", 201)
@@ -113,7 +113,7 @@ def test_a_shop_plugin_with_the_order_of_a_guest(acme, plugin):
     order = read(plugin.send_order(1, client={"name": "", "email": "", "external_ids": {"shop_client_id": "guest-1"}}))
     [client] = acme.account.clients.all()
     assert (order["client_id"], client.name) == (client.id, "Gość" if acme.account.language == "pl" else "Guest")
-    # The next order of the same guest finds them.
+    # The next order of the same guest finds the existing client.
     order = read(plugin.send_order(2, client={"name": "", "external_ids": {"shop_client_id": "guest-1"}}))
     assert order["client_id"] == client.id
 
@@ -128,7 +128,7 @@ def test_a_client_that_pages_by_bodies_until_a_page_is_empty(acme):
     ):
         found += [row["name"] for row in rows]
         page += 1
-        assert page < 10, "it never ends"
+        assert page < 10, "too many pages"
     assert found == names
 
 

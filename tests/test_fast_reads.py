@@ -1,5 +1,5 @@
-"""What the hot reads answer is, byte for byte, what is written the slow way: from whole objects, picked and put in order in
-Python, with none of the code that serves."""
+"""The optimized reads return the same bytes as a simple implementation in Python, which filters and sorts model instances
+and shares no code with the service."""
 
 import json
 from datetime import UTC, date, datetime
@@ -24,7 +24,7 @@ random_rows = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
-# XML 1.0, section 2.2: Char.
+# The production Char of XML 1.0, section 2.2.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\ufffe\uffff").filter(
     lambda character: character >= " " or character in "\t\n\r"
 )
@@ -34,7 +34,7 @@ texts = st.sampled_from(
 texts |= st.text(characters, max_size=12)
 names = texts.filter(str.strip)
 microseconds = st.sampled_from([0, 1, 500_000, 999_999])
-# Few days, so that some are the same and the ids decide, and such as have another offset in some zones.
+# A small set of days, so that some rows tie and ids break the tie; some days have another UTC offset in some zones.
 days = st.sampled_from([(1971, 1, 1), (2024, 2, 29), (2026, 3, 29), (2026, 10, 25), (2099, 12, 31)])
 times = st.builds(
     lambda day, hour, microsecond: datetime(*day, hour, 59, 59, microsecond, tzinfo=UTC),
@@ -65,7 +65,7 @@ def part_of(rows: list, page: int, size: int) -> list:
 
 
 class RolledBack:
-    """What an example has written is gone with it."""
+    """Roll back the rows of each example."""
 
     def __enter__(self):
         self.transaction = transaction.atomic()
@@ -241,7 +241,7 @@ def test_me(acme, zone, name, description, www, notification, created_at):
 
 
 def written(value, zone: str) -> str:
-    """JSON without spaces, as it is read aloud."""
+    """Return compact JSON, with times in the zone."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{written(key, zone)}:{written(item, zone)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -259,7 +259,7 @@ def resource(row, names: list[str], **fields) -> dict:
 
 
 def as_kept(pairs: dict) -> dict:
-    """In the order of `jsonb`."""
+    """Return the pairs in the key order of `jsonb`."""
     return {key: pairs[key] for key in sorted(pairs, key=lambda key: (len(key), key))}
 
 

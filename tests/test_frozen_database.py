@@ -1,4 +1,4 @@
-"""A database that neither answers nor closes its connections: requests fail in time, and go on when it is back."""
+"""A database that neither responds nor closes its connections: requests fail in time, and succeed once it responds again."""
 
 import base64
 import contextlib
@@ -13,10 +13,10 @@ import pytest
 from tests.support.service import READY
 
 STATEMENT_TIMEOUT = 4
-REQUESTS = 24  # of one worker, which answers four at a time
+REQUESTS = 24  # of one worker, which has four slots
 
 
-# Each is looked up in the database, whether they are right or not.
+# Each credential needs a query, whether it is valid or not.
 CREDENTIALS = {
     ".xml": "Basic " + base64.b64encode(b"nobody:nothing").decode(),
     ".json": f"Bearer {'x' * 32}/demo",
@@ -24,7 +24,7 @@ CREDENTIALS = {
 
 
 def ask(service, path):
-    """The status, Retry-After, and after how many seconds they came."""
+    """Return the status, Retry-After and the duration in seconds."""
     began = time.monotonic()
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     with contextlib.closing(connection):
@@ -36,7 +36,7 @@ def ask(service, path):
 
 @contextlib.contextmanager
 def frozen(service):
-    """PostgreSQL, and all that it has started, stopped as by SIGSTOP."""
+    """Stop PostgreSQL and all its processes by SIGSTOP within the block."""
     server = service.member("cluster_name=")
     processes = [server, *server.children()]
     for process in processes:
@@ -72,16 +72,16 @@ def test_it_works(service):
             assert ask(service, "/healthz")[0] == 200
             answers = [each.result() for each in asked]
             assert {(status, retry_after) for status, retry_after, _ in answers} == {(503, "5")}
-            # The limit of a statement, or the wait in the queue and that of a connection, and a margin for a busy machine.
+            # The statement timeout, or the queue timeout and the connection timeout, with a margin for a busy machine.
             assert max(seconds for *_, seconds in answers) < 25
-            # Those that find no connection are told so in time, too.
+            # Requests that get no connection also fail in time.
             assert ask(service, "/")[:2] == (503, "5")
 
         deadline = time.monotonic() + 30
         while ask(service, "/readyz")[0] != 200:
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        # Every connection that was given up is made again.
+        # Every closed connection is opened again.
         asked = [pool.submit(ask, service, "/") for _ in range(REQUESTS)]
         assert {each.result()[0] for each in asked} == {200}
     assert "Traceback" not in service.output()

@@ -1,4 +1,4 @@
-"""How the tests are laid out."""
+"""The layout of the tests."""
 
 import grimp
 import pytest
@@ -14,7 +14,7 @@ def is_test(module: str) -> bool:
 
 
 def test_no_test_imports_another(graph):
-    """Helpers that several tests share belong in tests/support/."""
+    """Shared helpers belong in tests/support/."""
     tests = {module for module in graph.modules if is_test(module)}
     assert len(tests) > 100
     imports = {(test, other) for test in tests for other in graph.find_modules_directly_imported_by(test) & tests}

@@ -1,4 +1,4 @@
-"""The migrations are complete, run from nothing, and can be undone."""
+"""The migrations are complete, run on an empty database, and can be reversed."""
 
 import io
 import os
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Everything that a migration makes: columns, constraints, indexes, triggers, functions.
+# All that migrations create: columns, constraints, indexes, triggers, functions.
 SCHEMA = """
 SELECT 'column', table_schema || '.' || table_name || '.' || column_name,
   concat_ws(' ', data_type, character_maximum_length, is_nullable, is_identity, is_generated, generation_expression)
@@ -35,7 +35,7 @@ WHERE pronamespace::regnamespace::text IN ('public', 'account_ids')
 
 @pytest.fixture
 def scratch():
-    """The address of an empty database on the tests' server."""
+    """Create an empty database on the test server, and return its address."""
     parts = urlsplit(os.environ["DATABASE_URL"])
     name = f"scratch_{os.getpid()}"
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as server:
@@ -64,7 +64,7 @@ def schema(url: str) -> set[tuple]:
 
 
 def test_it_works(scratch):
-    """From nothing, back to nothing, and again."""
+    """Migrate an empty database, reverse all migrations, and migrate again."""
     migrate(scratch)
     first = schema(scratch)
     assert {kind for kind, _, _ in first} == {"column", "constraint", "index", "trigger", "function"}

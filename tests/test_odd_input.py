@@ -1,4 +1,4 @@
-"""Whatever is sent to a page: it is refused in words, or taken, but it never fails."""
+"""Odd input to every page is rejected with a message or accepted, but never a server error."""
 
 from types import SimpleNamespace
 from urllib.parse import quote, urlencode
@@ -15,7 +15,7 @@ from tests.support.pages import Visitor
 pytestmark = pytest.mark.slow
 
 HOST = "acme.example.test"
-# What some form sends besides its own fields.
+# Field names that the pages read.
 FIELDS = [
     "act",
     "after",
@@ -73,7 +73,7 @@ ODD = [
     "0",
     "1" * 19,
     "9" * 5000,
-    "٣",  # a digit, but none of ours
+    "٣",  # a digit outside ASCII
     "\x00",
     "a\x00b\x1f",
     "\ud800",
@@ -85,11 +85,11 @@ ODD = [
     "<script>alert(1)</script>{{ 7 }}{% now %}",
     "9999-12-31",
 ]
-# They end the session of who asks.
-ENDING = ("/app/sign-out", "/app/profile/sessions")
-# Tried in each place by itself.
-FEW = ["", "\x00"]
-# As they are in an address, whatever they mean.
+# These end the session of the user.
+ENDS_SESSION = ("/app/sign-out", "/app/profile/sessions")
+# Sent in each field alone.
+SHORT_ODD = ["", "\x00"]
+# Query strings, sent unchanged.
 RAW = [
     "page=%00",
     "page=%ff%fe",
@@ -109,7 +109,7 @@ def encoded(text: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def full(django_db_setup, django_db_blocker):
-    """Acme with something of each kind, the parameters that each page reads, and all forms that alice is shown."""
+    """Create rows of each kind in acme, and collect the parameters of each page and all forms that alice sees."""
     with committed(django_db_blocker):
         acme = make_cast()
         fill(acme.account, acme.bob, "full")
@@ -121,7 +121,7 @@ def full(django_db_setup, django_db_blocker):
 
 @pytest.fixture
 def alice(full, db) -> Visitor:
-    """Alice, signed in, with the token that the forms have."""
+    """Return alice's browser session, with the CSRF token of the forms."""
     page = Visitor(HOST)
     for name in ("session", "csrf"):
         page.set_cookie(name, full.page.cookies[name])
@@ -130,7 +130,10 @@ def alice(full, db) -> Visitor:
 
 
 def parameters_of(page: Visitor, path: str) -> list[str]:
-    """The names that a page looks up in its address: without them, and with values for all that it looked up so far."""
+    """Return the names of the query parameters that a page reads.
+
+    The page is loaded again with the names found so far, because it may read more then.
+    """
     names, found = [], set()
 
     def noting(method):
@@ -149,8 +152,8 @@ def parameters_of(page: Visitor, path: str) -> list[str]:
     return names
 
 
-def assert_answered(response, *what) -> None:
-    assert response.status_code < 500, (response.request.method, response.request.url[:300], *what)
+def assert_answered(response, *context) -> None:
+    assert response.status_code < 500, (response.request.method, response.request.url[:300], *context)
     for name in ("Location", "HX-Redirect"):
         assert not response.headers.get(name, "/").startswith(("//", "/\t", "/\\", "http://evil"))
 
@@ -163,7 +166,7 @@ def paths(page: Visitor, method: str):
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
 def test_it_works(full, alice, value):
-    """All parameters of a page at once; and one at a time, where one that is refused hides another."""
+    """Send all parameters of a page at once, and each alone, because a rejected one may hide another."""
     value = encoded(value[:500])
     for path, names in full.parameters.items():
         together = dict.fromkeys(names, value)
@@ -172,7 +175,7 @@ def test_it_works(full, alice, value):
 
 
 def test_every_parameter_is_tried(full):
-    """Some that are known, of pages that read them in different ways."""
+    """Parameters of pages that read them in different ways are found."""
     assert {"q", "order", "page", "status", "title", "next", "into", "tab"} <= set().union(*full.parameters.values())
 
 
@@ -186,7 +189,7 @@ def test_raw_addresses(alice, query):
 
 
 def forms_of(page: Visitor):
-    """The path and the fields of every form that a page shows, each once."""
+    """Return the path and the fields of each different form of the pages."""
     known = set()
     for path in paths(page, "get"):
         response = page.get(path, expect_errors=True)
@@ -208,7 +211,7 @@ def token_in(forms) -> str:
 
 
 def send(page: Visitor, path: str, fields, **headers):
-    """What was done is undone, so that one form does not take another's things away."""
+    """Send a form and roll back, so that one form does not remove the rows of another."""
     body = urlencode([(name, encoded(value)) for name, value in fields])
     kind = "application/x-www-form-urlencoded"
     with transaction.atomic():
@@ -219,13 +222,13 @@ def send(page: Visitor, path: str, fields, **headers):
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
 def test_forms(full, alice, value):
-    """All fields at once; each by itself; each left out; and all of them twice."""
+    """Send odd values in all fields at once and in each field alone; leave out each field; send all fields twice."""
     for path, fields in full.forms:
         kept = [(name, given) for name, given in fields if name in ("csrfmiddlewaretoken", "do", "part", "act")]
         odd = [(name, value) for name, _ in fields if (name, _) not in kept]
         assert_answered(send(alice, path, kept + odd))
         assert_answered(send(alice, path, [*fields, *odd], **{"HX-Request": "true"}))
-        for name, _ in odd if value in FEW else []:
+        for name, _ in odd if value in SHORT_ODD else []:
             others = [(one, given) for one, given in fields if one != name]
             assert_answered(send(alice, path, [*others, (name, value)]), name)
             if not value:
@@ -238,7 +241,7 @@ def test_what_no_form_sends(full, alice, value):
     token = ("csrfmiddlewaretoken", token_in(full.forms))
     strange = {"HX-Request": "true", "HX-Current-URL": quote(encoded(value[:500]))}
     for path in paths(alice, "post"):
-        if path not in ENDING:
+        if path not in ENDS_SESSION:
             assert_answered(send(alice, path, [token, *fields]))
             assert_answered(send(alice, path, fields, **strange))
             assert_answered(send(Visitor(HOST), path, fields))
@@ -247,7 +250,7 @@ def test_what_no_form_sends(full, alice, value):
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("address", ["http://[", "http://acme.example.test//["])
 def test_addresses_that_are_none(full, alice, address, scheme):
-    """Wherever a browser tells one."""
+    """Send an invalid address in each place where browsers send one."""
     headers = [
         {"HX-Request": "true", "HX-Current-URL": address},
         {"HX-Request": "true", "HX-Current-URL": quote(address), "HX-Current-URL-URI-AutoEncoded": "true"},
@@ -261,7 +264,7 @@ def test_addresses_that_are_none(full, alice, address, scheme):
             for path in paths(alice, "get"):
                 assert_answered(page.get(path, headers=given, expect_errors=True), given)
             for path in paths(alice, "post"):
-                if path not in ENDING:
+                if path not in ENDS_SESSION:
                     assert_answered(send(page, path, [("csrfmiddlewaretoken", token), ("vote", "1")], **given), given)
 
 
@@ -283,7 +286,7 @@ def test_addresses_that_are_none(full, alice, address, scheme):
 def test_bodies(full, alice, content_type, body):
     token = token_in(full.forms)
     for path in paths(alice, "post"):
-        if path in ENDING:
+        if path in ENDS_SESSION:
             continue
         for page, headers in ((alice, {"X-CSRFToken": token}), (alice, {}), (Visitor(HOST), {})):
             response = page.post(path, body, content_type=content_type, headers=headers, expect_errors=True)

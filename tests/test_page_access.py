@@ -1,4 +1,4 @@
-"""Who may see and send each page: every page route, and everyone who may not."""
+"""Permissions of every page route, for reading and for sending."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.support.fill import SECRET, fill
 from tests.support.page_routes import ROUTES, path_of, things
 from tests.support.pages import Visitor
 
-# Of a private forum, what whoever is not signed in needs to become it. The forum's name is on it, and nothing else.
+# Pages of a private forum that visitors need to sign in or sign up. They show only the forum's name.
 FOR_ANYONE = {
     "app/sign-in",
     "app/sign-out",
@@ -26,16 +26,16 @@ FOR_ANYONE = {
     "app/password/sent",
     "app/password/new",
     "app/profile/email",
-    # Parts of the page of a new suggestion: they say no more than that somebody is signed out.
+    # Fragments of the page of a new suggestion: a visitor only learns that the session has ended.
     "app/posts/similar",
     "app/posts/preview",
 }
-# They find a text, and so can tell of one.
+# Searches, which could reveal texts.
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
 
 
 def who_may(route: str) -> str:
-    """By where a page is, and not by what it says of itself."""
+    """Return the lowest role that may use the route, judged by the path alone."""
     if route.startswith("app/account/api"):
         return "team"
     if route.startswith("app/account"):
@@ -51,7 +51,7 @@ def token_of(visitor: Visitor) -> str:
 
 
 def ask(visitor: Visitor, path: str, methods: set[str], **values):
-    """The answers to what is read and to what is sent there."""
+    """Return the responses of a path to each of the methods."""
     if "post" in methods and not hasattr(visitor, "token"):
         visitor.token = token_of(visitor)
     if "get" in methods:
@@ -64,7 +64,7 @@ def ask(visitor: Visitor, path: str, methods: set[str], **values):
 
 @pytest.fixture
 def private(acme):
-    """Acme's forum is private, and full."""
+    """Make acme's forum private and fill it with rows."""
     ids = things(acme.account, acme.bob)
     fill(acme.account, acme.bob, SECRET)
     acme.account.forums.update(access=Forum.Access.PRIVATE)
@@ -77,8 +77,7 @@ def to_sign_in(response) -> bool:
 
 
 def is_refusal(response) -> bool:
-    """To sign in, by whatever way; a form with a text may come back with the question, and with the text; what a script
-    fetches unasked is nothing."""
+    """Return True for a redirect to the sign-in page, a form shown again with a sign-in form, or an empty fragment for htmx."""
     is_nothing = "HX-Request" in response.request.headers and response.status_code == 204
     asks = response.status_code == 403 and bool(response.html.find(id="id_password"))
     return to_sign_in(response) or is_nothing or asks
@@ -86,7 +85,7 @@ def is_refusal(response) -> bool:
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_it_works(private, route):
-    """A private forum says nothing to a visitor, nor to a user of another account."""
+    """A private forum shows nothing to visitors and to users of other accounts."""
     acme, ids = private
     path = path_of(route, ids)
     for response in ask(acme.page(), path, ROUTES[route]):
@@ -132,8 +131,8 @@ ACTS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "me
 
 
 def test_it_rejects_ids_of_another_account(acme, other):
-    """They are as if there were none, for whoever may do everything here."""
-    # Ids that this account has not come to.
+    """For an owner, rows of another account do not exist."""
+    # Ids that this account has not used.
     next_ids(other.account.id, 1000)
     ids = things(other.account, other.mallory)
     alice = acme.page(acme.alice)
@@ -148,14 +147,13 @@ def test_it_rejects_ids_of_another_account(acme, other):
 
 
 def is_refused(response, route: str) -> bool:
-    """400 is for what the page never does, 422 for what is wrong whatever it is about. A search as one types names a
-    suggestion, which is of no importance to it."""
+    """Return True for an error: 400 for an unknown action, 422 for invalid input, 404. The search while typing ignores ids."""
     is_search = "HX-Request" in response.request.headers and route.endswith(("/merge", "/behalf"))
     return is_search or response.status_code in (400, 404, 422)
 
 
 def test_a_forum_shows_nothing_of_another_one(acme):
-    """The account's other forum is private: whoever reads this one learns nothing of it, and its team nothing here."""
+    """Pages of a public forum show nothing of the account's private forum."""
     account = acme.account
     host = account.hosts.create(name="second")
     forum = account.forums.create(host_id=host.id, name="Second", access=Forum.Access.PRIVATE)

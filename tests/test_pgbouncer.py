@@ -1,4 +1,4 @@
-"""PgBouncer between the service and PostgreSQL (DATABASE_POOLER=on). PGBOUNCER names another program than the system's."""
+"""PgBouncer between the service and PostgreSQL (DATABASE_POOLER=on). Set PGBOUNCER to use another program."""
 
 import os
 import pwd
@@ -47,7 +47,7 @@ def version() -> tuple[int, ...]:
 
 @pytest.fixture
 def pgbouncer(transactional_db):
-    """A function that starts PgBouncer in that mode; from then on the service's connection goes through it."""
+    """Return a function that starts PgBouncer in a pool mode and connects the service through it."""
     direct = connections["default"]
     started = []
 
@@ -59,7 +59,7 @@ def pgbouncer(transactional_db):
         users.write_text(f'"{own["USER"]}" ""\n')
         more = ["max_prepared_statements = 200"] if version() >= (1, 21) else []
         if os.getuid() == 0:
-            # It does not run as root, and neither may it read what only root may.
+            # PgBouncer refuses to run as root, so its files must be readable by another user.
             more.append("user = nobody")
             for path in (folder, users):
                 os.chown(path, pwd.getpwnam("nobody").pw_uid, -1)
@@ -77,7 +77,7 @@ def pgbouncer(transactional_db):
             try:
                 psycopg.connect(host="127.0.0.1", port=port, user="nobody", dbname="pgbouncer", connect_timeout=5)
             except psycopg.OperationalError as error:
-                # It answers, if only that it does not know this user.
+                # PgBouncer responds, even if only that it does not know this user.
                 if "refused" not in str(error):
                     break
                 assert process.poll() is None
@@ -98,7 +98,7 @@ def pgbouncer(transactional_db):
 
 @pytest.fixture
 def role(transactional_db, settings):
-    """The role has the settings that docs/operating.md gives it, in the test's database."""
+    """Give the role the settings of docs/operating.md in the test database."""
     settings.DATABASE_POOLER = True
     database = connection.ops.quote_name(connection.settings_dict["NAME"])
     direct = connections["default"]
@@ -132,7 +132,7 @@ def test_it_works(role, pgbouncer, monkeypatch, pool_mode):
 
 
 def test_it_rejects_the_settings_of_a_session(role, pgbouncer):
-    """Which is what DATABASE_POOLER is for."""
+    """PgBouncer rejects startup parameters, which the service sends unless DATABASE_POOLER is on."""
     pgbouncer("session", options="-c jit=off")
     with pytest.raises(Exception, match="unsupported startup parameter"):
         show("jit")
@@ -140,7 +140,7 @@ def test_it_rejects_the_settings_of_a_session(role, pgbouncer):
 
 @pytest.mark.skipif(PROGRAM and version() < (1, 22), reason="this PgBouncer keeps no prepared statements")
 def test_prepared_statements_are_found_on_any_connection(role, pgbouncer):
-    """Of the only connection to the server, each of these is a client of its own."""
+    """Several client connections share the only server connection."""
     pgbouncer("transaction")
     others = [load_backend("config.database").DatabaseWrapper(connection.settings_dict) for _ in range(2)]
     first = connections["default"]
@@ -170,7 +170,7 @@ def test_it_rejects_a_setting_that_the_role_does_not_have(role, pgbouncer, monke
     assert message.startswith(f"The setting {name} of the database is ")
     [error] = database_checks.database(None, databases=["default"])
     statement = error.hint.removeprefix("Run ").partition(", and ")[0]
-    # It is put right by what the hint says: of the new connections to the server.
+    # The statement in the hint fixes the error for new server connections.
     with connection.cursor() as cursor:
         cursor.execute(statement)
     connection.close()

@@ -1,4 +1,4 @@
-"""How the database finds the pages of long lists: by an index, without reading the table or sorting all of it."""
+"""Query plans of long lists: PostgreSQL uses an index, and neither scans nor sorts the whole table."""
 
 import json
 import re
@@ -16,11 +16,11 @@ from accounts.models import Status
 from forum.models import Post, Vote
 from tests.support.factories import make_contact_list
 from tests.support.fixtures import committed, make_cast, make_other
-from tests.support.queries import explained, nodes, noted
+from tests.support.queries import capture_parameters, explained, nodes
 
 TABLES = ("crm_client", "crm_clientexternalid", "crm_contact", "crm_contactlistmembership", "forum_post", "forum_vote")
 ROWS = 30_000
-# Among so many, every third row is another account's. All have the tag `all`, half of them `web`, the oldest 8,000 `early`.
+# Every third row belongs to another account. All have the tag `all`, half of them `web`, the oldest 8,000 `early`.
 CLIENTS = """
 INSERT INTO crm_client (account_id, id, creator_id, updater_id, created_at, updated_at, trashed_at, name, email, email_key,
     phone, note, tags, external_ids, additional_fields, status_id)
@@ -68,7 +68,7 @@ SELECT account_id, id, %(alice)s, created_at FROM forum_post WHERE category_id I
 
 @pytest.fixture(scope="module")
 def long_lists(django_db_setup, django_db_blocker):
-    """Committed, so that they can be vacuumed, as they are in time; the tests commit too."""
+    """Create the rows. They are committed, because VACUUM needs that; so the tests commit too."""
     with committed(django_db_blocker):
         yield make_long_lists(make_cast(), make_other())
 
@@ -89,7 +89,7 @@ def make_long_lists(acme, other):
     for name in ("VIP", "web", "all", "early"):
         acme.account.tags.create(name=name)
     with connection.cursor() as cursor:
-        # None of it is news for the feed of changes.
+        # Keep the rows out of the change feed.
         for table in ("crm_client", "crm_contact", "forum_post"):
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         for statement in (CLIENTS, CONTACTS, PLACES, POSTS):
@@ -104,18 +104,18 @@ def make_long_lists(acme, other):
 
 
 def statements(client, path: str) -> list[tuple[str, list]]:
-    response, seen = noted(lambda: client.get(path))
+    response, seen = capture_parameters(lambda: client.get(path))
     assert response.status_code == 200, response.text
     assert response.text not in ("[]", "{}"), path
     return seen
 
 
 ORDERS = ("id", "-id", "created_at", "-created_at", "updated_at", "-updated_at")
-# A path, and how many rows it may read or sort, of which there are 20,000.
+# Paths with the maximum number of the 20,000 rows that they may read or sort.
 PATHS = {
     "clients.json": 26,
     **{f"clients.json?order={order}": 26 for order in (*ORDERS, "name", "-name")},
-    # A page far down is skipped to in the index.
+    # Deep pages are reached by skipping entries of the index.
     "clients.json?order=name&page=500": 12_501,
     "clients.json?tag=vip": 100,
     "clients.json?tag=vip&order=-updated_at": 100,
@@ -123,11 +123,11 @@ PATHS = {
     "clients.json?external_id=E-25000": 10,
     "clients.json?email=CLIENT25000@example.com": 10,
     "contacts.json?email=Contact5000@example.com": 10,
-    # The status of the oldest, in an order that has them last.
+    # A status that only the oldest clients have, newest first.
     "clients.json?status_id={status}&order=-created_at": 1000,
     "clients.json?status_id={status}&tag=web": 1000,
     "clients.json?updated_since={recently}&order=id": 1000,
-    # What most have is met in the order of the list.
+    # A frequent value is found by a scan in the order of the list.
     **{
         f"clients.json?{few}&order={order}": 100
         for few in (
@@ -140,7 +140,7 @@ PATHS = {
         for order in (*ORDERS, "name", "-name")
     },
     "clients.json?tag=web&order=-name&page=100": 5500,
-    # But not soon, if it is at the end of it: then it is collected and sorted.
+    # If all matches are at the end of the list, they are collected and sorted.
     "clients.json?tag=early&order=created_at": 10_200,
     "clients.json?q=client25000": 10,
     "clients.json?q=8dd8&per_page=1": 100,
@@ -148,17 +148,17 @@ PATHS = {
     "clients.json?q=S-25000": 10,
     "clients.json?q=lukasz&order=name&tag=vip": 100,
     "clients.json?q=c81e728d9d4c2f636f067f89cc14862c": 400,
-    # More than are ranked have it.
+    # More rows match than are ranked.
     "clients.json?q=malgorzata": 6000,
     "clients.json?q=malgorzata&order=-updated_at": 6000,
     "clients.json?q=malgorzata&tag=web": 12_000,
     **{f"clients.json?q={text}": 1100 for text in ("example.com", "ski", "+48", "exampel")},
-    # Mistyped, so that there is a second search.
+    # A misspelled word needs a second search.
     "clients.json?q=wawrzyneic": 100,
     **{f"{list}.json?order={order}": 26 for list in ("posts", "tasks") for order in ORDERS},
     "tasks.json": 26,
     "tasks.json?closed=true&order=-id": 100,
-    # The first ones of those that are last.
+    # Closed tasks are at the end of the list.
     "tasks.json?closed=true": 100,
     "clients.json?updated_since={lately}&order=updated_at": 100,
     "tasks.json?scheduled_before=2100-01-01": 30,
@@ -171,31 +171,31 @@ PATHS = {
 
 def test_it_works(long_lists, monkeypatch):
     acme, values = long_lists
-    # What it is among a million.
+    # The value in proportion to the number of rows here.
     monkeypatch.setattr("core.api.lists.COMMON_ROWS", 1500)
     values["recently"] = f"{timezone.now() - timedelta(minutes=300):%Y-%m-%dT%H:%M:%SZ}"
     values["lately"] = f"{timezone.now() - timedelta(minutes=10_000):%Y-%m-%dT%H:%M:%SZ}"
     client = acme.json()
     wrong = []
     for path, most in PATHS.items():
-        asked = statements(client, "/app/" + path.format(**values))
-        assert len(asked) < 10, path
-        wrong += too_much(path, asked, most)
+        queries = statements(client, "/app/" + path.format(**values))
+        assert len(queries) < 10, path
+        wrong += too_much(path, queries, most)
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def too_much(what: str, asked: list[tuple[str, list]], most: int, explained: Callable = explained) -> list[tuple]:
-    """What reads or sorts more rows than that, or a whole table."""
+def too_much(name: str, queries: list[tuple[str, list]], most: int, explained: Callable = explained) -> list[tuple]:
+    """Return the plan nodes that read or sort more than `most` rows, or scan a whole table."""
     wrong = []
-    settings = [one for one in asked if "set_config" in one[0]]
-    for sql, parameters in (one for one in asked if one[0].lstrip().startswith(("SELECT", "WITH"))):
+    settings = [one for one in queries if "set_config" in one[0]]
+    for sql, parameters in (one for one in queries if one[0].lstrip().startswith(("SELECT", "WITH"))):
         for node in explained(sql, parameters, settings):
             kind, rows = node["Node Type"], node["Actual Rows"] * node["Actual Loops"]
             removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
             if "Sort" in kind and node["Plans"][0]["Actual Rows"] > most:
-                wrong.append((what, kind, node["Plans"][0]["Actual Rows"], sql))
+                wrong.append((name, kind, node["Plans"][0]["Actual Rows"], sql))
             if node.get("Relation Name") in TABLES and (kind == "Seq Scan" or rows + removed > most):
-                wrong.append((what, kind, rows, removed, sql))
+                wrong.append((name, kind, rows, removed, sql))
     return wrong
 
 
@@ -224,7 +224,7 @@ def test_what_the_pages_look_up(long_lists):
             lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **place),
             1100,
         ),
-        # All have it.
+        # All rows have it.
         "what is like a common word": (lambda: Post.objects.similar_to("title", columns, **place), 1100),
         "a search": (
             lambda: Post.objects.search("c81e728d9d4c2f636f067f89cc14862c", None, columns, **place, start=0, size=26),
@@ -232,20 +232,20 @@ def test_what_the_pages_look_up(long_lists):
         ),
     }
     wrong = []
-    for what, (act, most) in cases.items():
-        found, asked = noted(act)
-        assert found, what
-        wrong += too_much(what, asked, most)
+    for name, (act, most) in cases.items():
+        found, queries = capture_parameters(act)
+        assert found, name
+        wrong += too_much(name, queries, most)
     assert not wrong, "\n".join(map(str, wrong))
 
 
-# Pages, and how many of the forum's 15,000 posts they may read or sort.
+# Pages with the maximum number of the forum's 15,000 posts that they may read or sort.
 PAGES = {
     **{f"/?order={order}": 30 for order in ("new", "top", "active", "commented")},
     "/?status=new": 30,
     "/?page=100": 2600,
     "/?q=c81e728d9d4c2f636f067f89cc14862c": 100,
-    # All have one of the words, none has both: what comes close is met from the beginning of the list.
+    # All posts have one of the words, none has both: similar posts are found at the beginning of the list.
     "/?q=title+qqqqqq": 1100,
     "/app/roadmap": 70,
     "/app/roadmap?status=new": 30,
@@ -257,7 +257,7 @@ PAGES = {
 
 @pytest.fixture
 def all_planned(long_lists):
-    """Nearly all posts have the status `planned`."""
+    """Give nearly all posts the status `planned`."""
     acme, _ = long_lists
     planned, new = (acme.account.statuses.filter(kind="post", code=code).get() for code in ("planned", "new"))
 
@@ -276,13 +276,13 @@ def test_pages_for_people(all_planned):
     for visitor in (acme.page(), acme.page(acme.carol), acme.page(acme.bob)):
         for path, most in PAGES.items():
             path = path.replace("status=new", "status=planned")
-            asked = noted(partial(visitor.get, path))[1]
-            assert len(asked) <= (20 if "qqq" in path else 12 if "q=" in path else 8), path
-            wrong += too_much(path, asked, most)
+            queries = capture_parameters(partial(visitor.get, path))[1]
+            assert len(queries) <= (20 if "qqq" in path else 12 if "q=" in path else 8), path
+            wrong += too_much(path, queries, most)
     assert not wrong, "\n".join(map(str, wrong))
 
 
-# What is prepared, and how many of acme's 20,000 clients or 15,000 posts it may read.
+# Prepared statements with the maximum number of acme's 20,000 clients or 15,000 posts that they may read.
 PREPARED = {
     "/app/clients.json": 26,
     "/app/clients.json?per_page=2": 3,
@@ -312,8 +312,8 @@ PREPARED = {
 
 
 def test_what_is_prepared_is_planned_once_and_well_for_all(long_lists):
-    """However many accounts there are, as `planned_for_large_accounts` says: for an account of average size of many it would be
-    planned to read all rows of the account."""
+    """The generic plan suits large accounts (`planned_for_large_accounts`). With many accounts PostgreSQL expects few rows in
+    each, and would plan to read all rows of the account."""
     acme, _ = long_lists
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
@@ -324,12 +324,12 @@ def test_what_is_prepared_is_planned_once_and_well_for_all(long_lists):
         client = json_client if ".json" in path else xml
         for _ in range(8):
             assert client.get(path).status_code == 200, path
-        asked = noted(partial(client.get, path))[1]
-        wrong += too_much(path, asked, most, explained=explained_once)
-        # Or it would be planned for these values anew each time, on some other set.
-        for sql, parameters in asked:
+        queries = capture_parameters(partial(client.get, path))[1]
+        wrong += too_much(path, queries, most, explained=explained_once)
+        # Otherwise PostgreSQL might use custom plans with other data.
+        for sql, parameters in queries:
             once, anew = (planned(sql, parameters, mode) for mode in ("generic", "custom"))
-            # What PostgreSQL thinks that planning costs.
+            # PostgreSQL's estimate of the cost of planning.
             planning = 2.5 * (1 + sum("Relation Name" in node for node in nodes(anew)))
             if once["Total Cost"] > anew["Total Cost"] + planning:
                 wrong.append((path, sql, once["Total Cost"], anew["Total Cost"]))
@@ -342,7 +342,7 @@ def test_what_is_prepared_is_planned_once_and_well_for_all(long_lists):
 
 
 def explained_once(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
-    """The plan that serves any values."""
+    """Return the nodes of the generic plan."""
     return list(nodes(planned(sql, parameters, "generic")))
 
 

@@ -1,4 +1,4 @@
-"""A database that takes no writes, as after a failover: 503 on every path, and a new connection for the next request."""
+"""A read-only database, as after a failover: 503 on every path, and a new connection for the next request."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def execute(statement: str) -> None:
 
 @pytest.fixture
 def read_only(transactional_db):
-    """A function from which on new connections to the test's database are read-only, and so are those there are."""
+    """Return a function that makes the test database read-only for new and existing connections."""
     name = connection.ops.quote_name(connection.settings_dict["NAME"])
 
     def begin():
@@ -41,7 +41,7 @@ def read_only(transactional_db):
 
 
 def end_request() -> bool:
-    """Clean up as at the end of a request, and return whether that closed the connection."""
+    """Clean up as at the end of a request. Return True if that closed the connection."""
     connection.close_if_unusable_or_obsolete()
     return connection.connection is None
 
@@ -74,7 +74,7 @@ READS = {
 
 @pytest.fixture
 def standing(acme, read_only):
-    """The cast before a read-only database, with what the requests here need."""
+    """Make the database read-only, and return the cast with the rows that the requests need."""
     acme.post, acme.client = make_post(acme.bob), make_client(acme.bob)
     acme.visitor = acme.page(acme.carol)
     acme.form = acme.page().get("/app/sign-in").forms["sign-in"]
@@ -112,12 +112,12 @@ def test_it_rejects_readiness(standing):
 def test_reads_go_on_where_they_cannot_be_counted(standing, settings):
     settings.RATE_LIMIT = 600
     assert standing.json().get("/app/tasks.json").status_code == 200
-    # There may be a server that can count.
+    # The next connection may reach a server that accepts writes.
     assert end_request()
 
 
 class Standby(Cluster):
-    """A cluster that follows another one, until it is promoted."""
+    """A hot standby of another cluster, until it is promoted."""
 
     def follow(self, primary: Cluster) -> None:
         self._open()
@@ -141,7 +141,7 @@ class Standby(Cluster):
 
 @pytest.fixture
 def pair(db, tmp_path):
-    """A primary, with a logged and an unlogged table, and its standby."""
+    """Start a primary, with a logged and an unlogged table, and its standby."""
     primary, standby = (cls(tmp_path / cls.__name__, durable=False) for cls in (Cluster, Standby))
     with primary:
         with psycopg.connect(primary.url) as connection:
@@ -154,7 +154,7 @@ def pair(db, tmp_path):
 
 
 def wrapper(url: str):
-    """A connection of the service's backend to that address."""
+    """Return a connection of the service's database backend to the address."""
     return load_backend("config.database").DatabaseWrapper(connection.settings_dict | database(url), alias="default")
 
 

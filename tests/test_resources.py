@@ -1,4 +1,4 @@
-"""What belongs to a model that the interface serves, beside the model: each test names the step that was left out."""
+"""The declarations that a model of the JSON API needs. Each failing test names the missing step."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from core.db.tenancy import AccountIdField, account_of
 from core.db.trash import Trashable
 from core.search.declaration import Search
 
-# Fields of a model that the JSON interface leaves to the pages.
+# Fields of a model that only the pages serve.
 LEFT_TO_PAGES = {
     ("Post", "approved"): "what waits for approval is handled on the pages",
     ("Post", "contact_id"): "the team names a contact on the pages, on whose behalf it writes",
@@ -24,7 +24,7 @@ FORGOTTEN = "{model}.{field} is not in {serializer}: declare it there, in the or
 
 
 def viewsets(base: type = ResourceViewSet) -> Iterator[type[ResourceViewSet]]:
-    # The URLs import them all.
+    # The URLs import all viewsets.
     assert get_resolver().url_patterns
     for viewset in base.__subclasses__():
         if "model" in vars(viewset):
@@ -40,7 +40,7 @@ def serializers(base: type = ResourceSerializer) -> Iterator[type[ResourceSerial
 
 
 def triggers_of(function: str) -> set[tuple[str, str, str]]:
-    """The table, the name and the definition of each trigger that calls a function."""
+    """Return the table, name and definition of each trigger that calls a function."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -95,7 +95,7 @@ def test_a_text_is_no_longer_than_its_column(viewset):
 
 @every_model
 def test_a_copy_of_a_field_has_the_limit_of_its_column(serializer):
-    """DRF copies the fields of a serializer; the copies are what reads."""
+    """DRF validates with copies of the declared fields, so a copy must keep the limit."""
     copies = serializer(data=dict.fromkeys(serializer.writable), context={"account": None}).fields
     for name, field in copies.items():
         if isinstance(field, TextField):

@@ -1,4 +1,4 @@
-"""The rooms of the code: what import-linter does not see. CONTRIBUTING.md and `pyproject.toml` have the order of the rooms."""
+"""Dependencies between rooms that import-linter does not see. CONTRIBUTING.md and `pyproject.toml` define their order."""
 
 import ast
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ TENANT_TABLE = "SQL of migrations, which cannot ask a setting for the tenant's t
 MODULE = "a value of `initial_module` on the wire"
 CUSTOMER = "a link to a customer is a field of posts and votes on the wire, and a foreign key"
 POSTS = "clients and contacts count their posts, and detach them when they go to the trash"
-# What is allowed, and why: by file and name, or by file alone.
+# Allowed references with their reasons, by file and name, or by file.
 EXCEPTIONS = {
     ("accounts/account.py", "forum"): MODULE,
     ("accounts/openapi.py", "crm"): MODULE,
@@ -113,12 +113,12 @@ def names_of(room: str):
     return replace(names, words=names.words | {"route-of-the-forum"})
 
 
-# Circles
+# Import cycles
 
 
 @cache
 def imports() -> dict[str, set[str]]:
-    """Each module with the modules that it imports, also within functions and for type hints alone."""
+    """Return the modules that each module imports, including imports in functions and for type hints."""
     paths = {module_name(path): path for room in ROOMS for path in (settings.BASE_DIR / room).rglob("*.py")}
     return {name: set(imported(path.read_text())) & paths.keys() - {name} for name, path in paths.items()}
 

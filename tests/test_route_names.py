@@ -1,4 +1,4 @@
-"""Routes have names: nothing but a URL module writes a path, and a room names routes of itself and of lower rooms alone."""
+"""Route names: only URL modules contain paths, and a room uses only its own routes and those of lower rooms."""
 
 import ast
 import re
@@ -45,19 +45,19 @@ def route_names() -> list[str | None]:
 
 
 def files(*suffixes: str) -> dict[str, str]:
-    """The text of every source file of the rooms, by its path."""
+    """Return the text of every source file of the rooms, by path."""
     found = (path for room in ROOMS for suffix in suffixes for path in sorted((ROOT / room).rglob(f"*{suffix}")))
     return {path.relative_to(ROOT).as_posix(): path.read_text() for path in found}
 
 
 def literals_in_markup(text: str) -> list[str]:
-    """The paths that a template or a script writes out, wholly or after a tag."""
+    """Return the literal paths in a template or a script, also those that begin with a template tag."""
     text = TAG.sub("", text)
     return [found[0].strip() for pattern in (PATH_ATTRIBUTE, APP_PATH) for found in pattern.finditer(text)]
 
 
 def texts_in(tree: ast.AST) -> Iterator[str]:
-    """All texts of a module but docstrings."""
+    """Return all string literals of a module except docstrings."""
     owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {
         node.body[0].value
@@ -78,14 +78,14 @@ def names_in_markup(text: str) -> set[str]:
 
 
 def named_by(file: str, text: str) -> set[str]:
-    """The routes that a file names, in whatever way."""
+    """Return the routes that a file names in any way."""
     if file.endswith(".html"):
         return names_in_markup(text)
     return set(texts_in(ast.parse(text))) & set(route_names())
 
 
 def in_calls(text: str) -> set[str]:
-    """The texts that a module gives as a route to `reverse`, `redirect` or `path_with_id`."""
+    """Return the route names passed to `reverse`, `redirect` or `path_with_id`."""
     found = set()
     for node in ast.walk(ast.parse(text)):
         match node:
@@ -96,7 +96,7 @@ def in_calls(text: str) -> set[str]:
 
 
 def references() -> set[tuple[str, str]]:
-    """(file, route) wherever a route is named."""
+    """Return (file, route) for each use of a route name."""
     return {
         (file, name)
         for file, text in files(".html", ".py").items()

@@ -1,4 +1,4 @@
-"""The table of routes in docs/interface.md says what the service does: every route, who may, the statements, its test."""
+"""The table of routes in docs/interface.md: every route with its permissions, number of statements and test."""
 
 import re
 
@@ -9,13 +9,13 @@ from django.utils import timezone
 from tests.support import calls
 from tests.support.examples import ROOT, UPDATING
 from tests.support.fill import fill
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.route_table import DOCUMENT, LINE, lines, read_line
 from tests.support.routes import TABLE, Row, caller, routes, send
 
 
 def who_may(row: Row, *, nobody: int) -> str:
-    """In the words of the table; `nobody` is what those without credentials are answered."""
+    """Return the permission in the words of the table. `nobody` is the status without credentials."""
     if nobody != 401:
         return "anyone"
     if row.admins_only:
@@ -25,24 +25,24 @@ def who_may(row: Row, *, nobody: int) -> str:
 
 @pytest.fixture
 def measured(acme) -> dict[tuple[str, str], tuple[str, int]]:
-    """Of each method and route: who may, and how many statements an owner's call asks, as the table of tenancy sends it."""
+    """Return the permission and an owner's number of statements, by method and route."""
     ids = fill(acme.account, acme.bob, "full")
-    # What is left to the commit: the changes are noted.
+    # Run the deferred triggers, which record the changes.
     connection.check_constraints()
     found = {}
     for row in TABLE:
         client = caller(row, acme.host, acme.alice)
-        # The host and the password are known, and that the token was used.
+        # The first request caches the host and the password, and records the use of the token.
         client.get("/app/users/me.xml")
         acme.account.tokens.update(last_used_at=timezone.now())
         with transaction.atomic():
             if (row.method, row.route) == ("DELETE", "app/posts/<id:id>/vote.json"):
                 acme.account.posts.get(id=ids.post).vote(by=acme.alice)
-            response, asked = asked_by(lambda client=client, row=row: send(row, client, ids, ids))
+            response, queries = capture_queries(lambda client=client, row=row: send(row, client, ids, ids))
             transaction.set_rollback(True)
         assert response.status_code == row.team, (row, response.text)
         nobody = send(row, caller(row, acme.host, None), ids, ids).status_code
-        found[row.method, row.route] = who_may(row, nobody=nobody), len(asked)
+        found[row.method, row.route] = who_may(row, nobody=nobody), len(queries)
     return found
 
 
@@ -75,7 +75,7 @@ def test_who_may_and_the_statements_are_as_documented(measured):
 
 @pytest.mark.parametrize("line", lines(), ids=lambda line: f"{line.methods[0]} {line.path}")
 def test_the_test_of_a_route_exists(line):
-    """At the end of the run `tests.support.calls` says whether it calls the route."""
+    """The test file exists. At the end of the run `tests.support.calls` checks that it calls the route."""
     assert (ROOT / line.test).is_file()
 
 
@@ -85,7 +85,7 @@ def test_it_rejects_a_test_that_does_not_call_its_route():
     assert calls.uncalled([line], {call}, {line.test}) == []
     assert calls.uncalled([line], set(), {line.test}) == [line]
     assert calls.uncalled([line], {(line.test, "POST", "app/tasks.json")}, {line.test}) == [line]
-    # It did not run.
+    # The test file did not run.
     assert calls.uncalled([line], set(), set()) == []
 
 
@@ -93,4 +93,4 @@ def test_calls_are_noted(acme):
     acme.json().get("/app/tasks.json")
     acme.json().post("/app/clients/1.json", headers={"X-HTTP-Method-Override": "PUT"}, json={"client": {}})
     here = "tests/test_routes.py"
-    assert {(here, "GET", "app/tasks.json"), (here, "PUT", "app/clients/<id:id>.json")} <= calls.noted.calls
+    assert {(here, "GET", "app/tasks.json"), (here, "PUT", "app/clients/<id:id>.json")} <= calls.call_log.calls

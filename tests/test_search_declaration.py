@@ -1,4 +1,4 @@
-"""`search = Search(…)` on a model: what it says of each text field, and what a migration makes of it."""
+"""The declaration `search = Search(…)` of a model, and the migrations made from it."""
 
 import pytest
 from django.db import connection, migrations, models
@@ -11,7 +11,7 @@ from crm.models import Client
 from tests.support.factories import make_client
 from tests.support.lists import names
 
-# All that a declaration creates for a table.
+# All database objects that a declaration creates for a table.
 OBJECTS = """
 SELECT attname, format_type(atttypid, atttypmod), attcollation::regcollation::text, pg_get_expr(adbin, adrelid)
 FROM pg_attribute JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
@@ -37,7 +37,7 @@ def objects(model: type[models.Model]) -> set[tuple]:
 
 
 def text_fields(model: type[models.Model]) -> list[str]:
-    """Those that people write: not the columns derived from others, and not the codes of a choice."""
+    """Return the text fields that people write, without derived columns and choices."""
     kinds = (models.CharField, models.TextField, models.JSONField)
     return [
         field.name
@@ -47,8 +47,8 @@ def text_fields(model: type[models.Model]) -> list[str]:
 
 
 def replace(model: type[models.Model], old: Search, new: Search) -> None:
-    """As a migration does after a change."""
-    # The triggers of the rows that the test has made.
+    """Replace the declaration of a model as a migration does."""
+    # Run the deferred triggers of the rows of the test.
     connection.check_constraints()
     with connection.schema_editor() as editor:
         editor.remove_constraint(model, old)
@@ -108,7 +108,7 @@ def test_a_change_searches_the_rows_that_there_are(acme):
 
 
 def test_a_new_table_has_it_with_its_first_migration(acme):
-    """A model that is created with its search in one operation, as the optimizer puts them together."""
+    """The migration optimizer merges the creation of a model with its search into one operation."""
     fields = [
         ("id", models.BigIntegerField(primary_key=True)),
         ("account_id", models.BigIntegerField()),
@@ -127,7 +127,7 @@ def test_a_new_table_has_it_with_its_first_migration(acme):
 
 
 def changes(new: Search) -> list[str]:
-    """The operations that `makemigrations` writes when the declaration of clients becomes another."""
+    """Return the operations of `makemigrations` for a changed declaration of clients."""
     before, after = (ProjectState(real_apps={"accounts"}) for _ in range(2))
     for state, search in ((before, Client.search), (after, new)):
         client = ModelState.from_model(Client)

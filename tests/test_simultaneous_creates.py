@@ -1,4 +1,4 @@
-"""The same create many times at once: one row, never two and never a 500."""
+"""Many identical creates at once: exactly one row, and never a server error."""
 
 import random
 from collections import Counter
@@ -33,7 +33,7 @@ def statuses(responses) -> Counter:
 
 @pytest.mark.parametrize(("kind", "model"), [("client", Client), ("deal", Deal)])
 def test_it_works(acme, kind, model):
-    """PUT by the same external id."""
+    """Send PUT requests with the same external id."""
     path = f"/app/{kind}s.json?external_ids[key]=17"
     responses = send(acme, "PUT", path, lambda n: {kind: {"name": "a", "external_ids": {f"key{n}": "1"}}})
     assert statuses(responses) == {201: 1, 200: NUMBER - 1}
@@ -67,7 +67,7 @@ def test_try_update(acme, given):
 
 
 def test_try_update_by_the_email_or_the_external_id(acme):
-    """Half name the one, half the other, and all mean the client that is there."""
+    """Half of the requests use the e-mail and half the external id of the same existing client."""
     client = make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
     given = ({"email": "ann@example.net"}, {"external_ids": {"shop": "17"}})
     responses = send(
@@ -78,7 +78,7 @@ def test_try_update_by_the_email_or_the_external_id(acme):
 
 
 def test_bulks_of_the_same_clients(acme):
-    """In another order each, and beside them creates of one client at a time."""
+    """Each bulk has another order; single creates run beside them."""
     given = [{"name": "a", "email": f"{n}@example.net", "external_ids": {"shop": str(n)}} for n in range(20)]
     orders = [random.Random(n).sample(given, len(given)) for n in range(NUMBER)]
     clients = [acme.json() for _ in range(NUMBER + len(given))]

@@ -1,4 +1,4 @@
-"""Whatever people see is in English and in Polish, and what programs are answered is always the same."""
+"""Pages are in English and Polish; API responses are always in English."""
 
 from json import dumps
 
@@ -30,7 +30,7 @@ def catalog():
 
 
 def catalogue(text: str):
-    """A Polish catalogue of these messages."""
+    """Return a Polish catalogue with these messages."""
     header = f'msgid ""\nmsgstr "Plural-Forms: {messages.plural_forms()}\\n"\n'
     return messages.parse(f"{header}\n{text}".encode())
 
@@ -79,13 +79,13 @@ def test_a_template_has_no_words_of_its_own(path):
 )
 def test_forms_and_messages_have_no_words_of_their_own(path):
     assert literals_in_python(path.read_text("utf-8")) == [], (
-        "put these in gettext, or gettext_lazy where no request is"
+        "put these in gettext, or in gettext_lazy outside of requests"
     )
 
 
 # Errors of models, which pages show translated
 
-# Programs alone are told what these refuse.
+# Only API clients see the errors of these modules.
 PROGRAMS_ONLY = {"accounts/permissions.py", "core/db/trash.py", "crm/external_ids.py"}
 RAISING = sorted(
     path
@@ -105,7 +105,7 @@ def test_messages_of_errors_are_translated(path):
 def test_fields_of_errors_have_a_name():
     fields = set().union(*(fields_of_errors(path.read_text("utf-8")) for path in RAISING))
     assert {"post", "name", "status"} <= fields
-    # No form has a field of that name, but its page chooses the customer.
+    # The page of the form chooses the customer, in no field of that name.
     missing = {field.removesuffix("_id") for field in fields} - field_labels().keys() - {"customer"}
     assert missing == set(), "add these to `field_labels` in the room's AppConfig"
 
@@ -136,7 +136,7 @@ MERGED = gettext_lazy("was merged into post {id}")
             "Client is 5 {of} %s",
             "Klient: is 5 {of} %s",
         ),
-        # Of a field that no app has a label for.
+        # A field without a label in any app.
         (FieldError("bank_account", "is 5 {of} %s"), "Bank account is 5 {of} %s", "Bank account: is 5 {of} %s"),
     ],
 )
@@ -160,7 +160,7 @@ def test_an_error_is_in_english_for_programs():
         assert translation.get_language() == "pl"
 
 
-# How it is kept up to date
+# Updating the catalogue
 
 TEMPLATE = """
 {% load i18n %}
@@ -191,7 +191,7 @@ long = _("one "
 
 @pytest.fixture
 def collected(tmp_path):
-    """The catalogue of a project with one template and one module."""
+    """Return the catalogue of a project with one template and one module."""
     (tmp_path / "forum" / "templates" / "forum").mkdir(parents=True)
     (tmp_path / "forum" / "templates" / "forum" / "list.html").write_text(TEMPLATE)
     (tmp_path / "forum" / "pages.py").write_text(CODE)
@@ -412,7 +412,7 @@ def test_translations_that_agree_are_left_alone():
     assert disagreements(catalogue(text)) == []
 
 
-# Programs
+# APIs
 
 USER = "<user><login>a:b</login><email>x</email><password>1</password></user>"
 CLIENT = {
@@ -451,7 +451,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_programs_are_answered_in_english(acme, name):
-    """Whatever language they accept, and whatever language is active."""
+    """Neither Accept-Language nor the active language changes an API response."""
     who, method, path, headers, body = REFUSED[name]
     generation, status = name.partition(",")[0].split()
     client = acme.xml(getattr(acme, who)) if generation == "xml" else acme.json(getattr(acme, f"{who}_token"))

@@ -1,4 +1,4 @@
-"""The sync feed: what is in it, how it is read, and how long it is kept."""
+"""The change feed: its contents, reading and retention."""
 
 import base64
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,7 @@ every_kind = pytest.mark.parametrize("kind", MAKE)
 
 
 def get(cast, since=None, limit=None, client=None):
-    # What is left to the commit happens now.
+    # Run the deferred triggers now.
     connection.check_constraints()
     given = {"since": since, "limit": limit}
     return (client or cast.json()).get(PATH, params={name: value for name, value in given.items() if value is not None})
@@ -49,8 +49,8 @@ def now(cast) -> str:
     return read(get(cast, "now"))["cursor"]
 
 
-def told(cast, since) -> list[tuple[str, int, str]]:
-    """All changes since a cursor."""
+def changes_since(cast, since) -> list[tuple[str, int, str]]:
+    """Return all changes since a cursor."""
     body = read(get(cast, since, 1000))
     assert not body["more"]
     return [(change["resource"], change["id"], change["change"]) for change in body["changes"]]
@@ -61,7 +61,7 @@ def path(kind, row) -> str:
 
 
 def age(account, days, *, up_to) -> None:
-    """Make the account's first changes older."""
+    """Set back the time of the account's first changes by `days`."""
     account.changes.filter(number__lte=up_to).update(at=timezone.now() - timedelta(days=days))
 
 
@@ -107,7 +107,7 @@ def test_it_rejects_what_is_no_cursor(acme, since):
 
 
 def test_it_rejects_a_cursor_of_another_account(acme, other):
-    # Both have as many changes, the statuses they began with.
+    # Both accounts have equally many changes, those of their first statuses.
     assert_refused(get(acme, now(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
     now(acme)
     last = other.account.changes.order_by("number").last()
@@ -123,7 +123,7 @@ def test_it_rejects_a_cursor_that_was_changed(acme):
         "validation_failed",
         {"since": ["is not a cursor of this account"]},
     )
-    # The same bytes may be written in one way alone.
+    # Each cursor has only one valid spelling.
     assert get(acme, now(acme) + "\n").status_code == 422
     assert get(acme, now(acme)[:16] + "!" + now(acme)[16:]).status_code == 422
 
@@ -131,7 +131,7 @@ def test_it_rejects_a_cursor_that_was_changed(acme):
 @pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
 @pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_given(acme, number, moment):
-    """Even one with the right check sum. (0 and 0 is where an account with no changes at all would begin.)"""
+    """A cursor that was never returned is rejected, even with a valid checksum. (0 and 0 is that of an account without changes.)"""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
     if (number, moment) == (0, 0):
         assert response.status_code == 200
@@ -179,7 +179,7 @@ def test_it_rejects_other_methods(acme):
         assert_refused(acme.json().request(method, PATH), 405, "method_not_allowed", allow="GET, HEAD")
 
 
-# What is told
+# Contents
 
 
 @every_kind
@@ -192,8 +192,8 @@ def test_every_change_of_every_kind(acme, kind):
     assert acme.json().delete(path(kind, row)).status_code == 200
     row.refresh_from_db()
     row.restore()
-    changes = told(acme, since)
-    # A restore that takes back external ids writes the row once more.
+    changes = changes_since(acme, since)
+    # A restore that reattaches external ids updates the row once more.
     if changes[-1][2] == "updated":
         assert kind in ("client", "deal")
         changes.pop()
@@ -201,8 +201,8 @@ def test_every_change_of_every_kind(acme, kind):
 
 
 def test_statuses(acme):
-    """They are not moved to the trash, but gone at once."""
-    assert told(acme, None)[:12] == [
+    """Statuses are deleted at once, without the trash."""
+    assert changes_since(acme, None)[:12] == [
         ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
     ]
     since = now(acme)
@@ -211,14 +211,14 @@ def test_statuses(acme):
     status.save()
     id = status.id
     status.delete()
-    assert told(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
+    assert changes_since(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
 
 
 def test_a_write_past_the_interface(acme):
     client = make_client(acme.alice)
     since = now(acme)
     Client.objects.filter(id=client.id).update(note="a")
-    assert told(acme, since) == [("client", client.id, "updated")]
+    assert changes_since(acme, since) == [("client", client.id, "updated")]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_what_is_kept_beside_the_row(acme, kind, fields):
     since = now(acme)
     resource = kind.replace("task", "post")
     assert acme.json().put(path(kind, row), json={resource: fields}).status_code == 200
-    assert told(acme, since) == [(resource, row.id, "updated")]
+    assert changes_since(acme, since) == [(resource, row.id, "updated")]
 
 
 def test_a_place_in_a_contact_list(acme):
@@ -247,18 +247,18 @@ def test_a_place_in_a_contact_list(acme):
     since = now(acme)
     body = {"contact": {"contact_list_ids": [contact_list.id]}}
     acme.json().put(path("contact", contact), json=body)
-    assert told(acme, since) == [("contact", contact.id, "updated")]
+    assert changes_since(acme, since) == [("contact", contact.id, "updated")]
 
 
 def test_counters_of_a_post(acme):
-    """The interface shows them, and so a comment and a vote change the post."""
+    """The counters are part of the post, so a comment or a vote is a change of the post."""
     post = make_post(acme.alice)
     since = now(acme)
     acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}})
     post.vote(by=acme.bob)
     post.vote(by=acme.bob)
     post.withdraw_vote(by=acme.bob)
-    assert told(acme, since) == [("post", post.id, "updated")] * 3
+    assert changes_since(acme, since) == [("post", post.id, "updated")] * 3
 
 
 def test_generation_a(acme):
@@ -267,7 +267,7 @@ def test_generation_a(acme):
     post = acme.account.posts.get()
     assert made.status_code == 201
     assert acme.xml().delete(f"/app/posts/{post.id}.xml").status_code == 200
-    assert told(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
+    assert changes_since(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
 
 
 def test_a_client_that_goes_and_comes_back_with_its_children(acme):
@@ -279,20 +279,24 @@ def test_a_client_that_goes_and_comes_back_with_its_children(acme):
     children = [("contact", contact.id, "updated"), ("deal", deal.id, "updated"), ("post", task.id, "updated")]
     since = now(acme)
     client.trash(by=acme.alice)
-    assert told(acme, since) == [("client", client.id, "deleted"), *children]
+    assert changes_since(acme, since) == [("client", client.id, "deleted"), *children]
     since = now(acme)
     client.restore()
-    assert told(acme, since) == [("client", client.id, "restored"), ("client", client.id, "updated"), *children]
+    assert changes_since(acme, since) == [
+        ("client", client.id, "restored"),
+        ("client", client.id, "updated"),
+        *children,
+    ]
     since = now(acme)
     contact.refresh_from_db()
     contact.trash(by=acme.alice)
-    assert told(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
+    assert changes_since(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
 
 
 def test_a_nested_client(acme):
     since = now(acme)
     deal = read(acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": {"name": "b"}}}))
-    assert told(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
+    assert changes_since(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
 
 
 def test_what_happens_in_the_trash_is_not_told(acme):
@@ -301,19 +305,19 @@ def test_what_happens_in_the_trash_is_not_told(acme):
     contact.trash(by=acme.alice)
     since = now(acme)
     client.trash(by=acme.alice)
-    assert told(acme, since) == [("client", client.id, "deleted")]
+    assert changes_since(acme, since) == [("client", client.id, "deleted")]
     since = now(acme)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
     call_command("housekeeping")
     assert not Client.objects.exists()
-    assert told(acme, since) == []
+    assert changes_since(acme, since) == []
 
 
 def test_what_is_removed_past_the_trash_is_told(acme):
     client = make_client(acme.alice)
     since = now(acme)
     Client.objects.filter(id=client.id).delete()
-    assert told(acme, since) == [("client", client.id, "deleted")]
+    assert changes_since(acme, since) == [("client", client.id, "deleted")]
 
 
 def test_what_is_rolled_back_is_not_told(acme):
@@ -323,7 +327,7 @@ def test_what_is_rolled_back_is_not_told(acme):
         connection.check_constraints()
         transaction.set_rollback(True)
     client = make_client(acme.alice)
-    assert told(acme, since) == [("client", client.id, "created")]
+    assert changes_since(acme, since) == [("client", client.id, "created")]
     numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
     assert numbers == list(range(1, 14))
 
@@ -331,7 +335,7 @@ def test_what_is_rolled_back_is_not_told(acme):
 def test_what_is_refused_is_not_told(acme):
     since = now(acme)
     assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
-    assert told(acme, since) == []
+    assert changes_since(acme, since) == []
 
 
 def test_what_an_account_does_beside_its_resources_is_not_told(acme):
@@ -340,17 +344,17 @@ def test_what_an_account_does_beside_its_resources_is_not_told(acme):
     acme.account.save()
     acme.bob.name = "Bob"
     acme.bob.save()
-    assert told(acme, since) == []
+    assert changes_since(acme, since) == []
 
 
 def test_an_account_takes_its_changes_along(acme):
     make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=acme.account.clients.get().id)
     contact.trash(by=acme.alice)
-    assert told(acme, None)
+    assert changes_since(acme, None)
     id = acme.account.id
     with connection.cursor() as cursor:
-        # What links to users keeps them from being removed by themselves.
+        # Rows that refer to users are deleted first.
         for table in ("crm_client", "crm_contact"):
             cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
     for things in ("posts", "categories", "forums", "hosts"):
@@ -360,7 +364,7 @@ def test_an_account_takes_its_changes_along(acme):
     assert not Change.objects.filter(account_id=id).exists()
 
 
-# How it is read
+# Reading
 
 
 def test_pages(acme):
@@ -404,16 +408,16 @@ def test_from_the_beginning(acme):
         body = read(get(acme, since))
         assert [change["resource"] for change in body["changes"]] == ["status"] * 12 + ["client"]
         assert body["changes"][-1]["id"] == client.id
-        assert told(acme, body["cursor"]) == []
+        assert changes_since(acme, body["cursor"]) == []
 
 
 def test_an_account_with_no_changes_yet(other):
-    """One from before there was a feed."""
+    """The account is older than the feed."""
     body = {"changes": [], "cursor": str(Cursor(other.account.id)), "more": False}
     for since in (None, "now", body["cursor"]):
         response = other.json().get(PATH, params={"since": since} if since else None)
         assert_answered(response, 200, body)
-    assert len(told(other, body["cursor"])) == 12
+    assert len(changes_since(other, body["cursor"])) == 12
 
 
 def test_now(acme):
@@ -422,7 +426,7 @@ def test_now(acme):
     last = acme.account.changes.order_by("number").last()
     assert body == {"changes": [], "cursor": str(last.cursor), "more": False}
     client = make_client(acme.alice)
-    assert told(acme, body["cursor"]) == [("client", client.id, "created")]
+    assert changes_since(acme, body["cursor"]) == [("client", client.id, "created")]
 
 
 def test_the_time_is_in_the_accounts_zone(acme):
@@ -440,12 +444,12 @@ def test_the_time_is_in_the_accounts_zone(acme):
 def test_nothing_of_another_account(acme, other):
     since, hers = now(acme), now(other)
     ours, client = make_client(acme.alice), make_client(other.mallory)
-    assert told(acme, since) == [("client", ours.id, "created")]
-    assert told(other, hers) == [("client", client.id, "created")]
+    assert changes_since(acme, since) == [("client", ours.id, "created")]
+    assert changes_since(other, hers) == [("client", client.id, "created")]
 
 
 def test_numbers_tell_nothing_of_other_accounts(acme, other):
-    """They count what the account itself did, whatever the others do meanwhile."""
+    """Each account numbers its own changes."""
     for cast in (acme, other):
         make_client(cast.account.users.first())
         connection.check_constraints()
@@ -461,7 +465,7 @@ def test_everywhere_that_the_token_decides(acme):
         assert read(get(acme, client=JSONClient(host, acme.bob_token))) == body
 
 
-# How long it is kept
+# Retention
 
 
 def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
@@ -477,22 +481,22 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
     assert [record.getMessage() for record in caplog.records] == ["erased 13 old changes"]
     assert [change.number for change in acme.account.changes.all()] == [14]
     assert other.account.changes.count() == 14
-    # What is left is still in order.
+    # The remaining changes are in order.
     client = make_client(acme.alice)
-    assert told(acme, None)[-1] == ("client", client.id, "created")
+    assert changes_since(acme, None)[-1] == ("client", client.id, "created")
     assert acme.account.changes.order_by("number").last().number == 15
 
 
 def test_the_last_change_is_kept(acme):
     since = now(acme)
     age(acme.account, 1000, up_to=12)
-    # The cursor of the newest one would still be known.
+    # The newest change is kept, although it is old, so that a cursor there stays valid.
     call_command("housekeeping")
     assert [change.number for change in acme.account.changes.all()] == [12]
-    assert get(acme, since).status_code == 422  # `age` moved it in time
+    assert get(acme, since).status_code == 422  # `age` changed its time
     since = now(acme)
     make_client(acme.alice)
-    assert len(told(acme, since)) == 1
+    assert len(changes_since(acme, since)) == 1
 
 
 def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
@@ -502,19 +506,19 @@ def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
     call_command("housekeeping")
     for cursor in (beginning, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
-    assert len(told(acme, late)) == 4
-    assert len(told(acme, None)) == 5
+    assert len(changes_since(acme, late)) == 4
+    assert len(changes_since(acme, None)) == 5
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
-    """The numbers after the backup's are given again, to other changes."""
+    """After a restore, other changes get the numbers that followed those of the backup."""
     kept = now(acme)
     client = make_client(acme.alice)
     lost = now(acme)
     acme.account.changes.filter(number=13).delete()
     assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     client.write({"name": "Another"}, by=acme.alice)
-    assert told(acme, kept) == [("client", client.id, "updated")]
+    assert changes_since(acme, kept) == [("client", client.id, "updated")]
     assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
@@ -523,7 +527,7 @@ def test_kept_for():
     assert "90 days" in EXPIRED_MESSAGE
 
 
-# What it costs
+# Statements
 
 
 @pytest.mark.parametrize("since", [None, "now", "cursor"])
@@ -535,7 +539,7 @@ def test_it_takes_three_statements(acme, django_assert_num_queries, since, numbe
     client = acme.json()
     get(acme, client=client)
     parameters = {"since": cursor if since == "cursor" else since} if since else None
-    # The token with its user and account, whether there is anything to number, and the changes.
+    # The token with its user and account; whether changes need numbers; the changes.
     with django_assert_num_queries(3):
         assert client.get(PATH, params=parameters).status_code == 200
 

@@ -1,4 +1,4 @@
-"""The sync feed while transactions overlap, on real connections: nothing is skipped, whatever order they commit in."""
+"""The change feed with overlapping transactions on real connections: no order of commits hides a change."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from tests.support.threads import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 def get(client, since=None, limit=1000) -> dict:
@@ -23,26 +23,26 @@ def get(client, since=None, limit=1000) -> dict:
     return read(response)
 
 
-def told(body) -> list[tuple[str, int, str]]:
+def changes_in(body) -> list[tuple[str, int, str]]:
     return [(change["resource"], change["id"], change["change"]) for change in body["changes"]]
 
 
 class Transaction:
-    """A transaction on a thread and a connection of its own that does `act`, and commits when it is told to."""
+    """A transaction on its own thread and connection. It calls `act`, and commits when `commit` is called."""
 
     def __init__(self, act):
         self._act = act
         self._done, self._go = threading.Event(), threading.Event()
         self._pool = ThreadPoolExecutor(1)
         self._future = self._pool.submit(self._run)
-        assert self._done.wait(PATIENCE)
+        assert self._done.wait(TIMEOUT)
 
     def _run(self):
         try:
             with transaction.atomic():
                 result = self._act()
                 self._done.set()
-                assert self._go.wait(PATIENCE)
+                assert self._go.wait(TIMEOUT)
             return result
         finally:
             self._done.set()
@@ -50,42 +50,42 @@ class Transaction:
 
     def commit(self):
         self._go.set()
-        result = self._future.result(PATIENCE)
+        result = self._future.result(TIMEOUT)
         self._pool.shutdown()
         return result
 
 
 def test_it_works(acme):
-    """A transaction that began first, wrote first and has the lower id commits last: so it is told last."""
+    """A transaction that began and wrote first, with the lower id, commits last. Its change comes last."""
     client = acme.json()
     since = get(client, "now")["cursor"]
     slow = Transaction(lambda: make_client(acme.alice))
-    # Nothing waits for it, neither a writer nor a reader.
+    # It blocks neither writers nor readers.
     quick = make_client(acme.alice)
     body = get(client, since)
-    assert told(body) == [("client", quick.id, "created")]
+    assert changes_in(body) == [("client", quick.id, "created")]
     assert not body["more"]
     first = slow.commit()
     assert first.id < quick.id
-    assert told(get(client, body["cursor"])) == [("client", first.id, "created")]
-    assert told(get(client, since)) == [("client", quick.id, "created"), ("client", first.id, "created")]
+    assert changes_in(get(client, body["cursor"])) == [("client", first.id, "created")]
+    assert changes_in(get(client, since)) == [("client", quick.id, "created"), ("client", first.id, "created")]
 
 
 def test_it_rejects_no_order_of_commits(acme):
-    """Ten transactions that are open together commit in the reverse order; a reader looks after every one."""
+    """Ten open transactions commit in reverse order; a reader reads the feed after each."""
     client = acme.json()
     since = get(client, "now")["cursor"]
     open_ones = [Transaction(lambda: make_client(acme.alice)) for _ in range(10)]
-    assert told(get(client, since)) == []
+    assert changes_in(get(client, since)) == []
     for number, one in enumerate(reversed(open_ones), start=1):
         row = one.commit()
         body = get(client, since)
-        assert told(body) == [("client", row.id, "created")], number
+        assert changes_in(body) == [("client", row.id, "created")], number
         since = body["cursor"]
 
 
 def test_changes_of_one_row_are_told_in_their_order(acme):
-    """A transaction that was there before another one deleted the row restores it: it has the lower transaction id."""
+    """A transaction restores a row that another one deleted after the first began, so the restore has the lower id."""
     client = acme.json()
     row = make_client(acme.alice)
     since = get(client, "now")["cursor"]
@@ -96,19 +96,21 @@ def test_changes_of_one_row_are_told_in_their_order(acme):
             with transaction.atomic():
                 make_task(acme.alice)
                 written.set()
-                assert deleted.wait(PATIENCE)
+                assert deleted.wait(TIMEOUT)
                 one = Client.objects.locked().get(id=row.id)
                 one.restore()
         finally:
             connections.close_all()
 
     def late():
-        assert written.wait(PATIENCE)
+        assert written.wait(TIMEOUT)
         Client.objects.get(id=row.id).trash(by=acme.alice)
         deleted.set()
 
     at_once(early, late)
-    changes = [change for resource, id, change in told(get(client, since)) if resource == "client" and id == row.id]
+    changes = [
+        change for resource, id, change in changes_in(get(client, since)) if resource == "client" and id == row.id
+    ]
     assert changes == ["deleted", "restored", "updated"]
 
 
@@ -117,7 +119,7 @@ def test_a_transaction_elsewhere_delays_nothing(acme, other):
     since = get(client, "now")["cursor"]
     elsewhere = Transaction(lambda: make_client(other.mallory))
     row = make_client(acme.alice)
-    assert told(get(client, since)) == [("client", row.id, "created")]
+    assert changes_in(get(client, since)) == [("client", row.id, "created")]
     elsewhere.commit()
 
 
@@ -127,7 +129,7 @@ def test_a_rollback_leaves_no_gap(acme):
     def give_up():
         with transaction.atomic():
             make_client(acme.alice)
-            # As late as can be: its changes have their positions.
+            # The latest possible moment: its changes have their numbers.
             connection.check_constraints()
             transaction.set_rollback(True)
 
@@ -138,7 +140,7 @@ def test_a_rollback_leaves_no_gap(acme):
 
 
 def test_sixteen_writers_and_a_reader(acme, other):
-    """What a reader that polls all the while is given is what there is: in order, none twice, none missing."""
+    """A reader that polls meanwhile gets every change once and in order."""
     writers, rounds = 16, 5
     client = acme.json()
     since = get(client, "now")["cursor"]
@@ -151,7 +153,7 @@ def test_sixteen_writers_and_a_reader(acme, other):
         for round in range(rounds):
             with transaction.atomic():
                 make_client(other.mallory)
-                # Several in one transaction, of one row and of others.
+                # Several changes in one transaction, of the same and of other rows.
                 row.write({"title" if make is make_task else "name": f"{round}"}, by=acme.alice)
                 makers[round % len(makers)](acme.alice)
             row.trash(by=acme.alice)
@@ -160,10 +162,10 @@ def test_sixteen_writers_and_a_reader(acme, other):
     def read_all():
         found, cursor = [], since
         while True:
-            # Looked at before it reads: what was written until then must be in what it reads.
+            # Check before reading: the read must contain all changes written until then.
             last = stopped.is_set()
             body = get(client, cursor, 7)
-            found += told(body)
+            found += changes_in(body)
             cursor = body["cursor"]
             if last and not body["more"]:
                 return found
@@ -174,14 +176,14 @@ def test_sixteen_writers_and_a_reader(acme, other):
             at_once(*(lambda number=number: write(number) for number in range(writers)))
         finally:
             stopped.set()
-        found = reader.result(PATIENCE)
+        found = reader.result(TIMEOUT)
 
     rows = Change.objects.filter(account_id=acme.account.id, number__gt=12).order_by("number")
     assert found == [(row.resource, row.id, row.change) for row in rows]
     assert [row.number for row in rows] == list(range(13, 13 + len(rows)))
     assert_sensible(found)
     assert {change for _, _, change in found} == {"created", "updated", "deleted", "restored"}
-    # One at first; in each round an update, another row, a deletion and a restore, which clients and deals write twice.
+    # One create for each writer; in each round an update, a create, a deletion and a restore. Half of the restores write twice.
     assert len(found) == writers + rounds * (writers * 4 + writers // 2)
     assert_sensible([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
 
@@ -194,7 +196,7 @@ def in_own_connection(act):
 
 
 def assert_sensible(changes) -> None:
-    """Of each thing: created once and first, and never deleted twice, nor restored or updated out of turn."""
+    """Assert that each row is created first and once, and then deleted, restored and updated in a possible order."""
     state = {}
     for resource, id, change in changes:
         before = state.get((resource, id))
@@ -211,7 +213,7 @@ def assert_sensible(changes) -> None:
 
 
 def test_accounts_do_not_wait_for_each_other(acme, other):
-    """One holds its lock, in the middle of a commit; the other commits all the same."""
+    """One account holds its lock during a commit; another account can still commit."""
 
     def halfway():
         make_client(acme.alice)
@@ -219,12 +221,12 @@ def test_accounts_do_not_wait_for_each_other(acme, other):
 
     held = Transaction(halfway)
     row = make_client(other.mallory)
-    assert told(get(other.json()))[-1] == ("client", row.id, "created")
+    assert changes_in(get(other.json()))[-1] == ("client", row.id, "created")
     held.commit()
 
 
 def test_a_mirror(acme):
-    """A full list, then the feed from a cursor taken before it, while others write: in the end the two are equal."""
+    """A mirror built from a full list, and then from the feed since a cursor taken before, equals the table in the end."""
     client = acme.json()
     for number in range(5):
         make_client(acme.alice, f"{number}")
@@ -259,4 +261,4 @@ def test_a_mirror(acme):
             at_once(*(lambda number=number: write(number) for number in range(4)))
         finally:
             stopped.set()
-        assert copied.result(PATIENCE) == {row.id: row.name for row in Client.objects.live()}
+        assert copied.result(TIMEOUT) == {row.id: row.name for row in Client.objects.live()}

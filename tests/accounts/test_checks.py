@@ -1,4 +1,4 @@
-"""Settings that are missing or wrong are errors of the system check, each with a sentence of advice."""
+"""Missing or invalid settings are errors of the system check, with a hint."""
 
 import os
 import runpy
@@ -44,7 +44,7 @@ NAMES = [
 
 
 def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None]]:
-    """What the check finds where the environment is the good one with these changes."""
+    """Return the errors for a valid environment with these changes."""
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
     for name, value in {**GOOD, **changes}.items():
@@ -208,7 +208,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
     ids=lambda value: ascii(value)[:24],
 )
 def test_it_rejects(monkeypatch, name, value, id, message, hint):
-    # What is not valid is as if it were off, which by https is a fault of its own.
+    # An invalid value counts as off, which would be a second error with HTTPS.
     https = {"HTTPS": "off"} if name == "TRUST_PROXY" else {}
     assert found(monkeypatch, **{name: value}, **https) == [(id, message, hint)]
 
@@ -243,7 +243,7 @@ def test_it_rejects_everything_at_once(monkeypatch):
 
 
 def test_no_value_is_repeated(monkeypatch):
-    """It may be a secret, put under the wrong name."""
+    """The value may be a secret that was set under the wrong name."""
     secret = "hunter2-which-is-long-enough-to-be-a-secret-key"
     for name in NAMES:
         if name != "SECRET_KEY":

@@ -204,7 +204,7 @@ def test_the_module_may_be_left_out(partner, given):
 
 
 def test_the_account_works(partner):
-    """Its forum, category and statuses are there; its owner signs in, and his token is good."""
+    """The account has a forum, a category and statuses; its owner can sign in, and their token is valid."""
     token = read(create(partner))["api_token"]
     forum = XMLClient("new-one.example.test", auth=("ann", "a long pass phrase"))
     assert "<login>ann</login>" in forum.get("/app/users/me.xml").text
@@ -278,7 +278,7 @@ def test_its_address_has_the_port_of_this_one(partner):
 
 
 def test_a_refused_one_leaves_nothing(partner, monkeypatch):
-    """The account is made whole or not at all: here the last step of it fails."""
+    """If the last step fails, nothing of the account is left."""
     holder = APIToken.objects.select_related("user", "account").get(user_id=partner.alice.id)
 
     def fail(*args, **kwargs):

@@ -65,7 +65,7 @@ def test_it_rejects(db, prefix, options, problems):
         create(prefix, **options)
     assert error.value.returncode == 1
     said = str(error.value).split("\n")
-    # Every problem at once.
+    # All errors are shown at once.
     assert said == problems if problems else len(said) > 3
     assert Account.objects.count() == 1
 
@@ -116,7 +116,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def typed(monkeypatch):
-    """What is typed at the prompts of a terminal, in this order."""
+    """Return a function that sets the input at the prompts of a terminal."""
     answers = []
 
     def read(prompt):

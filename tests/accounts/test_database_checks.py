@@ -1,4 +1,4 @@
-"""The checks of the database itself (`check --database default`); tests/test_pgbouncer.py tests those of a pooler."""
+"""The checks of the database (`check --database default`). tests/test_pgbouncer.py tests those of a pooler."""
 
 import pytest
 from django.core.checks import Tags, run_checks
@@ -23,7 +23,7 @@ def places() -> int:
 
 @pytest.fixture
 def few_places(db, monkeypatch):
-    """Places for the sequences of two accounts, where the database knows the number of accounts."""
+    """Leave locks for the sequences of two accounts. The check reads the number of accounts from the statistics."""
     monkeypatch.setattr(database_checks, "OTHER_LOCKS", places() - 2)
 
     def analyze():

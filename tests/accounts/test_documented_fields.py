@@ -1,4 +1,4 @@
-"""Fields that older clients know and that have no column: they are stored, typed, and answered where they were sent."""
+"""Typed fields of older clients that have no column: they are stored, and returned where they were sent."""
 
 from decimal import Decimal
 
@@ -16,7 +16,7 @@ NEW = {
     "post": {"title": "a"},
     "task": {"title": "a", "task_kind": "task"},
 }
-# What is sent, and what is answered.
+# (sent value, returned value)
 CUSTOM = {"checkbox1": ("1", True), "text10": (5, "5"), "date2": ("2027-03-01", "2027-03-01"), "integer3": ("7", 7)}
 CLIENT = {
     "token": ("abc/1", "abc/1"),
@@ -137,7 +137,7 @@ def test_many_at_once(acme, kind):
 
 
 def test_the_feed_tells_of_a_change(acme):
-    """Additional fields are columns like any other to the triggers."""
+    """The triggers treat additional fields like any other column."""
     client = make_client(acme.alice)
     cursor = read(acme.json().get("/app/changes.json?since=now"))["cursor"]
     put(acme, "client", client, sensitive_data=True)

@@ -1,4 +1,4 @@
-"""Refusals of generation B that no endpoint of its own makes, and what stays unsaid when the service itself fails."""
+"""Errors of the Account API that no endpoint raises itself, and server errors, which reveal nothing."""
 
 import psycopg
 import pytest
@@ -108,7 +108,7 @@ LOST = "The connection to the database was lost; the request may have been carri
 
 @pytest.fixture
 def lost_commit(monkeypatch):
-    """The next transaction is committed, but the connection is lost before the database says so."""
+    """Lose the connection after the next commit, before the database acknowledges it."""
     commit = psycopg.Connection.commit
 
     def lose(connection):
@@ -136,7 +136,7 @@ def test_a_commit_without_an_answer_is_uncertain(transactional_db, acme, lost_co
 
 
 def test_a_connection_lost_after_the_commit_is_uncertain(transactional_db, acme, monkeypatch):
-    """Such as while the answer is read."""
+    """The connection is lost while the acknowledgement is read."""
 
     def fail(*args, **kwargs):
         raise OperationalError("server closed the connection unexpectedly")
@@ -144,7 +144,7 @@ def test_a_connection_lost_after_the_commit_is_uncertain(transactional_db, acme,
     monkeypatch.setattr("core.api.views.TenantViewSet.answer", fail)
     response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
     assert_refused(response, 503, "unavailable", message=LOST, retry_after="5")
-    # A request that only reads may be sent again.
+    # A read can be repeated.
     assert_refused(acme.json().get("/app/contact_lists.json"), 503, "unavailable", retry_after="5")
 
 

@@ -1,4 +1,4 @@
-"""Bodies that are forms: bracket notation, with a token."""
+"""Form bodies in bracket notation, with a token."""
 
 from decimal import Decimal
 
@@ -40,7 +40,7 @@ def test_with_the_token_in_the_form_and_external_ids(acme):
 
 
 def test_multipart(acme):
-    """A form with an empty file field, as a browser sends it."""
+    """A browser sends an empty part for an empty file field."""
     vip = make_contact_list(acme.alice, "VIP")
     files = [
         ("contact[name]", (None, "Łukasz")),
@@ -137,7 +137,7 @@ def test_it_rejects_values_as_json_does(acme):
 
 
 def test_it_rejects_a_form_of_a_session(acme):
-    """A session is no token: a page of another site can have the browser send its cookie with a form."""
+    """A form needs a token: another site's page could make the browser send a form with the session cookie."""
     bob = acme.page(acme.bob)
     token = bob.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
     response = bob.post("/app/clients.json", {"client[name]": "a"}, headers={"X-CSRFToken": token}, status=403)

@@ -1,4 +1,4 @@
-"""Which hosts answer generation B, and for which account."""
+"""The hosts of the Account API, and their accounts."""
 
 import pytest
 from django.test import override_settings
@@ -18,7 +18,7 @@ def tasks(host, token):
 
 @pytest.fixture
 def custom(acme) -> str:
-    """A second forum of acme, on a host of its own."""
+    """Create a second forum of acme at its own host, and return the host."""
     host = acme.account.hosts.create(name="ideas.customer.test")
     acme.account.forums.create(host_id=host.id, name="Ideas")
     return host.name
@@ -52,7 +52,7 @@ def test_it_works(acme, custom, host):
 def test_it_rejects_the_token_of_another_account(acme, custom, other, host):
     wrong = tasks(host, "x" * 32 + "/acme")
     response = tasks(host, other.token)
-    # Exactly like a wrong token.
+    # The same response as to a wrong token.
     assert_refused(response, 401, "unauthenticated")
     assert response.content == wrong.content
     assert tasks(other.host, acme.bob_token).status_code == 401
@@ -108,7 +108,7 @@ HOSTILE = [
 @pytest.mark.parametrize("host", HOSTILE, ids=lambda host: ascii(host)[:30])
 @pytest.mark.parametrize("path", ["/app/tasks.json", "/app/posts.xml", "/"])
 def test_it_rejects_an_unknown_host_before_anything_else(acme, path, host):
-    # In the header as it is, whatever a client library thinks of it.
+    # Set the header directly, so that the client library does not normalize the host.
     headers = {"Host": host.encode("ascii", "replace").decode(), "Authorization": f"Bearer {acme.bob_token}"}
     response = XMLClient("acme.example.test").get(path, headers=headers)
     if path.endswith(".json"):
@@ -160,7 +160,7 @@ def test_a_local_account(acme, other, host):
         assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Here"]
         assert XMLClient(host, auth=("alice", PASSWORD)).get("/app/users/me.xml").status_code == 200
         assert XMLClient(host, auth=("mallory", PASSWORD)).get("/app/users/me.xml").status_code == 401
-        # An account made for a partner is at the same place, on a laptop without DNS.
+        # An account of a partner has the same address on a machine without DNS.
         assert tasks(host, other.token).status_code == 200
     address_book.clear()
     assert tasks(host, acme.bob_token).status_code == 404
@@ -180,7 +180,7 @@ def test_health_needs_no_tenant(db, readiness_probe, path, host):
 
 
 def test_an_entry_ages_from_before_it_was_read(acme, monkeypatch):
-    """A host that moves while a slow look-up runs would otherwise stay with its former account for longer."""
+    """The age counts from before the query, as a host may move to another account during a slow query."""
     now = 1000.0
     monkeypatch.setattr(middleware, "monotonic", lambda: now)
     look_up, looked_up = AddressBook._look_up, []
@@ -208,7 +208,7 @@ def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
     with django_assert_num_queries(2):
         assert book.find("nobody") is None
         assert book.find("nobody") is None
-    # It is bounded: the one that was asked for first makes place.
+    # The size of the cache is limited: the oldest entry is evicted.
     make_account("second")
     make_account("third")
     book.find("second")

@@ -60,7 +60,7 @@ def signals():
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_goes_on_until_it_is_stopped(acme, monkeypatch, caplog, signals, number):
-    """Through an absence of the database too."""
+    """The command also survives a time without database."""
     trash(acme, 1)
     erase, rounds = housekeeping.Command.erase, []
 

@@ -1,4 +1,4 @@
-"""Conditional requests, compression, and who may keep an answer, in both generations (RFC 9110, 9111)."""
+"""Conditional requests, compression and caching in both APIs (RFC 9110, RFC 9111)."""
 
 import gzip
 
@@ -12,7 +12,7 @@ PRIVATE = "private, no-store"
 
 @pytest.fixture(params=["json", "xml"])
 def call(request, acme):
-    """A resource of either generation, read by GET, and its list."""
+    """Return a function that reads a resource or a list of either API."""
     if request.param == "json":
         row = make_client(acme.alice, note="a word " * 300)
         return acme.json(), f"/app/clients/{row.id}.json", "/app/clients.json"
@@ -49,7 +49,7 @@ def test_another_version_has_another_tag(acme):
 
 
 def test_a_tag_opens_nothing_to_another(acme, other):
-    """Whoever may not read it is refused before the tag is looked at."""
+    """Permissions are checked before the entity tag."""
     row = make_client(acme.alice)
     path = f"/app/clients/{row.id}.json"
     headers = {"If-None-Match": acme.json().get(path).headers["ETag"]}

@@ -1,4 +1,4 @@
-"""Plain http: redirected, answered, or answered for the two interfaces alone (HTTPS)."""
+"""Plain http is redirected, served, or served only for both APIs, depending on HTTPS."""
 
 import runpy
 
@@ -15,7 +15,7 @@ HTML = {"Accept": "text/html"}
 
 @pytest.fixture
 def https(settings, monkeypatch):
-    """Set what HTTPS, a variable of the environment, sets."""
+    """Return a function that applies a value of the environment variable HTTPS."""
 
     def choose(mode: str) -> None:
         monkeypatch.setenv("HTTPS", mode)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: carried out once, answered as often as it is asked, for 24 hours."""
+"""`Idempotency-Key`: a request is executed once, and its response is replayed for 24 hours."""
 
 from datetime import timedelta
 
@@ -35,7 +35,7 @@ def test_it_works(acme):
     for _ in range(2):
         assert_replayed(post(acme.json()), first)
     assert acme.account.clients.count() == 1
-    # Without a key, or under another one, it is another request.
+    # Without a key, or with another key, it is a new request.
     assert acme.json().post("/app/clients.json", json=ANN).status_code == 201
     assert post(acme.json(), key="key 2").status_code == 201
     assert acme.account.clients.count() == 3
@@ -59,7 +59,7 @@ def test_it_rejects_another_request_under_the_same_key(acme, path, body):
 
 
 def test_it_rejects_the_same_request_in_another_manner(acme):
-    """Refused, it would have done nothing; carried out once, it tells what was done in that manner."""
+    """Headers that change the effect of a request are part of it."""
 
     def send(path, body, **headers):
         return acme.json().post(path, json=body, headers={"Idempotency-Key": f"key of {path}", **headers})
@@ -78,7 +78,7 @@ def test_it_rejects_the_same_request_in_another_manner(acme):
 
 @pytest.mark.parametrize("key", ["", " ", "\x7f"], ids=ascii)
 def test_it_rejects_a_key_that_may_not_arrive(acme, key):
-    """The server hands on what is not ASCII as nothing."""
+    """The server passes an empty value for a header that is not ASCII."""
     response = acme.json().post("/app/clients.json", json=ANN, headers={"Idempotency-Key": key})
     errors = {"idempotency_key": ["must be 1-255 printable characters of ASCII"]}
     assert_refused(response, 422, "validation_failed", errors)
@@ -93,7 +93,7 @@ def test_it_rejects_a_key_that_is_too_long(acme):
 
 @pytest.mark.django_db(transaction=True)
 def test_it_rejects_one_while_the_first_is_running(acme):
-    """The lock of the key is held by a transaction that has not ended."""
+    """An open transaction holds the lock of the key."""
     from django.db import transaction
 
     token = acme.bob.tokens.get()
@@ -124,7 +124,7 @@ def test_the_token_may_be_sent_elsewhere_the_second_time(acme):
     client = acme.json()
     del client.headers["Authorization"]
     assert_replayed(post(client, {**ANN, "api_token": acme.bob_token}), first)
-    # But for the address that it is asked at.
+    # The token may move to the query too.
     token = acme.bob_token.replace("/", "%2F")
     assert_replayed(post(client, path=f"/app/clients.json?api_token={token}"), first)
 

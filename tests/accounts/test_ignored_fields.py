@@ -1,4 +1,4 @@
-"""Unknown and read-only fields are ignored, and named; a client that would rather be refused says so."""
+"""Unknown and read-only fields are ignored and reported. With `Prefer: handling=strict` they are errors."""
 
 import json
 from urllib.parse import unquote

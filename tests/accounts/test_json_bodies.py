@@ -1,4 +1,4 @@
-"""How a JSON body is read: its encoding, its size, its numbers and its depth."""
+"""Parsing of JSON bodies: encoding, size, numbers and depth."""
 
 import gzip
 import json
@@ -39,7 +39,7 @@ def test_it_works(acme):
         (b'{"client": {"name": "\\ud8"}}', None),
         (b"\x00\xff\xfe", "The JSON is not in UTF-8"),
         (b'{"client": {"name": "\xb3\xf3d\xbc"}}', "The JSON is not in UTF-8"),
-        # A surrogate by itself is no UTF-8, nor are two of them for one character.
+        # Surrogates are invalid in UTF-8, alone or in pairs.
         (b'{"client": {"name": "\xed\xa0\x80"}}', "The JSON is not in UTF-8"),
         (b'{"client": {"name": "\xed\xa0\xbd\xed\xb8\x80"}}', "The JSON is not in UTF-8"),
         ('{"client": {"name": "a"}}'.encode("utf-16"), "The JSON is not in UTF-8"),

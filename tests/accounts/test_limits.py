@@ -1,4 +1,4 @@
-"""Limits: what is counted, what the answers say of it, and that no burst on any number of processes outruns them."""
+"""Rate limits: the counts, the response headers, and bursts on several processes."""
 
 import base64
 
@@ -29,7 +29,7 @@ CONNECTIONS = 16
 
 
 class Clock:
-    """The time of the limits, in the process and in the database, which passes only as it is told to."""
+    """A clock for the limits, in the process and in the database, that moves only by `advance`."""
 
     def __init__(self, monkeypatch):
         self.monkeypatch = monkeypatch
@@ -51,7 +51,7 @@ def clock(monkeypatch) -> Clock:
 
 @pytest.fixture
 def hashed(monkeypatch) -> list[str]:
-    """The passwords that were hashed, in order."""
+    """Record the hashed passwords in order."""
     found, check = [], passwords.check_password
 
     def noted(password, *args, **kwargs):
@@ -63,7 +63,7 @@ def hashed(monkeypatch) -> list[str]:
 
 
 def standing(response) -> tuple[str | None, ...]:
-    """(limit, remaining, reset, retry after)"""
+    """Return (limit, remaining, reset, retry after)."""
     names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After")
     return tuple(response.headers.get(name) for name in names)
 
@@ -211,7 +211,7 @@ def test_each_user_and_each_token_has_a_count_of_its_own(acme, other, settings, 
 
 
 def test_it_may_be_off(acme, settings):
-    """As it is in the other tests."""
+    """Limits are off, as in the other tests."""
     assert (settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT) == (0, 0, 0)
     for client, path in ((acme.xml(), ME), (acme.json(), TASKS)):
         for _ in range(3):
@@ -225,7 +225,7 @@ def test_the_usual_request_asks_the_database_nothing_more(acme, settings, clock,
     settings.RATE_LIMIT = 600
     client = acme.xml()
     client.get(ME)
-    # 1, and then 10 at a time.
+    # The first lease is 1, later ones are 10.
     with django_assert_num_queries(30 + 3):
         assert [client.get(ME).status_code for _ in range(30)] == [200] * 30
     assert used() == [31]
@@ -241,7 +241,7 @@ def test_a_refusal_asks_the_database_nothing_more(acme, settings, clock, django_
 
 @pytest.mark.django_db(transaction=True)
 def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypatch):
-    """So it is not undone with a write that is refused, and holds no lock while the request is carried out."""
+    """The count is not rolled back with a rejected write, and holds no lock during the request."""
     settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = settings.ACCOUNT_LIMIT = 100
     acme.account.partner_key = "acme-partner"
     acme.account.save()
@@ -282,7 +282,7 @@ def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplo
     }
 
 
-# Limiters, each of which stands for a process
+# Limiters, each as in one process
 
 
 @pytest.mark.parametrize("processes", [1, 2, 5])
@@ -320,7 +320,7 @@ def test_a_lease_ends_with_its_window(db, clock):
 
 
 def test_a_late_answer_is_not_carried_over_into_the_next_window(clock):
-    """It was under way when the window ended, and another thread has opened the next one."""
+    """The response arrives after the end of its window, when another thread has opened the next."""
     answers = [Window(1, 100.0, 60.0), Window(11, 100.0, 60.0), Window(11, 40.0, 0.0), Window(12, 100.0, 60.0)]
     limiter = RateLimiter(lambda *args: answers.pop(0))
     assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(2)] == [599, 598]
@@ -335,7 +335,7 @@ def test_a_process_remembers_only_so_many_keys(db, clock):
     for key in ("a", "b", "c", "d"):
         limiter.hit(key, 1, MINUTE)
     assert list(limiter._leases) == ["c", "d"]
-    # What it has forgotten, the database knows.
+    # The database still has the count that the limiter has dropped.
     assert not any(limiter.hit(key, 1, MINUTE).allowed for key in ("a", "b", "c", "d"))
 
 
@@ -400,18 +400,18 @@ def test_failed_logins_of_a_login_are_limited_wherever_they_come_from(acme, othe
     for number in range(5):
         assert fail(acme, "alice", f"192.0.2.{number}").status_code == 401
     clock.advance(100)
-    # An address that is new to it may still fail a few times, and not more.
+    # A new address has a few attempts of its own.
     assert [fail(acme, "ALICE", "198.51.100.1").status_code for _ in range(3)] == [401] * 3
     assert len(hashed) == 8
     response = fail(acme, "alice", "198.51.100.1")
     assert shown(response) == refusal(429, TOO_MANY)
-    # When the login's own count begins anew, which is sooner.
+    # The reset is that of the login's count, which is sooner.
     assert standing(response) == said(3, 0, 3500, 3500)
     assert enter(acme, "alice", address="198.51.100.1").status_code == 429
     assert len(hashed) == 8
-    # A refused attempt is no failed one, and the address has two left for others.
+    # Rejected attempts do not count as failed, so the address has two attempts left for other logins.
     assert standing(fail(acme, "bob", "198.51.100.1")) == said(5, 1, 3600)
-    # Another account's alice is another login.
+    # The same login in another account has its own count.
     assert enter(other, "alice", address="192.0.2.9").status_code == 200
     clock.advance(3500)
     assert enter(acme, "alice", address="198.51.100.1").status_code == 200
@@ -422,17 +422,17 @@ def test_login_and_email_of_a_user_share_a_count(acme, settings, clock, hashed):
     names = ["alice", "alice@acme.example", "ALICE", "Alice@Acme.example", "alice"]
     for number, name in enumerate(names):
         assert fail(acme, name, f"192.0.2.{number}").status_code == 401
-    # An address that is new to the user, and not to one of the names.
+    # The attempts of a new address are counted for the user, not for each name.
     answers = [fail(acme, name, "198.51.100.1").status_code for name in names]
     assert answers == [401, 401, 401, 429, 429]
     assert enter(acme, "alice@acme.example", address="198.51.100.1").status_code == 429
     assert len(hashed) == 8
-    # Others are not affected: another user, a name that nobody has, the same login of another account.
+    # Another user and an unknown name are not affected.
     assert [fail(acme, name, "198.51.100.2").status_code for name in ("bob", "nobody")] == [401, 401]
 
 
 def test_names_that_nobody_has_are_counted_one_by_one(acme, settings, clock):
-    """A deactivated user is nobody."""
+    """A deactivated user counts as unknown."""
     settings.FAILED_LOGIN_LIMIT = 1
     acme.carol.deactivate(by=acme.alice)
     for login in ("nobody", "carol"):
@@ -460,7 +460,7 @@ def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock
         else:
             assert "Is wrong" in current_password(page, attempt)
     assert used("login:") == [3]
-    # From the address of the page they may fail three times more.
+    # The address of the page has three attempts of its own.
     RateCount.objects.filter(key__startswith="address:").delete()
     for part, words in [("email", "Is wrong"), ("password", "Is wrong"), ("email", "Is wrong")]:
         assert words in current_password(page, part)
@@ -475,7 +475,7 @@ def test_the_owner_of_an_attacked_login_gets_in_from_elsewhere(acme, settings, c
     for _ in range(5):
         passwords.verified.clear()
         assert enter(acme, "alice", address="198.51.100.1").status_code == 200
-    # Mistyped twice.
+    # Two wrong passwords.
     assert [fail(acme, "alice", "198.51.100.1").status_code for _ in range(2)] == [401] * 2
     assert enter(acme, "alice", address="198.51.100.1").status_code == 200
 
@@ -502,17 +502,17 @@ def test_right_passwords_are_not_counted(acme, settings, clock):
 def test_known_and_unknown_logins_are_answered_alike(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 3
     XMLClient(acme.host).get(ME)
-    told = {}
+    answers = {}
     for login in ("alice", "nobody"):
-        told[login] = []
+        answers[login] = []
         for number in range(5):
             before = len(hashed)
             with connection.execute_wrapper(noting := Statements()):
                 response = fail(acme, login, "192.0.2.1" if number > 2 else f"192.0.2.{number}")
             headers = {name: value for name, value in response.headers.items() if name != "x-request-id"}
-            told[login].append((shown(response), headers, noting.said, len(hashed) - before))
+            answers[login].append((shown(response), headers, noting.said, len(hashed) - before))
         RateCount.objects.all().delete()
-    assert told["alice"] == told["nobody"]
+    assert answers["alice"] == answers["nobody"]
 
 
 class Statements:
@@ -576,10 +576,10 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
         response = acme.json(token).get(TASKS)
         assert_refused(response, 429, "rate_limited", retry_after="3000")
         assert standing(response) == said(3, 0, 3000, 3000)
-    # A right one is not refused for its neighbour's, nor is a wrong one from elsewhere.
+    # A valid token of the same address, and a wrong token of another address, are not limited.
     assert acme.json().get(TASKS).status_code == 200
     assert at(acme.json("wrong/acme"), "192.0.2.2").get(TASKS).status_code == 401
-    # Nor is a password.
+    # Passwords are not limited either.
     assert acme.xml().get(ME).status_code == 200
 
 
@@ -592,7 +592,7 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
         ("192.0.2.1", None, "192.0.2.1"),
         ("192.0.2.1", "", "192.0.2.1"),
         ("192.0.2.1", "198.51.100.1", "198.51.100.1"),
-        # All but the last are the client's own words.
+        # The client controls all values but the last.
         ("192.0.2.1", "203.0.113.9, 10.0.0.1,198.51.100.1", "198.51.100.1"),
         ("192.0.2.1", "198.51.100.1:50123", "198.51.100.1"),
         ("192.0.2.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
@@ -642,7 +642,7 @@ def test_new_accounts_of_a_partner_are_limited(partner, settings, clock):
     second = make_token(partner.alice)
     for prefix, token, status, expected in (
         ("one", None, 201, said(2, 1, 60)),
-        # One that fails is not counted, and is a request like others.
+        # A failed creation does not count as a new account, but as a request.
         ("one", None, 422, said(600, 598, 60)),
         ("two", second, 201, said(2, 0, 60)),
     ):
@@ -668,7 +668,7 @@ def test_each_partner_has_a_count_of_its_own(partner, other, settings, clock):
     assert other.json().post("/app/account.json", json=body).status_code == 201
 
 
-# What is kept
+# Retention
 
 
 def test_nothing_kept_tells_a_login_an_address_or_a_secret(partner, settings, clock):

@@ -23,7 +23,7 @@ def user_body(user: User, **fields) -> dict:
 
 
 def test_it_works(acme, other):
-    """The team; not those who only signed up at a forum."""
+    """The list contains the team, without members."""
     assert_answered(
         acme.json().get(PATH),
         200,

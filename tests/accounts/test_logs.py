@@ -1,4 +1,4 @@
-"""No password and no token, nor any part of one, is in any line of any log."""
+"""Logs contain no password, no token and no part of one."""
 
 import base64
 import io
@@ -20,12 +20,12 @@ NEW_PASSWORD = "grasshopper lighthouse vinegar"
 
 @pytest.fixture
 def log():
-    """Everything that the service's log would hold at the lowest level: the handler of the settings, in memory."""
+    """Capture the service's log at the lowest level, with the handler of the settings."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     settled = settings.LOGGING["formatters"]["line"]
     handler.setFormatter(RedactingFormatter(settled["format"], style=settled["style"]))
-    # The test's own client is no part of the service.
+    # Ignore the log of the test client.
     handler.addFilter(lambda record: not record.name.startswith("http"))
     root, names = logging.getLogger(), ["django", "django.request", "django.server", "django.db.backends", "rostrum"]
     levels = {name: logging.getLogger(name).level for name in names} | {None: root.level}
@@ -39,7 +39,7 @@ def log():
 
 
 def secrets_of(acme) -> set[str]:
-    """The passwords and tokens, in pieces that nothing else would hold by chance."""
+    """Return all 8-character pieces of the passwords and tokens."""
     whole = [acme.alice_token, acme.bob_token]
     whole += [token.partition("/")[0] for token in whole]
     whole += [base64.b64encode(f"{login}:{PASSWORD}".encode()).decode() for login in ("alice", "bob", "nobody")]
@@ -51,8 +51,8 @@ def secrets_of(acme) -> set[str]:
 def assert_unsaid(log: io.StringIO, acme, *, lines: int = 1) -> str:
     text = log.getvalue()
     assert text.count("\n") >= lines
-    told = [piece for piece in secrets_of(acme) if piece in text]
-    assert not told, text
+    leaked = [piece for piece in secrets_of(acme) if piece in text]
+    assert not leaked, text
     return text
 
 
@@ -149,7 +149,7 @@ def test_it_works(acme, log, method, path, headers, body):
 
 @every_request
 def test_it_rejects_to_tell_when_the_service_fails(acme, log, monkeypatch, method, path, headers, body):
-    """Whatever was being done: the traceback's last line quotes it all."""
+    """Tracebacks are logged without secrets: here the message of the exception quotes the whole request."""
     given = [unquote(path), str(headers), repr(headers), body or "", repr(body), repr((body or "").encode())]
 
     def fail(self, *args, **kwargs):
@@ -166,7 +166,7 @@ def test_it_rejects_to_tell_when_the_service_fails(acme, log, monkeypatch, metho
 
 
 def test_a_refusal_of_the_database(acme, log, monkeypatch):
-    """It repeats the row that it refuses."""
+    """An error message of the database contains the rejected row."""
 
     def fail(self, *args, **kwargs):
         User.objects.filter(pk=acme.bob.pk).update(login_key="alice", email_key=NEW_PASSWORD)
@@ -197,7 +197,7 @@ def test_the_access_log(acme, log):
     assert target == f"acme.example.test/app/clients/{client.id}.json?api_token=[redacted]&x=%C4%85%20b"
     assert length == response.headers["Content-Length"] == str(len(response.content))
     assert took.endswith("ms")
-    # Who, by numbers: no login, and no name.
+    # Users appear as ids, without login and name.
     assert who == f"acme#{acme.bob.id}"
     assert when.count("-") == clock.count(":") == 2
 
@@ -387,9 +387,9 @@ def test_what_is_no_secret_stays(text):
     ],
 )
 def test_a_hostile_line_takes_no_longer_than_its_length(text):
-    """Each of these a million times: what grew with the square of that would not end."""
+    """Each text is repeated a million times, so that a pattern with quadratic time would not finish."""
     before = process_time()
     redact(text * (1_000_000 // len(text)))
     redact_query(text * (1_000_000 // len(text)))
-    # It takes a fifth of a second.
+    # A linear pattern takes 0.2 s.
     assert process_time() - before < 10

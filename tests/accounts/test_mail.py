@@ -1,4 +1,4 @@
-"""E-mails: what is in them, and that sending one holds nobody up."""
+"""E-mails: their contents, and sending in the background."""
 
 import logging
 import smtplib
@@ -58,20 +58,20 @@ def test_it_is_in_the_language_of_its_reader():
 
 @pytest.fixture
 def postman(monkeypatch) -> Postman:
-    """One who waits for nothing."""
+    """Return a postman without delays."""
     monkeypatch.setattr(mail, "WAITS", (0,) * len(mail.WAITS))
     return Postman()
 
 
 def deliver(postman: Postman, *letters: Letter) -> None:
-    """All that it can; without a thread, so that a fault of its own fails the test."""
+    """Deliver the letters in this thread, so that an error fails the test."""
     for one in letters:
         postman.put(one)
     postman.work()
 
 
 def failing(monkeypatch, *errors: Exception) -> list[Letter]:
-    """The letters that were tried. The first tries end in these errors."""
+    """Return the list of attempted letters. The first attempts raise these errors."""
     tried, left, send = [], list(errors), Letter.send
 
     def attempt(self):
@@ -87,7 +87,7 @@ def failing(monkeypatch, *errors: Exception) -> list[Letter]:
 def test_it_is_sent_by_another_thread(monkeypatch, postman):
     threads = []
     monkeypatch.setattr(Letter, "send", lambda self: threads.append(threading.current_thread()))
-    # As the server's threads are to Python; the one that sends is waited for when the process ends.
+    # The server's threads are daemons too. The sending thread is joined when the process ends.
     server = threading.Thread(target=postman.take, args=[letter()], daemon=True)
     server.start()
     server.join()

@@ -1,4 +1,4 @@
-"""PUT, PATCH and DELETE in the place of POST, with a token."""
+"""POST requests that stand for PUT, PATCH or DELETE, with a token."""
 
 import pytest
 

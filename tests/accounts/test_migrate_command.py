@@ -6,14 +6,14 @@ from django.db.models.signals import pre_migrate
 
 
 def timeouts() -> tuple:
-    """How long the server and the client let a statement take."""
+    """Return the statement timeouts of the server and the client."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         return cursor.fetchone()[0], connection.connection.client_timeout
 
 
 def test_it_works(transactional_db):
-    """An index on a large table may take longer than a request's statement ever should."""
+    """Migrations run without statement timeouts, as creating an index on a large table takes long."""
     seen = set()
 
     def look(**kwargs):

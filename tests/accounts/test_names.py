@@ -1,4 +1,4 @@
-"""Lookalikes of names, and characters that cannot be seen, on every path on which names are given."""
+"""Confusable names and invisible characters, on every path that accepts names."""
 
 import importlib
 import io
@@ -13,12 +13,12 @@ from accounts.names import look_alike, skeleton
 from forum.models import Forum
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_user
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import send
 from tests.support.threads import at_once
 from tests.support.xml import refusal, shown
 
-# Of `boss`.
+# Lookalikes of `boss`.
 INVISIBLE = {
     "zero width space": "bo\u200bss",
     "soft hyphen": "bo\u00adss",
@@ -66,7 +66,7 @@ def test_it_works(name):
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        # Programs create such logins in series.
+        # Scripts create such logins in series.
         ("user1", "userl"),
         ("user10", "userl0"),
         ("rnary", "mary"),
@@ -77,7 +77,7 @@ def test_it_works(name):
         ("ęwa", "ewa"),
         ("łódź", "lódź"),
         ("müller", "muller"),
-        # Those are the same beyond ASCII, and differ within.
+        # The same letters outside ASCII, with a difference in ASCII.
         ("użytkownik1", "użytkownikl"),
         ("boss", "босс"),
     ],
@@ -125,7 +125,7 @@ def test_it_rejects_lookalikes_by_xml(acme, boss, name):
 
 @table(LOOKALIKES)
 def test_it_rejects_what_looks_like_it_the_other_way_round(acme, name):
-    """The plain name comes second; and another account has one of its own."""
+    """The plain name is created second. Another account may have both."""
     make_user(acme.account, name, email="first@acme.example")
     assert shown(create(acme, "boss")) == refusal(422, "Login is already taken")
     other, _owner, _token = make_account("another")
@@ -149,11 +149,11 @@ def test_at_the_same_time_one_of_them_is_created(acme):
 
 
 def test_it_asks_as_little_as_before(acme, boss):
-    """Looking for lookalikes takes no statement of its own."""
+    """The search for lookalikes needs no further statement."""
     create(acme, "first", "first@acme.example")
-    _response, asked = asked_by(lambda: create(acme))
-    assert len([sql for sql in asked if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
-    assert len(asked) == 4, asked
+    _response, queries = capture_queries(lambda: create(acme))
+    assert len([sql for sql in queries if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
+    assert len(queries) == 4, queries
 
 
 # JSON and the command
@@ -226,11 +226,11 @@ def test_it_rejects_logins_in_the_profile(acme, boss, name):
     words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
     page = acme.page(acme.carol)
     assert words in send(page, "/app/profile", status=422, part="about", name="Carol", login=name)
-    # Their own login stays theirs, also by another case.
+    # Users may change the case of their own login.
     send(page, "/app/profile", part="about", name="Carol", login="CAROL")
 
 
-# What the forms take for an e-mail at all, and what looks like boss@acme.example.
+# Addresses that the forms accept as e-mails and that look like boss@acme.example.
 EMAILS = {"zero width space": "boss@ac\u200bme.example", "Cyrillic": "boss@аcme.example"}
 
 
@@ -264,7 +264,7 @@ def test_it_rejects_names_of_forums(acme, name):
 
 
 def test_a_forum_keeps_a_name_that_it_had(acme, other):
-    """Names were not unique before. A change of anything else does not fail, nor does another case of the own name."""
+    """Older forums may share a name. Other changes still succeed, and so does another case of the name."""
     page = acme.page(acme.alice)
     send(page, "/app/account/forums/new", **forum(acme, "other"))
     row = Forum.objects.get(account=acme.account, name="other")
@@ -293,7 +293,7 @@ def test_the_migration_fills_in_rows_that_look_alike(acme, monkeypatch):
     ):
         assert (login_skeleton, email_skeleton) == (skeleton(login), skeleton(email))
     assert User.objects.filter(login_skeleton="boss").count() == 3
-    # They keep working, and sign in; a new one is refused.
+    # Existing users can still sign in; a new lookalike is rejected.
     for name in ("boss", "вoss"):
         assert XMLClient(acme.host, auth=(name, PASSWORD)).get("/app/users/me.xml").status_code == 200
     assert shown(create(acme, "bоss")) == refusal(422, "Login is already taken")

@@ -1,4 +1,4 @@
-"""Parameters of JSON lists: where they may be, and those that a list does not know."""
+"""Parameters of JSON lists: their places, and unknown ones."""
 
 import json
 
@@ -13,7 +13,7 @@ PATH = "/app/clients.json"
 
 
 def get(acme, body, path=PATH, **kwargs):
-    # httpx would not encode half of a surrogate pair; a client may escape it.
+    # httpx cannot encode a lone surrogate, but clients may send an escaped one.
     return acme.json().request("GET", path, content=json.dumps(body), **kwargs)
 
 
@@ -29,7 +29,7 @@ def test_it_works(acme, three):
     body = {"api_token": acme.bob_token, "order": "-name", "per_page": 2}
     response = JSONClient(acme.host).request("GET", PATH, json=body)
     assert names(response) == ["Jan", "Eve"]
-    # The links repeat what the list was asked for, but never the token.
+    # The links repeat the parameters of the request, without the token.
     assert response.links["next"]["url"].partition("?")[2] == "order=-name&per_page=2&page=2"
 
 
@@ -106,7 +106,7 @@ def test_it_rejects_wrong_values(acme, body, errors):
 
 
 def test_a_put_takes_parameters_from_its_query_alone(acme):
-    """In the body of a PUT, a key beside the resource is an ignored field and no parameter."""
+    """In a PUT body, a key beside the resource is an ignored field, not a parameter."""
     response = acme.json().put(PATH, json={"external_ids": {"shop": "1"}, "client": {"name": "a"}})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["can't be blank"]})
 
@@ -146,7 +146,7 @@ def test_unknown_ones_of_a_body(acme, three):
 
 
 def test_a_long_name_is_not_repeated_for_each_of_its_members(acme):
-    """Its members would multiply it."""
+    """Otherwise the response would grow by the name for each member."""
     body = {"a" * 400_000: dict.fromkeys(map(str, range(50_000)), 1)}
     response = get(acme, body)
     assert response.status_code == 200

@@ -1,4 +1,4 @@
-"""How passwords are hashed. What signing in does with the hashes is in tests/forum/xml/test_basic_auth.py."""
+"""Password hashing. tests/forum/xml/test_basic_auth.py tests how signing in uses the hashes."""
 
 import threading
 
@@ -21,7 +21,7 @@ def test_it_works(real_parameters):
     assert REAL_PARAMETERS == {"time_cost": 2, "memory_cost": 19456, "parallelism": 1}
     first, second = make_password("correct horse battery"), make_password("correct horse battery")
     assert first.startswith(PREFIX)
-    # Each with a salt of its own.
+    # Each hash has its own salt.
     assert first != second
     assert identify_hasher(first).verify("correct horse battery", first)
     assert not identify_hasher(first).must_update(first)
@@ -39,7 +39,7 @@ def test_nobodys_hash_costs_as_much_as_anybodys():
 
 
 def test_few_are_hashed_at_once(monkeypatch):
-    """A burst of wrong passwords takes the memory of so many, however many come."""
+    """The number of simultaneous hashes is limited, which limits the memory that wrong passwords can use."""
     together, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(passwords.HASHES_AT_ONCE, timeout=60)
 
     def check(*args, **kwargs):

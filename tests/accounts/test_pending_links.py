@@ -1,4 +1,4 @@
-"""Writes that name what is in the trash: the link is null until that is restored."""
+"""Writes that link to a row in the trash: the link is null until the row is restored."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ from tests.support.factories import (
 )
 from tests.support.threads import at_once, while_held
 
-# The kind that names, what is sent for it besides, the field, and what makes the row that it names.
+# (kind of the linking row, its other values, the field, the factory of the linked row)
 LINKS = {
     "contact of client": ("contact", {"name": "a"}, "client_id", make_client),
     "deal of client": ("deal", {"name": "a"}, "client_id", make_client),
@@ -77,7 +77,7 @@ def test_it_works(acme, link):
     assert made[field] == empty(field)
     restore(acme, gone)
     assert get(acme, kind, made["id"])[field] == named(field, gone.id)
-    # Later answers have no such header.
+    # Later responses have no such header.
     assert "X-Pending-Links" not in acme.json().get(f"/app/{kind}s/{made['id']}.json").headers
 
 
@@ -93,7 +93,7 @@ def test_it_rejects_what_never_was_and_what_is_anothers(acme, other, link):
         with CaptureQueriesContext(connection) as queries:
             response = post(acme, kind, **values, **{field: named(field, id)})
         assert_refused(response, 422, "validation_failed", {field: [rule]})
-        # It is looked for in the same way whether it is there, in the trash or nowhere.
+        # The statements are the same for an existing row, a row in the trash and no row.
         table = theirs._meta.db_table
         assert len([query for query in queries if f'FROM "{table}"' in query["sql"] and "FOR " in query["sql"]]) >= 1
 
@@ -242,7 +242,7 @@ def test_as_many_statements_as_for_what_is_there(acme, link):
 @pytest.mark.django_db(transaction=True)
 @every_link_to_a_client
 def test_a_write_while_it_is_restored(acme, kind):
-    """The write waits for the restore, and links what is there then."""
+    """The write waits for the restore, and then links the row."""
     gone, row = trashed(acme), MAKE[kind](acme.alice)
     client = acme.json()
     path, body = f"/app/{kind}s/{row.id}.json", {kind: {"client_id": gone.id}}
@@ -253,7 +253,7 @@ def test_a_write_while_it_is_restored(acme, kind):
 
 @pytest.mark.django_db(transaction=True)
 def test_writes_and_restores_at_the_same_moment(acme):
-    """Whichever comes first, the link is there in the end."""
+    """In either order, the row is linked in the end."""
     for _ in range(10):
         gone = trashed(acme)
         clients = [acme.json() for _ in range(3)]

@@ -1,4 +1,4 @@
-"""What a prepared query gives is what the ORM gives for the same values."""
+"""Prepared queries return the same as the ORM."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -54,7 +54,7 @@ def test_objects_with_what_is_selected_besides(acme):
 
 
 def test_lists_of_values(acme):
-    """In their order, and converted as the fields say."""
+    """Rows keep their order, and the fields convert the values."""
     rows = [make_client(acme.alice, external_ids={"a": str(n)}, discount="1.5") for n in range(3)]
     ids = [row.id for row in rows]
 
@@ -66,7 +66,7 @@ def test_lists_of_values(acme):
     for wanted in ([], ids[:1], ids[1:2], ids, [*ids, 2**40, 2**62], [*ids, *range(7)], [*ids, *range(30)]):
         given = {"account_id": acme.account.id, "ids": wanted}
         assert clients(**given) == list(clients.build(**given))
-    # Of one, of three, of five, and one for none and for ten and more.
+    # Statements for 1, 3 and 5 ids, and one for 0 and for 10 or more.
     assert len(clients._statements) == 4
 
     @prepared(account_id=int)
@@ -141,7 +141,7 @@ def seen_by_others(**fields) -> bool:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_row_alone_is_committed_by_its_own_statement(acme):
-    """What is asked before it locks nothing, and so does not begin the transaction either."""
+    """A query without lock does not open the transaction, so a lone insert commits itself."""
 
     @prepared(account_id=int)
     def some(account_id, locked):
@@ -165,13 +165,13 @@ def test_a_row_alone_is_committed_by_its_own_statement(acme):
         insert(make("Behind a lock"), single_statement=True)
         assert not seen_by_others(name="Behind a lock")
     assert set(Client.objects.values_list("name", flat=True)) == {"Alone", "Behind a lock"}
-    # Each of them is a change, though nobody has said commit.
+    # Each insert is in the change feed, although the transaction had no COMMIT.
     assert acme.account.changes.filter(resource="client").count() == 2
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_row_alone_that_fails_as_it_is_committed(acme):
-    """What is deferred to the commit is carried out after the row was given back."""
+    """Deferred triggers run after the row was returned, and their error is raised."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
     try:

@@ -1,4 +1,4 @@
-"""Links in e-mails: built from the stored address and the settings, whatever the request's Host header says."""
+"""Links in e-mails are built from the stored host and the settings, and not from the Host header."""
 
 import re
 
@@ -23,7 +23,7 @@ from tests.support.settings import send, token_of
         (True, 443, "ideas.customer.test", "https://ideas.customer.test"),
         (True, 80, "acme", "https://acme.example.test:80"),
         (True, 8443, "acme", "https://acme.example.test:8443"),
-        # HTTPS may have values other than on and off.
+        # HTTPS has more values than on and off.
         ("pages", None, "acme", "https://acme.example.test"),
     ],
 )
@@ -82,7 +82,7 @@ def test_it_rejects_the_host_header_in_links(acme, settings, act, stored, host):
 
 
 def test_a_local_account_gets_links_to_its_own_address(acme, settings):
-    """At localhost, which stands for an account on a developer's machine alone."""
+    """`localhost` stands for an account only on a developer's machine."""
     settings.LOCAL_ACCOUNT, settings.PUBLIC_PORT = "acme", 8101
     address_book.clear()
     visitor = Visitor("localhost:9")

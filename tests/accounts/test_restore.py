@@ -1,4 +1,4 @@
-"""The trash as its admins see it, and what comes back from it."""
+"""The trash for admins, and restoring rows."""
 
 from datetime import timedelta
 
@@ -43,7 +43,7 @@ def entry(row, kind, name, by) -> dict:
 
 
 def fill(acme) -> list[dict]:
-    """One of each kind in the trash, an hour after another; newest first."""
+    """Put one row of each kind into the trash, an hour apart, and return them, newest first."""
     entries = []
     for hours, (kind, make) in enumerate(MAKE.items()):
         make(acme.alice)
@@ -120,7 +120,7 @@ def test_pages_and_one_kind(acme, admin):
 
 
 def test_it_rejects_an_id_that_two_have(acme, admin):
-    """As rows that were taken over from another server may."""
+    """Rows that were imported from another server may share an id."""
     client, deal = make_client(acme.alice), make_deal(acme.alice)
     for row in (client, deal):
         row.trash(by=acme.alice)
@@ -129,7 +129,7 @@ def test_it_rejects_an_id_that_two_have(acme, admin):
     assert_refused(restore(admin, client), 422, "validation_failed", errors)
     response = restore(admin, client, "?resource=deal")
     assert (response.status_code, read(response)["name"]) == (200, deal.name)
-    # Of the two, only one is in the trash now.
+    # Now only one of the two is in the trash.
     assert read(restore(admin, client))["name"] == client.name
 
 
@@ -169,13 +169,13 @@ def test_queries(acme, admin):
         assert len(queries) == 1 + number
     with CaptureQueriesContext(connection) as queries:
         assert restore(admin, client).status_code == 200
-    # What has the id; the row, locked; its update; what names it (three kinds); what it holds; the row, to show it.
-    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    assert len(asked) <= 1 + 10, asked
+    # The kinds with the id; the locked row; its update; three kinds of linked rows; its external ids; the row for the response.
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(statements) <= 1 + 10, statements
 
 
 def test_it_reads_indexes_alone_of_a_full_trash(acme):
-    """A page of the trash reads each kind from its index, cut off where the page ends."""
+    """A page of the trash reads each kind from its index, up to the end of the page."""
     from core.db.trash import trash_contents
 
     client = make_client(acme.alice)

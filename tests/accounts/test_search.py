@@ -1,4 +1,4 @@
-"""What a search finds, and in which order. The lists' own tests say what of each resource is searched."""
+"""Matches of a search and their order. The tests of the lists cover the searched fields of each resource."""
 
 import pytest
 from django.db import connection
@@ -49,7 +49,7 @@ JAN = {
 @pytest.mark.parametrize(
     "query",
     [
-        # Names, in any form, order and case; beginnings and fragments.
+        # Names in any inflection, order and case; beginnings and fragments.
         *(
             "Zakłady Mięsne",
             "zaklady miesne",
@@ -65,16 +65,16 @@ JAN = {
         "mie\u0328sne",
         # Fragments of an e-mail.
         *("jan.kowalski", "kowalski+shop@", "jan.kowalski+shop@firma-x.com.pl", "@firma-x", "irma-x.com", "owalski+sh"),
-        # Digits of a telephone, with and without its prefix, spaces and dashes.
+        # Telephone numbers, with and without prefix, spaces and dashes.
         *("601234567", "601 234 567", "+48601234567", "+48 601-234-567", "0048 601 234 567", "48 601 234567", "234567"),
         *("22 555 12 34", "225551234", "22-555-1234", "+48 22 555 12 34", "5512"),
-        # Numbers of a company.
+        # Company numbers.
         *("PL 123-456-32-18", "1234563218", "123-456-32-18", "pl1234563218", "000123"),
-        # Where it is.
+        # Places.
         *("gdansk", "Gdańsk Żabia", "80-001", "zazolc.pl", "www.zażółć.pl/sklep"),
-        # Its identifiers.
+        # Identifiers.
         *("S-1043", "s 1043", "1043", "99/7/2009"),
-        # The words of long texts, and whatever has the same stem.
+        # Words of long texts, by stem.
         *(
             "faktury",
             "faktura",
@@ -86,9 +86,9 @@ JAN = {
             "strasse",
             "cafe naive",
         ),
-        # Mistyped.
+        # Misspelled words.
         *("kowalksi", "kowlaski", "kovalski", "kowalskki", "kwalski", "zakldy", "miesen", "jan kowaslki", "gdnask"),
-        # Words and numbers together.
+        # Words with numbers.
         *("kowalski 601234567", "jan 601 234 567", "zakłady 1043"),
     ],
 )
@@ -102,11 +102,11 @@ def test_it_is_found(acme, query):
     "query",
     [
         *("kowalska anna", "nowak", "lski gdynia", "xyz", "żółw"),
-        # A number that is not quite the same is another one.
+        # A similar number is another number.
         *("601234568", "602 234 567", "1234563219", "1044", "kowalski 601234568"),
-        # Short words are not taken for other short ones; a single letter is a word.
+        # Short words do not match similar ones; a single letter is a word.
         *("jon", "pan", "k", "g"),
-        # Nothing of it is a word.
+        # A query without words.
         "日本",
         "😀a",
     ],
@@ -132,7 +132,7 @@ def test_what_is_not_searched(acme):
 @pytest.mark.parametrize(
     ("query", "expected"),
     {
-        # The word itself; what begins so; a text that has it; what is like it. Of equals the shorter, then the older.
+        # Order: exact word, prefix, text with the word, similar word. Then the shorter, then the older.
         "nowak": ["Nowak", "Jan Nowak", "Ewa Nowak", "Nowakowski", "In the note", "Nowka"],
         "jan nowak": ["Jan Nowak"],
         "ewa": ["Ewa Nowak"],
@@ -182,7 +182,7 @@ def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, fron
     for name in ("Ewa Nowak", "Adam Nowak", "Nowak", "Nowka"):
         make_client(acme.alice, name)
         make_client(other.mallory, name)
-    # Where there are more than are ranked, it is the oldest ones.
+    # If more rows match than are ranked, the oldest are ranked.
     expected = ["Ewa Nowak", "Adam Nowak"] if most == 2 else ["Nowak", "Ewa Nowak", "Adam Nowak", "Nowka"]
     assert found(acme, "nowak") == expected
 

@@ -1,4 +1,4 @@
-"""Clients read a resource, change one field of it and send it back whole: what they left alone is never in the way."""
+"""Clients read a resource, change one field and send all fields: unchanged values never cause an error."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def put(acme, kind: str, row, /, **fields):
 
 @pytest.fixture(params=[{"is_active": False}, {"role": User.Role.MEMBER}], ids=["deactivated", "demoted"])
 def former(acme, request) -> tuple[User, dict]:
-    """Somebody of the team, and how he leaves it."""
+    """Return a user of the team, and the values that take them out of it."""
     return make_user(acme.account, "dave", role=User.Role.AGENT), request.param
 
 
@@ -33,7 +33,7 @@ def test_who_is_responsible_may_have_left_the_team(acme, former, kind):
     response = put(acme, kind, row, **whole)
     assert response.status_code == 200, response.text
     assert read(response)["responsible_id"] == dave.id
-    # Nobody is made responsible who is not of the team, nor who has been before.
+    # A user who left the team cannot become responsible, not even again.
     refused = {"responsible_id": ["can't be found"]}
     assert_refused(put(acme, kind, another, responsible_id=dave.id), 422, "validation_failed", refused)
     assert put(acme, kind, row, responsible_id=acme.bob.id).status_code == 200
@@ -53,7 +53,7 @@ def test_many_at_once(acme, former):
 
 
 def test_a_link_that_was_let_go_meanwhile_is_pending(acme):
-    """A deal sent back whole may name a client that went to the trash meanwhile; the restore links it again."""
+    """A deal may be sent with a client that is in the trash meanwhile. The restore links it again."""
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id)
     whole = read(acme.json().get(path_of("deal", deal)))

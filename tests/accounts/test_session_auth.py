@@ -1,9 +1,9 @@
-"""The interface, asked by a page of whoever is signed in: the session's cookie, and the page's token with every request."""
+"""API requests of a page, with the cookie of the session and the CSRF token of the page."""
 
 import pytest
 
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATHS = ["/app/account.json", "/app/users/me.xml"]
 
@@ -35,7 +35,7 @@ def test_it_rejects_a_wrong_token(acme, path):
     right = token_of(bob)
     assert status(bob, path, X_CSRFToken="x" * len(right)) == 403
     assert status(bob, path, X_CSRFToken="") == 403
-    # Another site's, which a browser names.
+    # Browsers send the origin of another site.
     assert status(bob, path, X_CSRFToken=right, Origin="http://evil.example") == 403
 
 
@@ -54,7 +54,7 @@ def test_a_browser_is_not_asked_for_a_password(acme, path):
     acme.account.sessions.all().delete()
     response = bob.get(path, headers={"X-CSRFToken": token}, status=401)
     assert "Basic" not in response.headers["WWW-Authenticate"]
-    # Clients are.
+    # API clients get a challenge.
     assert acme.xml().get("/app/users/me.xml", auth=("alice", "wrong")).headers["WWW-Authenticate"].startswith("Basic")
 
 
@@ -67,22 +67,22 @@ def test_it_may_do_what_the_user_may(acme):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_credentials_come_first(acme, path):
-    """And clients that have some ask the database for nothing about a session."""
+    """Requests with credentials need no query for the session."""
     bob = acme.page(acme.bob)
     token = token_of(bob)
     assert status(bob, path, X_CSRFToken=token, Authorization="Bearer wrong") == 401
     client = acme.xml(acme.alice) if path.endswith("xml") else acme.json(acme.alice_token)
     client.get(path)
-    _, plain = asked_by(lambda: client.get(path))
+    _, plain = capture_queries(lambda: client.get(path))
     headers = {"Cookie": f"session={bob.cookies['session']}; csrf={bob.cookies['csrf']}", "X-CSRFToken": token}
-    response, asked = asked_by(lambda: client.get(path, headers=headers))
+    response, queries = capture_queries(lambda: client.get(path, headers=headers))
     assert "alice" in response.text or response.json()["prefix"] == "acme"
-    assert len(asked) == len(plain)
+    assert len(queries) == len(plain)
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
 def test_it_rejects_a_session_at_the_service_s_own_hosts(acme, host):
-    """No account has its pages there."""
+    """The service's own hosts belong to no account."""
     bob = acme.page(acme.bob)
     token, cookies = token_of(bob), bob.cookies
     service = Visitor(host)

@@ -1,4 +1,4 @@
-"""The words that the rows of an account have: learnt by the database, whatever writes a row, and forgotten by housekeeping."""
+"""The words of an account's rows. Triggers record them on every write; housekeeping removes unused ones."""
 
 import pytest
 from django.db import connection
@@ -126,7 +126,7 @@ def test_a_mistyped_word_is_found_from_its_first_row_on(acme):
 
 @pytest.mark.django_db(transaction=True)
 def test_words_are_noted_by_several_at_once(acme):
-    """Each connection notes for itself; the same note twice of one connection is one."""
+    """Each connection writes its own notes, and the same note only once."""
     client = make_client(acme.alice, "Kowalski")
     for name in ("Nowak", "Kowalski", "Nowak"):
         Client.objects.filter(id=client.id).update(name=name)

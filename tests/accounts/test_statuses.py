@@ -1,4 +1,4 @@
-"""Statuses of posts, deals and clients: the team reads them, admins and owners write."""
+"""Statuses of posts, deals and clients. The team reads them; admins and owners write them."""
 
 import pytest
 from django.db import connection
@@ -113,7 +113,7 @@ def test_the_usual_values(acme, admin):
     row = acme.account.statuses.get(code="a")
     location = f"http://acme.example.test/app/statuses/{row.id}.json"
     assert_answered(response, 201, status_body(row, code="a", name="A"), location=location)
-    # The first of its kind, and one behind the farthest.
+    # The first status of its kind, with a position after the last.
     assert read(post(admin, code="a", name="A", kind="client"))["position"] == 1
     post(admin, code="b", name="B", position=2**31 - 1)
     assert read(post(admin, code="c", name="C"))["position"] == 2**31 - 1
@@ -125,12 +125,12 @@ def test_one_whose_code_is_there_is_updated(acme, admin):
     row.refresh_from_db()
     body = status_body(row, code="new", name="Fresh", color="", position=1)
     assert_answered(response, 200, body, x_ignored_fields="id")
-    # The same code of another kind is another status.
+    # Codes are unique for each kind.
     deal = acme.account.statuses.get(kind="deal", code="new")
     response = post(admin, code="new", kind="deal", closed=True)
     assert read(response) == {**read(response), "id": deal.id, "name": "New", "closed": True}
     assert post(admin, code="new", name="New", kind="client").status_code == 201
-    # And of another case too.
+    # A code in another case is another code.
     assert post(admin, code="NEW", name="Brand new").status_code == 201
 
 
@@ -235,7 +235,7 @@ def test_it_rejects_the_deletion_of_the_last_one_for_posts(acme, admin):
     response = admin.delete(f"/app/statuses/{last.id}.json")
     errors = {"status": ["is the last one for posts, and every post has one"]}
     assert_refused(response, 422, "validation_failed", errors)
-    # A deal need not have one.
+    # The status of a deal is optional.
     for status in acme.account.statuses.filter(kind="deal"):
         assert admin.delete(f"/app/statuses/{status.id}.json").status_code == 200
 
@@ -251,9 +251,9 @@ def test_a_new_status_is_one_for_posts(acme, admin):
     ("method", "number", "body"),
     [
         ("GET", 1, None),
-        # The row; who has its code or its name; and its update.
+        # The row; whether its code or name is taken; its update.
         ("PUT", 4, {"status": {"code": "planned", "name": "Planned"}}),
-        # All of them, another, and the row with what refers to it, which the database looks up.
+        # All statuses; another status; the deletion, with the lookups of foreign keys.
         ("DELETE", 3, None),
     ],
 )
@@ -262,12 +262,12 @@ def test_queries(acme, admin, method, number, body):
     admin.get("/app/statuses.json")
     with CaptureQueriesContext(connection) as queries:
         assert admin.request(method, f"/app/statuses/{row.id}.json", json=body).status_code == 200
-    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    assert len(asked) == 1 + number, asked
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(statements) == 1 + number, statements
 
 
-# The names of a shop's own statuses, in English and Polish. A plug-in that finds one of them among the account's takes it for its
-# own, and stops for good.
+# The names of a shop's own statuses, in English and Polish. A plug-in that finds one of them in the account assumes that its
+# own statuses are set up, and creates none.
 OF_A_SHOP = {
     "pending payment", "processing", "on hold", "completed", "cancelled", "refunded", "failed", "draft",
     "oczekuje na płatność", "oczekujące na płatność", "w trakcie realizacji", "przetwarzane", "wstrzymane", "wstrzymano",

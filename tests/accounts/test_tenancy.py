@@ -1,4 +1,4 @@
-"""Nobody sees or changes anything of another account: every route, every method, every caller."""
+"""No caller can read or change rows of another account, on any route and method."""
 
 from types import SimpleNamespace
 from urllib.parse import parse_qsl
@@ -44,7 +44,7 @@ TENANT_TABLES = [model for model in apps.get_models() if any(field.name == "acco
 
 
 def snapshot(account: Account) -> dict[str, list]:
-    """Every row of an account, but for when its tokens were last used."""
+    """Return every row of an account, without the last use of its tokens."""
     rows = {
         model.__name__: list(model.objects.filter(account_id=account.id).order_by("pk").values())
         for model in TENANT_TABLES
@@ -56,21 +56,21 @@ def snapshot(account: Account) -> dict[str, list]:
 
 
 def send_otherwise(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
-    """The same request as a client sends it that knows GET and POST, and forms: parameters and methods are in the body."""
+    """Send the request as a form with GET or POST, with parameters and the method in the body."""
     form = dict(form_of(row.body(body) if row.body else {})) | dict(parse_qsl(row.query.removeprefix("?")))
     address = row.path(path).partition("?")[0]
     if row.method == "GET":
         return client.request("GET", address, json=form, headers=row.headers)
     if row.method in ("PUT", "PATCH") and row.query:
-        # By external id, which is in the address.
+        # The external id stays in the query.
         address = row.path(path)
     return client.post(address, data={**form, "_method": row.method}, headers=row.headers)
 
 
 def assert_nothing_told(response) -> None:
-    told = f"{response.text} {response.headers}".lower()
-    assert SECRET not in told
-    assert "acme" not in told.replace("acme.example.test", "")
+    text = f"{response.text} {response.headers}".lower()
+    assert SECRET not in text
+    assert "acme" not in text.replace("acme.example.test", "")
 
 
 def assert_turned_away(row: Row, response, status: int) -> None:
@@ -83,7 +83,7 @@ def assert_turned_away(row: Row, response, status: int) -> None:
 
 @every_row
 def test_it_works(world, row):
-    """What the table sends is well-formed: the account's own team succeeds with it."""
+    """The requests of the table are valid: the account's own team succeeds."""
     response = send(row, caller(row, world.acme.host, world.acme.alice), world.theirs, world.theirs)
     assert response.status_code == row.team, response.text
 
@@ -95,7 +95,7 @@ def test_it_rejects_a_route_without_a_row():
 
 @every_guarded_row
 def test_it_rejects_another_tenant_at_this_host(world, row):
-    # Mallory has the same login and password in both accounts, were it not for this one.
+    # Mallory's login exists only in the other account.
     response = send(row, caller(row, world.acme.host, world.other.mallory), world.theirs, world.theirs)
     assert_turned_away(row, response, 401)
     assert SECRET not in response.text
@@ -195,7 +195,7 @@ def test_head_tells_no_more_than_get(world, row):
         client = caller(row, host, user)
         head = client.head(row.path(path))
         get = client.get(row.path(path))
-        # What an answer to HEAD has for a body, the server leaves out.
+        # The server drops the body of a response to HEAD.
         assert head.status_code == get.status_code
         head.headers.pop("X-Request-Id")
         get.headers.pop("X-Request-Id")
@@ -214,7 +214,7 @@ def test_external_ids_are_an_accounts_own(world):
     response = mallory.post("/app/clients.json", json={"client": {"name": "Mine", "external_ids": {"key": SECRET}}})
     assert response.status_code == 201
     assert read(response)["external_ids"] == {"key": SECRET}
-    # The client that a deal's nested one means is of the same account too.
+    # A nested client of a deal matches only clients of the same account.
     response = mallory.post(
         "/app/deals.json", json={"deal": {"name": "Mine", "client": {"external_ids": {"key": SECRET}}}}
     )

@@ -1,4 +1,4 @@
-"""Tenants in the tables themselves: ids, foreign keys, indexes."""
+"""Tenancy in the database: ids, foreign keys, indexes."""
 
 import pytest
 from django.apps import apps
@@ -36,7 +36,7 @@ def test_the_same_id_is_two_things_in_two_accounts(acme, other):
 
 
 def test_ids_tell_nothing_of_other_accounts(acme, other):
-    """They count what the account itself made, whatever the others make meanwhile."""
+    """Each account numbers its own rows."""
 
     def ids(client):
         return [read(client.post("/app/clients.json", json={"client": {"name": "a"}}))["id"] for _ in range(3)]
@@ -61,11 +61,11 @@ def test_an_accounts_sequence_goes_with_it(acme):
     assert kept in sequences()
 
 
-# The tables themselves
+# Tables
 
 
 def foreign_keys() -> list[tuple[str, str, tuple[str, ...], str, tuple[str, ...]]]:
-    """(name, table, its columns, target, the target's columns) of every foreign key of a tenant table."""
+    """Return (name, table, columns, target, columns of the target) of every foreign key of a tenant table."""
     rows = query("""
         SELECT con.conname, con.conrelid::regclass::text, con.confrelid::regclass::text,
           ARRAY(SELECT attname::text FROM unnest(con.conkey) WITH ORDINALITY AS k (num, n)
@@ -79,7 +79,7 @@ def foreign_keys() -> list[tuple[str, str, tuple[str, ...], str, tuple[str, ...]
 
 
 def links() -> list[tuple[str, str, str]]:
-    """(table, column, target) of every foreign key between tenant tables."""
+    """Return (table, column, target) of every foreign key between tenant tables."""
     return [(table, of[1], to) for _, table, of, to, _ in foreign_keys() if to != "accounts_account"]
 
 
@@ -92,7 +92,7 @@ def test_every_foreign_key_between_tenant_tables_has_the_account(db):
             assert len(columns) == 2, name
 
 
-# The database itself writes them, from the rows of posts, whose own ids are checked.
+# Triggers write these columns from rows of posts, whose ids are checked.
 COPIED = {("forum_postcount", "category_id"), ("forum_postcount", "status_id")}
 
 
@@ -115,7 +115,7 @@ def test_the_database_refuses_every_link_between_tenants(acme, other):
             [other.account.id, acme.account.id],
         )
         assert rows, target
-        # One row, which has such a link already if there is one.
+        # One row, preferably with such a link.
         one = f"SELECT ctid FROM {table} WHERE account_id = %s ORDER BY {column} IS NULL LIMIT 1"  # noqa: S608
         with pytest.raises(IntegrityError) as refusal, transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
@@ -127,8 +127,8 @@ def test_the_database_refuses_every_link_between_tenants(acme, other):
     assert len(refused) == len(links()) > 30
 
 
-# The first two find the account, so they come before it is known: a request brings a host, or a token. A host's own id is
-# told to nobody.
+# A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
+# is never returned.
 EXCEPTIONS = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey"}
 
 
@@ -153,7 +153,7 @@ def test_every_table_is_planned_for_large_accounts(db):
     assert {table for table, _ in options} == {model._meta.db_table for model in TENANT_TABLES}
 
 
-# How much of a limit is used, by keys that have the account in them or are nobody's.
+# Rate limits have keys that contain the account or belong to none.
 OF_NO_TENANT = {"accounts_account", "accounts_ratecount", "django_migrations"}
 
 

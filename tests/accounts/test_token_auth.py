@@ -1,4 +1,4 @@
-"""Tokens of generation B: where they may stand, and what happens to those that may not be used."""
+"""Tokens of the Account API: their places in a request, and invalid ones."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ def call(acme, method, path, body=None, *, query="", **headers):
 
 @every_method
 def test_it_works(acme, method, path, body):
-    """In the body, on every method."""
+    """The body of any method may contain the token."""
     response = call(acme, method, path, {"api_token": acme.bob_token, **(body or {})})
     assert response.status_code in (200, 201)
     assert "X-Ignored-Fields" not in response.headers
@@ -130,10 +130,10 @@ def test_the_secret_alone_at_a_host_of_its_account(acme, other):
     secret = acme.bob_token.partition("/")[0]
     for host in (acme.host, "ideas.customer.test"):
         assert JSONClient(host, secret).get("/app/tasks.json").status_code == 200
-        # The same token in both of its forms is one token.
+        # Both forms of a token are the same token.
         response = JSONClient(host, secret).get("/app/tasks.json", params={"api_token": acme.bob_token})
         assert response.status_code == 200
-    # Elsewhere nothing says which account is meant.
+    # At other hosts the account is unknown.
     for host in (other.host, "example.test", "api.example.test"):
         assert_refused(JSONClient(host, secret).get("/app/tasks.json"), 401, "unauthenticated")
 
@@ -187,7 +187,7 @@ def test_what_it_does_its_user_did(acme):
 
 
 def test_its_form(acme):
-    """Clients take what follows the last slash for the host's first label."""
+    """Clients use the part after the last slash as the first label of the host."""
     for token in (acme.alice_token, acme.bob_token):
         secret, slash, prefix = token.rpartition("/")
         assert (slash, prefix) == ("/", "acme")
@@ -213,7 +213,7 @@ def test_only_its_digest_is_stored(acme):
 def test_another_prefix_breaks_no_token(acme):
     Account.objects.filter(id=acme.account.id).update(prefix="renamed")
     assert acme.json().get("/app/tasks.json").status_code == 200
-    # It is the user's next token that has the new one.
+    # The user's next token has the new prefix.
     assert make_token(User.objects.get(pk=acme.bob.pk)).endswith("/renamed")
 
 
@@ -242,7 +242,7 @@ def test_a_user_may_have_several(acme):
 
 
 def test_the_body_is_read_before_the_token_is_asked_for(acme):
-    """The token may be in it: what cannot be read is refused as such."""
+    """The body may contain the token, so a body that cannot be parsed is the first error."""
     client = JSONClient(acme.host)
     response = client.post("/app/clients.json", content=b"{")
     assert response.status_code == 400

@@ -1,4 +1,4 @@
-"""Nothing is lost: what goes to the trash, what that frees, what comes back with it, and when it is erased."""
+"""The trash: trashing rows, the external ids that this frees, restoring and erasing."""
 
 from datetime import timedelta
 
@@ -86,7 +86,7 @@ def test_a_child_that_was_linked_to_another_meanwhile_stays_there(acme):
 
 
 def test_a_child_that_was_sent_back_as_it_is_meanwhile_is_linked_again(acme):
-    """Clients send the whole of what they were given: a null that was there already unlinks nothing."""
+    """Clients send all fields: a null that was null before does not remove a pending link."""
     client = make_client(acme.alice)
     rows = children(client, acme.alice)
     client.trash(by=acme.alice)
@@ -123,7 +123,7 @@ def test_its_main_contact(acme):
     acme.json().put(path("client", client), json={"client": whole})
     contact.restore()
     assert read(acme.json().get(path("client", client)))["contact_id"] == contact.id
-    # One that was given another one keeps it.
+    # A row that was linked to another row keeps that link.
     contact.trash(by=acme.alice)
     another = make_contact(acme.alice)
     acme.json().put(path("client", client), json={"client": {"contact_id": another.id}})
@@ -185,7 +185,7 @@ def test_comments_and_votes_come_back_with_a_post(acme):
 
 
 def housekeeping(days: int) -> None:
-    """Housekeeping, so many days after everything that is in the trash went there."""
+    """Run housekeeping `days` after all rows in the trash were trashed."""
     for model in (Client, Contact, ContactList, Deal, Post):
         model.objects.trashed().update(trashed_at=timezone.now() - timedelta(days=days, seconds=1))
     call_command("housekeeping")
@@ -246,7 +246,7 @@ def test_the_comments_and_votes_of_an_erased_post_go_with_it(acme):
 
 
 def test_one_that_comes_back_while_it_is_erased_is_kept(acme, monkeypatch):
-    """The rows to erase are found first: one that is restored before its turn is no longer among them."""
+    """A row that is restored between its selection and its deletion is kept."""
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))

@@ -1,4 +1,4 @@
-"""Permissions between users: a table of actor role, action and target role, over every path."""
+"""Permissions between users: a table of actor role, action and target role, for every path."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ ROLES = ["owner", "admin", "agent", "member"]
 NOBODY: set[str] = set()
 EXCEPT_OWNERS = {"admin", "agent", "member"}
 
-# The target roles for which an actor may do something.
+# The target roles for each actor role and action.
 TABLE = {
     ("owner", "create"): {*ROLES},
     ("owner", "invite"): EXCEPT_OWNERS,
@@ -24,14 +24,14 @@ TABLE = {
     ("admin", "invite"): EXCEPT_OWNERS,
     ("admin", "manage"): EXCEPT_OWNERS,
     ("agent", "create"): {"member"},
-    # The settings, where invitations are sent, are for admins.
+    # Invitations are sent in the settings, which are for admins.
     ("agent", "invite"): NOBODY,
     ("agent", "manage"): NOBODY,
     ("member", "create"): NOBODY,
     ("member", "invite"): NOBODY,
     ("member", "manage"): NOBODY,
 }
-# Actions on the page of a user, of those who may be managed.
+# Actions on the page of a user.
 MANAGE = ["demote", "promote", "deactivate", "reactivate", "revoke"]
 PAGE = "/app/account/users"
 
@@ -46,7 +46,7 @@ def cases(*actions: str, rule: str, targets: list[str] = ROLES) -> list:
 
 
 def people(acme, actor: str, target: str) -> tuple[User, User]:
-    """The actor and the target. Alice stays an owner beside them."""
+    """Create the actor and the target. Alice remains another owner."""
     by = make_user(acme.account, "actor", role=actor)
     return by, make_user(acme.account, "target", role=target)
 
@@ -89,7 +89,7 @@ def test_inviting_by_page(acme, actor, action, target, allowed):
     assert list(acme.account.invitations.values_list("role", flat=True)) == ([target] if allowed else [])
 
 
-# There are no invitations of owners to send again.
+# Owners cannot be invited.
 @pytest.mark.parametrize(
     ("actor", "action", "target", "allowed"), cases("resend", rule="invite", targets=["admin", "agent", "member"])
 )
@@ -106,7 +106,7 @@ def test_managing_by_page(acme, actor, action, target, allowed):
     make_token(user)
     values = {"do": "role", "role": "member"}
     if action == "promote":
-        # Only an owner may give the role of an owner, to a user of any role.
+        # Only owners may appoint owners, from any role.
         values, allowed = {"do": "role", "role": "owner"}, actor == "owner"
     elif action != "demote":
         values = {"do": action, "token": user.tokens.get().id}
@@ -120,7 +120,7 @@ def test_managing_by_page(acme, actor, action, target, allowed):
 
 @pytest.mark.parametrize("actor", ROLES)
 def test_own_tokens_and_sessions(acme, actor):
-    """Everybody who has tokens and sessions may end them; members have no tokens."""
+    """Users may end their own tokens and sessions. Members have no tokens."""
     by = make_user(acme.account, "actor", role=actor)
     page, _other = acme.page(by), acme.page(by)
     send(page, "/app/profile/sessions", end="others")
@@ -146,12 +146,12 @@ def test_it_rejects_tokens_and_sessions_of_others_by_the_own_pages(acme, actor, 
 def test_the_page_of_an_owner_offers_an_admin_nothing(acme):
     page = acme.page(make_user(acme.account, "adam", role="admin")).get(f"{PAGE}/{acme.alice.id}")
     assert texts(page, "main form button") == []
-    # Nor is an admin offered to appoint an owner.
+    # The form does not offer the role of an owner to an admin.
     page = acme.page(User.objects.get(login="adam")).get(f"{PAGE}/{acme.bob.id}")
     assert [option for option, *_ in page.forms["role"]["role"].options] == ["admin", "agent", "member"]
 
 
-# The model, which every path asks
+# Rules of the model, which every path uses
 
 
 @pytest.mark.parametrize("is_active", [True, False])
@@ -172,7 +172,7 @@ def test_the_model(acme, actor, action, target, allowed, is_active):
     if action == "create" or (action == "invite" and actor in ("owner", "admin")):
         allowed = target in TABLE[actor, action]
     elif action == "invite":
-        # An agent may create members, and so may the model let them invite some.
+        # The model lets agents invite members, as they may create them.
         allowed = target in TABLE[actor, "create"]
     elif action == "promote":
         allowed = actor == "owner"
@@ -188,7 +188,7 @@ def test_the_model(acme, actor, action, target, allowed, is_active):
 @pytest.mark.parametrize("end", ["deactivated", "agent", "member"])
 @pytest.mark.parametrize("role", ["admin", "agent", "member"])
 def test_accepting_after_the_sender_lost_the_right(acme, role, end):
-    """Even where the invitation is still there: rows were written before, and a demotion may come between."""
+    """The right of the sender is checked on acceptance, as the invitation may still exist after a demotion."""
     by = make_user(acme.account, "adam", role="admin")
     row, secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=role, by=by)
     accept = partial(User.objects.accept, row, login="new", password=PASSWORD, name="New")

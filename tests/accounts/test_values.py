@@ -1,4 +1,4 @@
-"""What is taken for a value of each kind, in every field of every resource, and what never is."""
+"""Valid and invalid values of each type, in every field of every resource."""
 
 import json
 from datetime import datetime
@@ -42,7 +42,7 @@ RESOURCES: dict[str, tuple[str, type[ResourceSerializer]]] = {
 }
 
 
-# Of the custom fields, one of each type. A client's `external_id` is read as one of its external ids, and refused as these are.
+# All but one of the custom fields of each type, and `external_id`, which is validated as an external id.
 LEFT_OUT = {"external_id", *(name for name in CUSTOM_FIELDS if name.rstrip("0123456789") + "1" != name)}
 
 
@@ -76,13 +76,13 @@ def body_of(resource: str, **fields) -> dict:
 
 
 def create(acme, resource: str, **fields):
-    # Not by httpx, which would refuse a lone surrogate itself.
+    # httpx rejects lone surrogates, so encode the body here.
     content = json.dumps(body_of(resource, **fields))
     return acme.json().post(f"/app/{RESOURCES[resource][0]}.json", content=content)
 
 
 def test_it_works(acme):
-    """Every text of every resource, at once."""
+    """Send a text in every text field of a resource at once."""
     for resource in RESOURCES:
         fields = {field: f"{field} ąę 😀\t\r\n" for owner, field in TEXTS if owner == resource}
         response = create(acme, resource, **fields)
@@ -148,7 +148,7 @@ def test_booleans(acme, resource, value, taken):
     names, response = send_in_all(acme, resource, BOOLEANS, value)
     assert response.status_code == 201
     for name in names:
-        # `try_update` says how, and is not kept.
+        # `try_update` is an option and is not stored.
         assert name == "try_update" or read(response)[name] is taken
 
 
@@ -161,7 +161,7 @@ def test_it_rejects_booleans(acme, resource, value):
 
 @pytest.mark.parametrize("currency", ["EUR", "PLN", "XXX", "HRK", "DEM"])
 def test_currencies(acme, currency):
-    """Those of old deals too."""
+    """Historical currencies are valid too."""
     response = create(acme, "deal", currency=currency)
     assert (response.status_code, read(response)["currency"]) == (201, currency)
 
@@ -212,7 +212,7 @@ def test_it_rejects_dates(acme, date):
         ("2009/01/26", "2009-01-26"),
         ("26.01.2009", "2009-01-26"),
         ("26-01-2009", "2009-01-26"),
-        # The day comes first, also where it could be the month.
+        # The day comes first, even if it could be a month.
         ("01.02.2009", "2009-02-01"),
         ("1-2-2009", "2009-02-01"),
         ("", None),
@@ -294,7 +294,7 @@ def test_any_key_is_only_ignored(acme, key):
     assert "X-Ignored-Fields" in response.headers
 
 
-# Anything at all
+# Arbitrary values
 
 
 def small(strategy):
@@ -319,7 +319,7 @@ ANY = st.recursive(
 
 @pytest.fixture(scope="module")
 def house(django_db_setup, django_db_blocker):
-    """An account that all the examples use: they are many, and an account takes longer to make than to ask."""
+    """Create one account for all examples, as creating an account takes longer than a request."""
     with committed(django_db_blocker):
         account, owner, token = make_account("house")
         ids = st.sampled_from(

@@ -1,4 +1,4 @@
-"""Chromium at acme's forum, with the static files that production serves."""
+"""Fixtures of the browser tests: Chromium at acme's forum, with the static files of production."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from accounts.models import Session, User
 from config.wsgi import Application
-from tests.support.chromium import ORIGIN, PATIENCE_MS, PROGRAM, Faults, running
+from tests.support.chromium import ORIGIN, PROGRAM, TIMEOUT_MS, Faults, running
 from tests.support.client import Unlimited
 from tests.support.every_page import World
 from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.live import Threaded, serving
 
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=TIMEOUT_MS)
 
 COLLECTED = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
 
@@ -32,40 +32,40 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def chromium(tmp_path_factory) -> Iterator[Browser]:
-    """A browser, and the service that it finds at every host of example.test."""
-    # Imported here, as the middleware reads the settings.
+    """Start a browser, and the service at every host of example.test."""
+    # Imported here, because the middleware reads the settings.
     from django.core.handlers.wsgi import WSGIHandler
 
     static = tmp_path_factory.mktemp("static")
     with pytest.MonkeyPatch.context() as patch:
-        # Playwright runs an event loop in this thread, between its calls too.
+        # Playwright's event loop runs in this thread even between its calls.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         with override_settings(STORAGES=COLLECTED, STATIC_ROOT=static, WHITENOISE_USE_FINDERS=False):
-            # What no page has is large.
+            # Leave out large files that no page uses.
             call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=["redoc", "*-preset.js*"])
             application = Application(WSGIHandler(), admission=Unlimited(), probes=Unlimited())
             with serving(application, server_class=Threaded) as port, running(port) as browser:
                 yield browser
-                # While the loop runs this thread has connections of its own to the database.
+                # While the loop runs, this thread has separate database connections.
                 connections.close_all()
 
 
 @pytest.fixture(scope="module")
 def world(django_db_setup, django_db_blocker, chromium) -> Iterator[World]:
-    """What the pages show, committed, for the tests of a module that only read it (and are marked with `django_db`)."""
+    """Commit the rows of the pages, for tests of a module that only read them and are marked with `django_db`."""
     with committed(django_db_blocker):
         yield World(make_cast())
 
 
 @pytest.fixture(scope="package")
 def watched() -> Faults:
-    """What goes wrong in any window."""
+    """Collect the faults of all windows."""
     return Faults()
 
 
 @pytest.fixture
 def faults(watched) -> Iterator[Faults]:
-    """The test fails with what goes wrong in a window meanwhile."""
+    """Fail the test if a window has a fault meanwhile."""
     watched.clear()
     yield watched
     assert watched == []
@@ -73,7 +73,7 @@ def faults(watched) -> Iterator[Faults]:
 
 @contextlib.contextmanager
 def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., BrowserContext]]:
-    """Opens a browser's contexts at acme's forum, and closes them."""
+    """Return a function that opens browser contexts at acme's forum, and close them at the end."""
     opened = []
 
     def open_one(
@@ -89,7 +89,7 @@ def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., Brows
             permissions=["clipboard-read", "clipboard-write"],
         )
         opened.append(context)
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(TIMEOUT_MS)
         watched.watch(context)
         if secret:
             context.add_cookies([{"name": "session", "value": secret, "url": ORIGIN}])
@@ -102,14 +102,14 @@ def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., Brows
 
 @pytest.fixture(scope="module")
 def open_context(chromium, watched) -> Iterator[Callable[..., BrowserContext]]:
-    """For the tests of a module that share windows; as the holder of a session's secret if one is given."""
+    """Return a function that opens contexts shared by a module's tests, with a session's secret if given."""
     with contexts(chromium, watched) as open_one:
         yield open_one
 
 
 @pytest.fixture
 def browse(chromium, watched, faults) -> Iterator[Callable[..., Page]]:
-    """A page at acme's forum, as a user if one is named, in a window of its own."""
+    """Return a function that opens a page at acme's forum in its own window, as a user if given."""
     with contexts(chromium, watched) as open_one:
 
         def open_page(user: User | None = None, **looks) -> Page:
@@ -119,16 +119,16 @@ def browse(chromium, watched, faults) -> Iterator[Callable[..., Page]]:
         yield open_page
 
 
-# What people do from page to page
+# User stories
 
 
 @pytest.fixture
 def acme(transactional_db, acme) -> Cast:
-    """Committed, as the service has connections of its own."""
+    """Commit the cast, because the service has its own connections."""
     return acme
 
 
 @pytest.fixture(params=[True, False], ids=["javascript", "none"])
 def javascript(request) -> bool:
-    """A test that takes it goes both ways."""
+    """Run the test with and without JavaScript."""
     return request.param

@@ -1,4 +1,4 @@
-"""`make screenshots`: takes the pictures of docs/images again, of the service as `make run` starts it, with the demo data."""
+"""`make screenshots`: take the pictures of docs/images again, from the service with the demo data."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ from tests.support.chromium import PROGRAM, running
 from tests.support.service import READY, Service
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-# Bytes; a picture of more is too much for a document.
-MOST = 150_000
+# The maximum size of a picture in bytes.
+MAX_BYTES = 150_000
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,13 @@ class Picture:
     name: str
     path: str
     theme: str = "light"
-    # What is clicked first, to come from that path to what is shown.
+    # The element to click first.
     click: str = ""
 
 
 PICTURES = [
     Picture("forum", "/"),
-    # It has an official response, and comments.
+    # A post with an official response and comments.
     Picture("post", "/app/roadmap", click="a:has-text('A dark theme')"),
     Picture("api", "/app/account/api/clients", theme="dark"),
     Picture("settings", "/app/account"),
@@ -55,8 +55,8 @@ def main() -> int:
 
 
 def take(service: Service) -> list[str]:
-    """What could not be taken, and why."""
-    told = dict(line.split("=", 1) for line in (service.data / "demo.env").read_text().splitlines())
+    """Take the pictures. Return the failures with their reasons."""
+    values = dict(line.split("=", 1) for line in (service.data / "demo.env").read_text().splitlines())
     with running(service.port, domain="localhost") as browser:
         context = browser.new_context(
             base_url="http://demo.localhost",
@@ -67,7 +67,7 @@ def take(service: Service) -> list[str]:
         page = context.new_page()
         page.goto("/app/sign-in")
         page.locator("#id_login").fill("demo")
-        page.locator("#id_password").fill(told["PASSWORD"])
+        page.locator("#id_password").fill(values["PASSWORD"])
         page.locator("#sign-in button").click()
         return [f"{picture.name}: {fault}" for picture in PICTURES if (fault := write(picture, page))]
 
@@ -81,11 +81,11 @@ def write(picture: Picture, page: Page) -> str:
         response = expected.value
     if response.status != 200:
         return f"{response.url} answers {response.status}"
-    # The team's tools come after the page.
+    # The team's tools are loaded after the page.
     page.wait_for_load_state("networkidle")
     content = page.screenshot(animations="disabled")
-    if len(content) > MOST:
-        return f"{len(content)} bytes are more than {MOST}"
+    if len(content) > MAX_BYTES:
+        return f"the picture has {len(content)} bytes, more than {MAX_BYTES}"
     (IMAGES / f"{picture.name}.png").write_bytes(content)
     print(f"docs/images/{picture.name}.png: {len(content)} bytes")
     return ""

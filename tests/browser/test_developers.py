@@ -1,4 +1,4 @@
-"""A developer makes a token and tries out everything there is."""
+"""A developer creates a token and runs every example."""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -6,7 +6,7 @@ from accounts.pages.examples import Example, sections
 from tests.support.people import at
 
 PATH = "/app/account/api"
-# What is made first is there for the others.
+# Rows that the first sections create are used by the others.
 FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses"]
 ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]
 
@@ -26,7 +26,7 @@ def make_token(page: Page) -> str:
 
 
 def run(page: Page, example: Example) -> Locator:
-    """Run it as it stands; the place of its answer. There are many: they are not looked for as people do."""
+    """Run an example unchanged, and return the place of its response. For speed, send the click event directly."""
     form = form_of(page, example)
     form.locator("[data-run]").dispatch_event("click")
     status = form.locator("[data-answer] [data-status]")
@@ -49,7 +49,7 @@ def test_every_example_runs(acme, browse):
     page = browse(acme.alice)
     page.on("dialog", lambda dialog: dialog.accept())
     token = make_token(page)
-    # The first one is there to be tried with the token at once.
+    # The page offers one example for the new token.
     expect(page.locator("#made [data-curl]")).to_contain_text(f"Authorization: Bearer {token}")
     page.locator("#made").get_by_role("button", name="Run").click()
     expect(page.locator("#made [data-status]")).to_have_text("200 OK")
@@ -69,7 +69,7 @@ def test_every_example_runs(acme, browse):
             if not example.makes and not example.is_destructive:
                 run(page, example)
                 ran.add(example.id)
-    # What was made is deleted, the last first; then something is got back.
+    # Delete the created rows, the last first; then restore one.
     for section in reversed(ORDER):
         if destructive := [example for example in sections()[section] if example.is_destructive]:
             open_section(page, section, token)
@@ -80,7 +80,7 @@ def test_every_example_runs(acme, browse):
         run(page, example)
         ran.add(example.id)
     assert ran == {example.id for shown in sections().values() for example in shown}
-    # The token was used, not the session alone.
+    # The requests used the token, not the session.
     page.goto(PATH)
     expect(page.locator("#tokens")).to_contain_text("last used")
 
@@ -123,7 +123,7 @@ def test_examples_without_javascript(acme, browse):
         return answer
 
     run("create_client")
-    # Its id is in the others, once they are asked for again.
+    # After reloading, the other examples contain the new id.
     page.goto(f"{PATH}/clients")
     client = acme.account.clients.get()
     expect(run("read_client").locator("[data-line]")).to_contain_text(f"/app/clients/{client.id}.json")
@@ -139,7 +139,7 @@ def test_the_reference_is_as_dark_as_the_pages(acme, browse):
     page.goto("/app/docs")
     page.get_by_role("heading", name="Rostrum").wait_for()
     page_itself = page.locator("html")
-    # By Swagger UI's own stylesheet, which knows that it is dark.
+    # Swagger UI's own stylesheet has a dark theme.
     expect(page_itself).to_have_css("color-scheme", "dark")
     page.emulate_media(color_scheme="light")
     expect(page_itself).to_have_css("color-scheme", "normal")

@@ -1,10 +1,10 @@
-"""Two tabs, two clicks, a session that has ended: whoever it happens to is told, and loses nothing."""
+"""Two tabs, double clicks, ended sessions: the user gets a message and loses no input."""
 
 from playwright.sync_api import expect
 
 from accounts.models import Session
 from tests.support.factories import make_post
-from tests.support.people import at, count_of, sign_in, told, vote_button
+from tests.support.people import at, count_of, messages_on, sign_in, vote_button
 
 GONE = "This suggestion was deleted in the meantime"
 
@@ -17,7 +17,7 @@ def test_voting_for_what_was_deleted_meanwhile(acme, browse, javascript):
     bob.goto(f"/app/posts/{post.id}")
     bob.locator("summary").filter(has_text="Delete").click()
     bob.get_by_role("button", name="Delete it").click()
-    expect(told(bob)).to_contain_text("“Soon gone” is deleted.")
+    expect(messages_on(bob)).to_contain_text("“Soon gone” is deleted.")
     vote_button(page, post).click()
     expect(page.get_by_text(GONE)).to_be_visible()
 
@@ -32,7 +32,7 @@ def test_voting_for_what_was_merged_meanwhile(acme, browse, javascript):
         expect(page.get_by_role("alert")).to_contain_text("was merged into another one")
         page.get_by_role("alert").get_by_role("link", name="Once").click()
     else:
-        expect(told(page)).to_contain_text("was merged into this one")
+        expect(messages_on(page)).to_contain_text("was merged into this one")
     expect(page).to_have_url(at(f"/app/posts/{original.id}"))
     expect(count_of(page, original)).to_have_text("0")
 
@@ -59,7 +59,7 @@ def test_a_session_that_ends_while_writing(acme, browse, javascript):
 
 
 def test_signing_in_in_another_tab(acme, browse, javascript):
-    """The form in the first one has expired then; it comes back with what was typed."""
+    """The form in the first tab has expired; it is shown again with its input."""
     first = browse(acme.carol, javascript=javascript)
     first.goto("/app/posts/new")
     first.get_by_label("Title").fill("Typed in the first tab")
@@ -74,11 +74,11 @@ def test_signing_in_in_another_tab(acme, browse, javascript):
     expect(first.get_by_role("alert")).to_contain_text("Nothing is lost")
     expect(first.get_by_label("Title")).to_have_value("Typed in the first tab")
     first.get_by_role("button", name="Post", exact=True).click()
-    expect(told(first)).to_have_text("Thank you! Your suggestion is posted.")
+    expect(messages_on(first)).to_have_text("Thank you! Your suggestion is posted.")
 
 
 def test_no_answer(acme, browse, faults):
-    """It is told where one is, nothing is lost, and the next answer takes it back."""
+    """The message appears in view, no input is lost, and the next response removes the message."""
     post = make_post(acme.bob)
     page = browse(acme.carol)
     page.goto(f"/app/posts/{post.id}")
@@ -88,17 +88,17 @@ def test_no_answer(acme, browse, faults):
     for button in (vote_button(page, post), page.get_by_role("button", name="Comment", exact=True), preview):
         page.evaluate("document.getElementById('messages').replaceChildren()")
         button.click()
-        expect(told(page)).to_have_text("There was no answer. Check your connection and try again.")
+        expect(messages_on(page)).to_have_text("There was no answer. Check your connection and try again.")
         expect(page.get_by_role("alert")).to_be_focused()
     page.context.set_offline(False)
-    # What stands before the service answers in its own way.
+    # A proxy responds with its own error page.
     page.route("**/comments", lambda route: route.fulfill(status=502, content_type="text/html", body="<p>Bad</p>"))
     page.get_by_role("button", name="Comment", exact=True).click()
-    expect(told(page)).to_contain_text("The service is not available at the moment.")
+    expect(messages_on(page)).to_contain_text("The service is not available at the moment.")
     expect(text).to_have_value("A long text")
     vote_button(page, post).click()
     expect(count_of(page, post)).to_have_text("1")
-    expect(told(page)).to_be_empty()
+    expect(messages_on(page)).to_be_empty()
     assert {fault.partition(":")[0] for fault in faults} == {"console", "502"}
     faults.clear()
 
@@ -109,12 +109,12 @@ def test_no_answer_while_typing(acme, browse, faults):
     page.context.set_offline(True)
     with page.expect_event("requestfailed"):
         page.get_by_label("Title").press_sequentially("Dark")
-    expect(told(page)).to_be_empty()
+    expect(messages_on(page)).to_be_empty()
     page.context.set_offline(False)
     page.goto("/")
     page.context.set_offline(True)
     page.get_by_role("searchbox").press_sequentially("dark")
-    expect(told(page)).to_contain_text("There was no answer.")
+    expect(messages_on(page)).to_contain_text("There was no answer.")
     expect(page.get_by_role("searchbox")).to_be_focused()
     faults.clear()
 

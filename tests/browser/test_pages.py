@@ -1,4 +1,4 @@
-"""What holds of every page: no faults that axe finds, room on small screens and for large letters, and the keyboard is enough."""
+"""Accessibility of every page: axe, small screens, large text and the keyboard."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,8 +14,8 @@ from tests.support.people import wait_until
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 WIDE, NARROW = 1200, 320
-# Bytes over the wire, with styles and scripts, for whoever comes for the first time.
-MOST = 60_000
+# The maximum transfer size of a first visit in bytes, with styles and scripts.
+MAX_BYTES = 60_000
 
 pytestmark = pytest.mark.django_db
 
@@ -23,28 +23,28 @@ pytestmark = pytest.mark.django_db
 def test_every_page_is_in_the_list():
     missing = page_routes() - set(routes_listed())
     assert missing == set(), "add these to PAGES in tests/support/every_page.py"
-    assert set(routes_listed()) - page_routes() == set(), "these are no pages any more"
+    assert set(routes_listed()) - page_routes() == set(), "remove these from PAGES: they are no pages"
 
 
 @pytest.fixture(scope="module")
 def windows(world, open_context) -> Callable[[str], "Window"]:
-    """A window for each of the cast, and for visitors, in which they go from page to page."""
+    """Return a function that opens one window for each user, and one for visitors."""
     return cache(lambda who: Window(open_context(secret=world.sessions.get(who, ""))))
 
 
 @pytest.fixture(scope="module")
 def frames() -> set[str]:
-    """What was walked by keyboard once already."""
+    """The frames (header and footer) that were already checked by keyboard."""
     return set()
 
 
 @pytest.mark.parametrize("shown", PAGES, ids=str)
 def test_it_is_for_everyone(world, windows, faults, frames, shown):
-    """All the checks share one visit, as a visit is what takes the time."""
-    window = windows(shown.who)
+    """All checks share one visit of the page, which takes most of the time."""
+    window = windows(shown.login)
     page, response = window.page, window.visit(shown.address(world))
     assert response.status == shown.status
-    assert 0 < sum(window.weight.values()) < MOST, window.weight
+    assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
     if shown.prepare:
         shown.prepare(page)
     found = [*faults_for_the_keyboard(page, frames), *faults_by_axe(page), *faults_of_room(page)]
@@ -54,12 +54,12 @@ def test_it_is_for_everyone(world, windows, faults, frames, shown):
 class Window:
     def __init__(self, context: BrowserContext):
         self.page = context.new_page()
-        # What came over the wire for the page that is open, and what for, by request.
+        # Transfer sizes and URLs of the current page, by request.
         self.weight: dict[str, float] = {}
         self.asked: dict[str, str] = {}
         client = context.new_cdp_session(self.page)
         client.send("Network.enable")
-        # As for whoever comes for the first time.
+        # Measure a first visit.
         client.send("Network.setCacheDisabled", {"cacheDisabled": True})
         client.on(
             "Network.requestWillBeSent",
@@ -77,7 +77,7 @@ class Window:
         self.asked.clear()
         response = self.page.goto(address)
         parts = {response.url, *self.page.evaluate(PARTS)}
-        # Chromium says what came over the wire when it gets round to it.
+        # Chromium reports transfer sizes with a delay.
         wait_until(self.page, lambda: parts <= self.came, lambda: f"of {parts} only {self.came} came")
         return response
 
@@ -92,13 +92,13 @@ OPEN = "(kind) => document.querySelectorAll(kind).forEach((one) => { one.open = 
 # The keyboard
 
 STOPS = "a[href], button, input, select, textarea, summary, [tabindex='0']"
-# What is around the page's own part: its words and what they look like, wherever they lead.
+# The elements outside of <main>: their names, classes and texts.
 FRAME = """(stops) => [...document.querySelectorAll(stops)]
   .filter((one) => !one.closest("main"))
   .map((one) => [one.localName, one.className, one.textContent.trim()].join(" "))
   .join("\\n")"""
-# What is to be reached in a part, each with a number to know it by. Of a group of radio buttons Tab reaches one. From then on
-# each Tab notes where it has led to, once that is scrolled to.
+# Number the elements that Tab should reach, with one radio button of each group, and record each element that gets the focus,
+# with whether it has an outline and is in view.
 BEGIN = """([part, stops]) => {
   const groups = new Set();
   const wanted = [...document.querySelector(part).querySelectorAll(stops)]
@@ -123,7 +123,7 @@ BEGIN = """([part, stops]) => {
 
 
 def faults_for_the_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
-    """In all of the page; where what is around its own part was walked already (`frames`), in that part alone."""
+    """Return elements that Tab does not reach. Check only <main> if the frame of the page was checked before."""
     page.evaluate(OPEN, "details")
     frame, part = page.evaluate(FRAME, STOPS), "html"
     if frame in frames:
@@ -131,7 +131,7 @@ def faults_for_the_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
         page.locator(part).focus()
     frames.add(frame)
     wanted = page.evaluate(BEGIN, [part, STOPS])
-    # Once around, wherever it begins; the document itself is a stop too.
+    # One round from any start; the document itself is a stop too.
     for _ in range(len(wanted) + 3):
         page.keyboard.press("Tab")
     reached = dict(page.evaluate("[...window.reached]"))
@@ -142,10 +142,10 @@ def faults_for_the_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
             yield f"the focus is not to be seen on {html}"
 
 
-# What axe finds
+# axe
 
 RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-# What another width may change, and another theme. All rules are for the first look alone, as they take a while.
+# Rules that depend on the width or the theme. The full set takes long, so it is only used for the first look.
 CHANGING = {
     "type": "rule",
     "values": [
@@ -163,7 +163,7 @@ LOOKS = [(WIDE, "light", RULES), (WIDE, "dark", COLORS), (NARROW, "dark", CHANGI
 
 
 def faults_by_axe(page: Page) -> Iterator[str]:
-    """With all open that can be, but menus, which would hide what is behind them."""
+    """Return the violations that axe finds with all <details> open, except menus, which would hide other elements."""
     page.evaluate("document.querySelectorAll('details.menu').forEach((one) => { one.open = false; })")
     page.evaluate(AXE)
     for width, theme, rules in LOOKS:
@@ -175,9 +175,9 @@ def faults_by_axe(page: Page) -> Iterator[str]:
                 yield f"{width} px, {theme}: {fault['id']}: {node['failureSummary']}\n{node['html']}"
 
 
-# Room
+# Overflow
 
-# Elements that stick out of the page, to say which they are.
+# Return the elements that overflow the page.
 STICKING_OUT = """() => {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width) return [];
@@ -188,7 +188,7 @@ STICKING_OUT = """() => {
 
 
 def faults_of_room(page: Page) -> Iterator[str]:
-    """Nothing is to be scrolled sideways, menus being open too."""
+    """Return the elements that make the page scroll horizontally, with all menus open."""
     page.evaluate(OPEN, "details")
     for width, size in ((NARROW, "100%"), (2 * NARROW, "200%"), (WIDE, "200%")):
         page.set_viewport_size({"width": width, "height": 800})

@@ -1,4 +1,4 @@
-"""The team at work: what members see of it, and who joins it."""
+"""The work of the team: the tools, the messages that members see, and invitations."""
 
 import re
 
@@ -6,11 +6,11 @@ from playwright.sync_api import expect
 
 from accounts.models import User
 from tests.support.factories import make_post, make_user
-from tests.support.people import Held, at, choose_name, count_of, open_letter, told, type_in, wait_until
+from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 
 
 def use_tool(page, name: str, *, javascript: bool) -> None:
-    """Open one of the tools beside a suggestion; without JavaScript each is a link."""
+    """Open a tool of a suggestion. Without JavaScript it is a link."""
     if javascript:
         page.locator("details.tool > summary").filter(has_text=name).click()
     else:
@@ -35,7 +35,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     bob.get_by_role("button", name="Continue").click()
     expect(bob.get_by_text("Whoever voted for both is counted once.")).to_be_visible()
     bob.get_by_role("button", name="Merge").click()
-    expect(told(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
+    expect(messages_on(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
     # Alice, carol and dave.
     expect(count_of(bob, original)).to_have_text("3")
 
@@ -43,7 +43,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     bob.get_by_label("Status", exact=True).select_option("Planned")
     bob.get_by_label("Official response").fill("We begin with it **in May**.")
     bob.get_by_role("button", name="Save").first.click()
-    expect(told(bob)).to_have_text("Saved.")
+    expect(messages_on(bob)).to_have_text("Saved.")
 
     carol = browse(acme.carol, javascript=javascript)
     carol.goto(f"/app/posts/{duplicate.id}")
@@ -62,7 +62,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
     expect(bob.get_by_text("only the team sees this page")).to_be_visible()
     use_tool(bob, "Merge as a duplicate", javascript=javascript)
     bob.get_by_role("button", name="Undo the merge").click()
-    expect(told(bob)).to_contain_text("on its own again")
+    expect(messages_on(bob)).to_contain_text("on its own again")
     expect(count_of(bob, duplicate)).to_have_text("2")
     carol.goto(f"/app/posts/{duplicate.id}")
     expect(carol.locator("#comments")).to_contain_text("My eyes!")
@@ -78,7 +78,7 @@ def test_inviting_an_agent(acme, browse, javascript):
     alice.get_by_label("E-mail").fill("dora@acme.example")
     alice.get_by_label("Role").select_option("agent")
     alice.get_by_role("button", name="Send an invitation").click()
-    expect(told(alice)).to_have_text("An invitation is on its way to dora@acme.example.")
+    expect(messages_on(alice)).to_have_text("An invitation is on its way to dora@acme.example.")
 
     dora = browse(javascript=javascript)
     open_letter(dora)
@@ -97,28 +97,28 @@ def test_inviting_an_agent(acme, browse, javascript):
 
 
 def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
-    """They are fetched unasked: they must not take the place of the page that says what was done."""
+    """The tools are fetched in the background, and must not replace the page with the message."""
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice)
-    held, answered = Held(page, "team", "delete"), []
+    held, answered = HeldRequests(page, "team", "delete"), []
     page.expose_function("onAnswer", lambda url: answered.append(url))
     page.goto(f"/app/posts/{post.id}")
     page.evaluate("document.addEventListener('htmx:afterOnLoad', (event) => onAnswer(event.detail.xhr.responseURL))")
     page.locator("summary").filter(has_text="Delete").click()
     page.get_by_role("button", name="Delete it").dispatch_event("click")
     delete, team = held.wait_for("delete"), held.wait_for("team")
-    # The service has deleted it already, though the answer is still on its way.
+    # The service has deleted the post, but the response is held.
     post.trash(by=acme.alice)
     team.continue_()
-    # Once htmx has done what the answer says. The page, which is being left, tells it by itself alone.
+    # Wait until htmx has processed the response. Only an event of the page shows that.
     wait_until(page, lambda: answered)
     post.restore()
     delete.continue_()
-    expect(told(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
+    expect(messages_on(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
 
 
 def test_moving_a_status_by_its_buttons(acme, browse):
-    """Whoever moves it further and further stays where they are."""
+    """The focus stays on the button, so that it can be pressed again."""
     page = browse(acme.alice)
     page.goto("/app/account/statuses")
     row = page.locator(".ordered > li").filter(has=page.locator(".badge", has_text="Planned"))
@@ -130,7 +130,7 @@ def test_moving_a_status_by_its_buttons(acme, browse):
             page.keyboard.press(step)
         assert answered.value.status == 204
         assert order[place] == "Planned"
-    # It is the first one now.
+    # The status is the first one now.
     expect(up).to_be_disabled()
     expect(row.locator("[data-handle]")).to_be_focused()
     with page.expect_response("**/statuses"):
@@ -161,13 +161,13 @@ def test_getting_something_back(acme, browse, javascript):
     page.goto(f"/app/posts/{post.id}")
     page.locator("summary").filter(has_text="Delete").click()
     page.get_by_role("button", name="Delete it").click()
-    expect(told(page)).to_contain_text("“Deleted by mistake” is deleted.")
+    expect(messages_on(page)).to_contain_text("“Deleted by mistake” is deleted.")
     expect(page.locator("article")).to_have_count(0)
     page.get_by_label("Your menu").click()
     page.get_by_role("link", name="Account settings").click()
     page.get_by_role("link", name="Trash").click()
     page.get_by_role("button", name=re.compile("Restore.*Deleted by mistake")).click()
-    expect(told(page)).to_have_text("Deleted by mistake is restored.")
+    expect(messages_on(page)).to_have_text("Deleted by mistake is restored.")
     expect(page.get_by_text("The trash is empty.")).to_be_visible()
     page.goto("/")
     expect(page.locator("article h2")).to_have_text(["Deleted by mistake"])

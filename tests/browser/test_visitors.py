@@ -1,4 +1,4 @@
-"""Whoever comes to a forum: looks around, finds what others have suggested, votes, signs up and posts."""
+"""Visitors of a forum: they browse, search, vote, sign up and post."""
 
 import re
 
@@ -7,7 +7,17 @@ from playwright.sync_api import expect
 
 from accounts.models import Session
 from tests.support.factories import make_post
-from tests.support.people import Held, at, choose_name, count_of, open_letter, sign_in, told, type_in, vote_button
+from tests.support.people import (
+    HeldRequests,
+    at,
+    choose_name,
+    count_of,
+    messages_on,
+    open_letter,
+    sign_in,
+    type_in,
+    vote_button,
+)
 
 
 def test_signing_in_and_out(acme, browse, javascript):
@@ -20,11 +30,11 @@ def test_signing_in_and_out(acme, browse, javascript):
     expect(page.get_by_role("alert")).to_contain_text("The login or the password is wrong.")
     expect(page.get_by_label("Login or e-mail")).to_have_value("carol")
     sign_in(page, acme.carol)
-    # Back where it began.
+    # Return to the first page.
     expect(page).to_have_url("http://acme.example.test/?order=top")
     page.get_by_label("Your menu").click()
     page.get_by_role("button", name="Sign out").click()
-    expect(told(page)).to_have_text("You are signed out.")
+    expect(messages_on(page)).to_have_text("You are signed out.")
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
 
 
@@ -33,7 +43,7 @@ def test_choosing_a_language(acme, browse, javascript):
     page.goto("/")
     page.get_by_role("button", name="Polski").click()
     expect(page.locator("html")).to_have_attribute("lang", "pl")
-    expect(told(page)).not_to_be_empty()
+    expect(messages_on(page)).not_to_be_empty()
     page.goto("/app/sign-in")
     expect(page.locator("html")).to_have_attribute("lang", "pl")
     page.get_by_role("button", name="English").click()
@@ -51,7 +61,7 @@ def test_paging_through_a_list(acme, browse, javascript):
     page.get_by_role("link", name="Next").click()
     expect(titles).to_have_count(5)
     page.get_by_role("link", name="Previous").click()
-    # At once, before the other has answered: the last choice is the one that counts.
+    # Choose again before the first response: the last choice takes effect.
     page.get_by_role("link", name="Top").click()
     expect(page.get_by_role("link", name="Top")).to_have_attribute("aria-current", "page")
     expect(page).to_have_url(at("/"))
@@ -93,9 +103,9 @@ def test_voting_for_what_one_has_found(acme, browse, javascript):
     expect(page.get_by_text("Vote for this suggestion?")).to_be_visible()
     page.get_by_role("button", name="Vote", exact=True).click()
     expect(page).to_have_url(at(f"/app/posts/{post.id}"))
-    expect(told(page)).to_have_text("You have voted for “A dark theme for the evening”.")
+    expect(messages_on(page)).to_have_text("You have voted for “A dark theme for the evening”.")
     expect(count_of(page, post)).to_have_text("1")
-    # And back again.
+    # Remove the vote again.
     vote_button(page, post).click()
     expect(count_of(page, post)).to_have_text("0")
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "false")
@@ -103,12 +113,12 @@ def test_voting_for_what_one_has_found(acme, browse, javascript):
 
 @pytest.mark.parametrize("ends", [True, False], ids=["its session ends", "it is refused"])
 def test_a_search_that_is_answered_on_the_way_to_another_page(acme, browse, ends):
-    """It must not take the place of that page; whoever waits for the search is led on by it."""
+    """A late response to a search must not replace the other page. If the user stays, its redirect is followed."""
     acme.account.forums.update(access="private")
     held = {}
 
     def search():
-        """A page whose first search is not answered yet."""
+        """Return a page with a pending search."""
         page = browse(acme.carol)
         page.goto("/")
         page.route(re.compile("q=dark"), lambda route: held.update(search=route), times=1)
@@ -133,7 +143,7 @@ def test_a_search_that_is_answered_on_the_way_to_another_page(acme, browse, ends
         answer()
     page.wait_for_timeout(100)
     held["out"].continue_()
-    expect(told(page)).to_have_text("You are signed out.")
+    expect(messages_on(page)).to_have_text("You are signed out.")
 
     held.clear()
     page = search()
@@ -156,7 +166,7 @@ def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
         page.get_by_label("Details").fill("My eyes hurt.")
         page.get_by_role("button", name="Post", exact=True).click()
         expect(page.get_by_role("alert")).to_contain_text("Not posted yet")
-        # Nothing is lost.
+        # The input is kept.
         expect(page.get_by_label("Details")).to_have_value("My eyes hurt.")
     expect(page.get_by_text("Is it one of these?")).to_be_visible()
     vote_button(page, post).click()
@@ -167,7 +177,7 @@ def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
 
 @pytest.mark.parametrize("first", ["the list", "the vote"])
 def test_voting_while_the_list_is_on_its_way(acme, browse, first):
-    """It takes the place of the one that was voted in, and may have been made before the vote; the vote is to be seen either way."""
+    """A list that arrives after a vote, but was rendered before it, must still show the vote."""
     post = make_post(acme.bob, "A dark theme for the evening")
     page = browse(acme.carol)
     page.goto("/app/posts/new")
@@ -175,7 +185,7 @@ def test_voting_while_the_list_is_on_its_way(acme, browse, first):
     page.locator("#similar section").evaluate("(list) => { list.dataset.old = 'yes'; }")
     asks = "fetch('/app/posts/similar?title=Dark+theme+please').then((answer) => answer.text())"
     made_before = page.evaluate(asks)
-    held = Held(page, "similar", "vote")
+    held = HeldRequests(page, "similar", "vote")
     page.get_by_label("Title").fill("Dark theme please")
     similar = held.wait_for("similar")
     vote_button(page, post).click()
@@ -189,7 +199,7 @@ def test_voting_while_the_list_is_on_its_way(acme, browse, first):
         vote.continue_()
     expect(count_of(page, post)).to_have_text("1")
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
-    # It is a button as before.
+    # The button works as before.
     vote_button(page, post).click()
     held.wait_for("vote").continue_()
     expect(count_of(page, post)).to_have_text("0")
@@ -212,7 +222,7 @@ def test_signing_up_and_posting(acme, browse, javascript):
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#writing-preview strong")).to_have_text("holidays")
     page.get_by_role("button", name="Post", exact=True).click()
-    expect(told(page)).to_have_text("Thank you! Your suggestion is posted.")
+    expect(messages_on(page)).to_have_text("Thank you! Your suggestion is posted.")
     expect(page.get_by_role("heading", level=1)).to_have_text("Opening hours on the first page")
     [post] = acme.account.posts.all()
     expect(page).to_have_url(at(f"/app/posts/{post.id}"))

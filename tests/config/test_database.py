@@ -1,4 +1,4 @@
-"""The database backend: how long it waits for the server."""
+"""The timeouts of the database backend."""
 
 import contextlib
 import threading
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def impatient(transactional_db):
-    """A connection that waits for the server for a short time only."""
+    """Return a connection with a short client timeout."""
     before = connection.client_timeout
     connection.set_client_timeout(0.2)
     yield
     connection.set_client_timeout(before)
     connection.close()
     with connection.cursor() as cursor:
-        # The statements go on, and no table can be emptied meanwhile.
+        # The statements continue on the server, and block the truncation of tables.
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
@@ -37,7 +37,7 @@ def server_timeout() -> str:
 
 
 def test_it_works(db):
-    """The server has the time that it is given to cancel a statement, and one second to say so."""
+    """The client timeout is the server's statement timeout plus one second for the response."""
     connection.ensure_connection()
     assert connection.client_timeout == connection.connection.client_timeout == settings.STATEMENT_TIMEOUT + 1
 
@@ -47,10 +47,10 @@ def test_a_statement_without_an_answer_fails_and_ends_its_connection(impatient, 
     began = time.monotonic()
     with pytest.raises(OperationalError, match="did not answer in time"), block():
         fetch("SELECT pg_sleep(50)", [])
-    # It was not tried a second time.
+    # The statement was not retried.
     assert time.monotonic() - began < 30
     connection.close_if_unusable_or_obsolete()
-    # Nor was another connection made, which may take long too.
+    # No other connection was opened, which could take long too.
     assert connection.connection is None
     connection.set_client_timeout(60)
     assert fetch("SELECT 1", []) == [(1,)]
@@ -58,7 +58,7 @@ def test_a_statement_without_an_answer_fails_and_ends_its_connection(impatient, 
 
 @pytest.fixture
 def committed_slowly(transactional_db):
-    """A table whose rows take 50 seconds to commit."""
+    """Create a table whose rows take 50 seconds to commit."""
     with connection.cursor() as cursor:
         cursor.execute("""
             CREATE TABLE slow (id integer);
@@ -95,7 +95,7 @@ def test_the_limit_can_be_lifted():
             assert (server_timeout(), connection.connection.client_timeout) == ("0", None)
         assert connection.client_timeout == limit
     assert server_timeout() == before
-    # A connection that is lost meanwhile takes its settings along, and its replacement has the usual ones.
+    # If the connection is lost within the block, its replacement has the default settings.
     with connection.without_statement_timeout():
         connection.close()
     assert (server_timeout(), connection.connection.client_timeout) == (before, limit)
@@ -113,7 +113,7 @@ def test_readiness_is_told_in_time_while_the_database_is_asked():
     assert not readiness.is_ready()
     assert time.monotonic() - began >= TIMEOUT
     assert asked == [1]
-    # The next request waits for the same answer.
+    # The next request waits for the same result.
     answered.set()
     assert readiness.is_ready()
     assert asked == [1]

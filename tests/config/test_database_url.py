@@ -1,4 +1,4 @@
-"""DATABASE_URL, and what connections are made of it."""
+"""DATABASE_URL and the connections made from it."""
 
 import os
 import runpy
@@ -60,7 +60,7 @@ def test_connections_notice_a_server_that_is_gone(monkeypatch):
     options = configured(monkeypatch, "postgresql://ann@db/rostrum")["OPTIONS"]
     assert (options["keepalives"], options["tcp_user_timeout"], options["connect_timeout"]) == (1, 15_000, 5)
     assert "target_session_attrs" not in options
-    # Each parameter of the address counts.
+    # Every parameter of the address is used.
     options = configured(monkeypatch, "postgresql://ann@db/rostrum?connect_timeout=9&keepalives=0")["OPTIONS"]
     assert (options["keepalives"], options["connect_timeout"]) == ("0", "9")
 
@@ -72,7 +72,7 @@ def test_the_host_that_takes_writes_is_found(monkeypatch, more, wanted):
 
 
 def test_a_command_reaches_the_second_host():
-    """As psycopg and libpq understand the settings, of which each parses a part."""
+    """psycopg and libpq each parse a part of the settings, so test the connection itself."""
     host, port = connection.settings_dict["HOST"], connection.settings_dict["PORT"] or "5432"
     name = connection.settings_dict["NAME"].removeprefix("test_").partition("_gw")[0]
     user = connection.settings_dict["USER"]
@@ -90,7 +90,7 @@ def test_a_command_reaches_the_second_host():
 
 
 def test_hosts_without_ports_are_at_the_usual_one():
-    """Nothing listens there; the point is that all of them are tried."""
+    """Nothing listens there; the test asserts that all hosts are tried."""
     found = database("postgresql://ann@127.0.0.1,127.0.0.2/rostrum")
     with pytest.raises(psycopg.OperationalError) as error:
         psycopg.connect(host=found["HOST"], port=found["PORT"], dbname="none", user="none", connect_timeout=2)

@@ -1,4 +1,4 @@
-"""The registry of resources. A failure says which registration is missing."""
+"""The registry of resources. A failing test names the missing registration."""
 
 import pytest
 from django.apps import apps
@@ -17,7 +17,7 @@ ADVICE = "add it to RESOURCES in resources.py of its app"
 
 
 def served() -> set[type[ResourceViewSet]]:
-    """The viewsets of resources that have a route."""
+    """Return the viewsets of resources that have a route."""
     views = {getattr(pattern.callback, "cls", None) for pattern in get_resolver().url_patterns}
     return {view for view in views if isinstance(view, type) and issubclass(view, ResourceViewSet)}
 
@@ -53,20 +53,20 @@ def test_every_model_that_goes_to_the_trash_is_registered():
 
 
 def test_the_change_feed_is_told_of_every_resource_and_of_nothing_else(db):
-    """The first argument of the triggers is the name of the resource in the feed."""
+    """The first argument of each trigger is the resource's name in the feed."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT DISTINCT split_part(encode(tgargs, 'escape'), E'\\\\000', 1), tgrelid::regclass::text FROM pg_trigger"
             " WHERE tgfoid = 'note_change'::regproc"
         )
-        told = set(cursor.fetchall())
+        notified = set(cursor.fetchall())
     registered = {(resource.key, resource.model._meta.db_table) for resource in registry}
-    assert told - registered == set(), ADVICE
-    assert registered - told == set(), "add a migration with note_changes for its table"
+    assert notified - registered == set(), ADVICE
+    assert registered - notified == set(), "add a migration with note_changes for its table"
 
 
 def test_every_id_in_the_path_of_an_example_has_a_sample():
-    """Without one, the page of the examples shows the id of the document, which the account need not have."""
+    """Without a sample, the page of the examples shows the id of the document, which may not exist in the account."""
     with_id = [example for example in examples().values() if "{id}" in example.path]
     assert len(with_id) > 20
     assert {example.path for example in with_id if not example.needs} == set(), f"its collection is unknown: {ADVICE}"

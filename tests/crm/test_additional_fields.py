@@ -1,4 +1,4 @@
-"""The fields that an account gives its clients itself, and those of them that have a type."""
+"""Additional fields of clients, with and without a type."""
 
 import json
 from decimal import Decimal
@@ -27,7 +27,7 @@ ALL_TYPES = {
 
 
 def send(acme, method, path, values: str):
-    """`values` is JSON as it is written, so that numbers keep their digits."""
+    """Send a client with additional fields. `values` is JSON text, so that numbers keep their digits."""
     return acme.json().request(method, path, content=f'{{"client": {values}}}')
 
 
@@ -141,7 +141,7 @@ def test_those_with_a_type(acme, inside):
     body = client_body(
         client, acme.alice, name="Ann", updater_id=acme.bob.id, additional_fields=dict(sorted(ALL_TYPES.items()))
     )
-    # They come last, and only those that are set.
+    # The set fields come last; unset fields are left out.
     body |= ALL_TYPES
     assert_answered(response, 200, body)
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
@@ -151,7 +151,7 @@ def test_a_null_or_blank_takes_it_away(acme):
     client = make_client(acme.alice)
     put(acme, client, **{name: str(value) for name, value in ALL_TYPES.items()})
     response = put(acme, client, **dict.fromkeys(ALL_TYPES, ""))
-    # But for a text, which may be empty.
+    # Only a text may be empty.
     assert read(response)["additional_fields"] == {"string1": "", "string10": "", "text1": "", "text10": ""}
     response = put(acme, client, **dict.fromkeys(ALL_TYPES))
     assert read(response)["additional_fields"] == {}
@@ -167,7 +167,7 @@ def test_of_what_is_sent_back_whole_the_change_counts(acme):
     whole = get(acme, client)
     response = put(acme, client, **{**whole, "additional_fields": {**whole["additional_fields"], "integer1": 2}})
     assert read(response)["integer1"] == 2 == read(response)["additional_fields"]["integer1"]
-    # Where both say something new, the field itself does.
+    # If both have a new value, the field itself takes precedence.
     response = put(acme, client, string1="a", additional_fields={"string1": "b"})
     assert read(response)["string1"] == "a"
 

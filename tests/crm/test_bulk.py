@@ -1,4 +1,4 @@
-"""Many creates in one request: each result as of a request of its own, few statements, all or nothing if wanted."""
+"""Bulk creates: each result equals that of a single request, with few statements, optionally atomic."""
 
 import pytest
 from django.db import connection
@@ -79,7 +79,7 @@ def test_contacts(acme):
 
 
 def test_deals_with_nested_clients(acme):
-    """As one after another: a client that an item made is found by the next ones, and takes on more external ids."""
+    """Items act in order: later items find a client that an earlier one created, and add external ids to it."""
     known = make_client(acme.alice, "Known", external_ids={"shop": "1"})
     response = send(
         acme,
@@ -138,7 +138,7 @@ def test_an_item_meets_those_before_it(acme):
 
 
 def test_try_update(acme):
-    """Told beside the clients for all of them, or by each: what it means is as of one request after another."""
+    """`try_update` applies to all clients or to one; the effect is that of requests in order."""
     first = make_client(acme.alice, "First", email="ann@example.net")
     second = make_client(acme.alice, "Second", email="ANN@example.net", external_ids={"shop": "2"})
     results = read(
@@ -146,9 +146,9 @@ def test_try_update(acme):
             acme,
             "client",
             [
-                {"name": "1", "email": "Ann@Example.net"},  # the older one
+                {"name": "1", "email": "Ann@Example.net"},  # the older of two clients
                 {"name": "2", "email": "eve@example.net", "external_ids": {"shop": "2", "erp": "2"}},
-                {"name": "3", "external_ids": {"erp": "2", "shop": None}},  # let go of by this one
+                {"name": "3", "external_ids": {"erp": "2", "shop": None}},  # this item removes it
                 {"name": "4", "email": "eve@example.net", "try_update": False},
                 {"name": "5", "email": "new@example.net", "external_ids": {"shop": "2"}},
                 {"name": "6", "email": "NEW@example.net", "note": "again"},
@@ -162,7 +162,7 @@ def test_try_update(acme):
     assert ids[:3] == [first.id, second.id, second.id]
     assert ids[4] == ids[5]
     assert results[6]["errors"] == {"external_ids": [f"belong to different clients ({second.id}, {ids[4]})"]}
-    # Both results of one client show it as it is in the end.
+    # Both results of one client show its final state.
     assert results[4]["client"] == results[5]["client"]
     assert {row.id: (row.name, row.email, row.external_ids, row.note) for row in Client.objects.all()} == {
         first.id: ("1", "Ann@Example.net", {}, None),

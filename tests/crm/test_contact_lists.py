@@ -103,7 +103,7 @@ def test_its_contacts_stay(acme):
 
 
 def test_contacts_are_assigned_from_the_contact_alone(acme):
-    """The members of a list may be too many to send: a list does not take them."""
+    """A list may have too many members to send, so it does not accept them."""
     contact = make_contact(acme.alice)
     response = acme.json().post(
         "/app/contact_lists.json", json={"contact_list": {"name": "News", "contact_ids": [contact.id]}}

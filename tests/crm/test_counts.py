@@ -1,4 +1,4 @@
-"""What belongs to a client, and who is in a contact list, counted."""
+"""Counts of the rows of a client and of the members of a contact list."""
 
 from datetime import timedelta
 
@@ -39,7 +39,7 @@ def test_it_works(acme):
         last_activity=on_the_wire(rows[-1].updated_at),
     )
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
-    # Written, it is answered with the same.
+    # The response to an update has the same counts.
     response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"name": "Eve"}})
     client.refresh_from_db()
     now = on_the_wire(client.updated_at)

@@ -102,7 +102,7 @@ def test_the_currency_is_the_accounts(acme):
         assert read(response)["currency"] == "PLN"
 
 
-# A client given inside the deal
+# Nested clients
 
 
 def make_deal_with(acme, client, **fields):
@@ -131,7 +131,7 @@ def test_a_client_that_holds_one_of_the_external_ids(acme):
     assert read(response)["client_id"] == client.id
     client.refresh_from_db()
     deal = acme.account.deals.get()
-    # Linked, with the other id added, and its other fields left alone.
+    # The client is linked and gets the other id; its other fields are unchanged.
     body = client_body(
         client,
         acme.alice,
@@ -144,7 +144,7 @@ def test_a_client_that_holds_one_of_the_external_ids(acme):
     )
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
     assert acme.account.clients.count() == 1
-    # The id that was added finds it too.
+    # The added id also finds the client.
     assert read(make_deal_with(acme, {"external_ids": {"other": "5"}}))["client_id"] == client.id
 
 
@@ -157,13 +157,13 @@ def test_a_client_that_is_found_keeps_the_external_ids_that_it_has(acme):
     assert response.headers["X-Ignored-Fields"] == "client.external_ids.erp"
     client.refresh_from_db()
     assert client.external_ids == {**held, "new": "5"}
-    # What it did not take is free.
+    # The rejected id is still free.
     another = {"name": "Eve", "external_ids": {"erp": "K-2"}}
     assert read(make_deal_with(acme, another))["client_id"] != client.id
 
 
 def test_a_client_that_is_found_has_no_more_external_ids_than_there_may_be(acme):
-    """Also where a null would have made room."""
+    """The limit applies even if a null in the same request removes an id."""
     client = make_client(acme.alice, external_ids={f"key{number}": "1" for number in range(50)})
     response = make_deal_with(acme, {"external_ids": {"key0": "1", "key1": None, "new": "1"}})
     assert_refused(response, 422, "validation_failed", {"client.external_ids": ["are too many (maximum is 50)"]})

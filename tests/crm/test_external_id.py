@@ -1,4 +1,4 @@
-"""A client's `external_id`: a field that is one of its external ids."""
+"""The field `external_id` of a client, which is one of its external ids."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def put(acme, client, **values):
 
 
 def places(body: dict) -> tuple:
-    """The three places where it is answered."""
+    """Return the three places of the field in a response."""
     return (
         body.get("external_id"),
         body["additional_fields"].get("external_id"),
@@ -125,6 +125,6 @@ def test_by_e_mail(acme, kind, make):
 def test_queries(acme, query, django_assert_max_num_queries):
     client = make_client(acme.alice, email="ann@example.com", external_ids={"external_id": "17"})
     acme.json().get(f"/app/clients.json?{query}")
-    # The token; the settings of the search; the holder; an estimate; the ids; the rows.
+    # The token; the planner setting; the holder; an estimate; the ids; the rows.
     with django_assert_max_num_queries(8):
         assert read(acme.json().get(f"/app/clients.json?{query}"))[0]["id"] == client.id

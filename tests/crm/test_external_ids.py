@@ -1,4 +1,4 @@
-"""External ids of clients and of deals, which follow the same rules."""
+"""External ids of clients and deals, which have the same rules."""
 
 import json
 
@@ -29,7 +29,7 @@ def test_it_works(acme, kind):
     assert response.status_code == 201
     row = read(response)
     assert row["external_ids"] == {"a": "1", "myapp_client_id": "17"}
-    # Merged: a key that is not named stays, a null removes its key.
+    # External ids are merged: other keys stay, a null removes its key.
     response = update(acme, kind, row["id"], {"a": None, "b": "2"})
     assert response.status_code == 200
     assert read(response)["external_ids"] == {"myapp_client_id": "17", "b": "2"} == stored(acme, kind, row["id"])
@@ -98,7 +98,7 @@ def test_it_rejects_what_others_hold(acme, kind):
     second = MAKE[kind](acme.alice, external_ids={"b": "2"})
     mine = MAKE[kind](acme.alice, external_ids={"a": "2"})
     errors = {"external_ids": [f"a 1 belongs to {kind} {first.id}", f"b 2 belongs to {kind} {second.id}"]}
-    # The pair counts: `a` and `2` are both in use, but only together are they taken.
+    # Pairs are unique: `a` and `2` are both in use, but not together.
     taken = {"a": "1", "b": "2", "c": "1"}
     assert_refused(create(acme, kind, taken), 422, "validation_failed", errors)
     assert_refused(update(acme, kind, mine.id, taken), 422, "validation_failed", errors)
@@ -110,7 +110,7 @@ def test_it_rejects_what_others_hold_along_with_all_else(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     errors = {"name": ["can't be blank"], "external_ids": [f"a 1 belongs to {kind} {row.id}"]}
     assert_refused(create(acme, kind, {"a": "1"}, name=""), 422, "validation_failed", errors)
-    # Nothing was inserted to find that out: not even an id was taken.
+    # The check inserts nothing, so it uses no id of the sequence.
     assert_refused(create(acme, kind, {"a": "1"}), 422, "validation_failed", {"external_ids": errors["external_ids"]})
     assert MAKE[kind](acme.alice).id == row.id + 1
 
@@ -151,7 +151,7 @@ def test_a_number_is_taken_as_its_text(acme, kind):
 def test_its_own_are_not_taken(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert update(acme, kind, row.id, {"a": "1"}).status_code == 200
-    # Two keys may change their values with each other.
+    # Two keys may swap their values.
     update(acme, kind, row.id, {"b": "2"})
     assert read(update(acme, kind, row.id, {"a": "2", "b": "1"}))["external_ids"] == {"a": "2", "b": "1"}
 

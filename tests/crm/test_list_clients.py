@@ -114,7 +114,7 @@ def test_a_blank_parameter_is_none(acme, django_assert_num_queries):
     json = acme.json()
     blank = dict.fromkeys(("page", "per_page", "order", "q", "tag", "status_id", "updated_since"), " ")
     assert names(json.get(PATH, params=blank)) == ["Jan"]
-    # Nor is it looked for: the token, the ids and the rows.
+    # There is no query for it: only the token, the ids and the rows.
     with django_assert_num_queries(3):
         json.get(PATH, params=blank)
 
@@ -132,7 +132,7 @@ def test_pages(acme):
 
 @pytest.fixture
 def three(acme):
-    """Łukasz, anna and Zoe, in the order of their ids, which is that of nothing else."""
+    """Create Łukasz, anna and Zoe. The order of their ids differs from all other orders."""
     for name, created, updated in (("Łukasz", 2, 5), ("anna", 3, 4), ("Zoe", 1, 6)):
         row = make_client(acme.alice, name)
         hours = {"created_at": START + timedelta(hours=created), "updated_at": START + timedelta(hours=updated)}
@@ -146,7 +146,7 @@ def three(acme):
         "id": ["Łukasz", "anna", "Zoe"],
         "created_at": ["Zoe", "Łukasz", "anna"],
         "updated_at": ["anna", "Łukasz", "Zoe"],
-        # Whatever the database's locale: no case, no diacritics.
+        # Names are sorted without case and diacritics, in any locale of the database.
         "name": ["anna", "Łukasz", "Zoe"],
     }.items(),
 )
@@ -182,7 +182,7 @@ def test_by_what_they_name(acme):
     assert found("responsible_id=999999") == []
 
 
-# Times are shown to the second: asking from a time that was shown misses nothing.
+# Times are shown in whole seconds: a list since a shown time misses nothing.
 @pytest.mark.parametrize(
     ("since", "expected"),
     {
@@ -228,7 +228,7 @@ def test_external_ids(acme, other):
     assert found(shop="1") == ["A"]
     assert found(shop="1", erp="x/ż") == ["A"]
     assert found(**{"shop": "2", "erp.id": "1"}) == ["B"]
-    # All of them, and of one client.
+    # One client must have all of the ids.
     assert found(shop="2", erp="x/ż") == []
     assert found(shop="1", erp="y") == []
     for free in ("3", "4", "9"):
@@ -238,7 +238,7 @@ def test_external_ids(acme, other):
 @pytest.mark.parametrize(
     "limits",
     [
-        # In the order of the list from the start, in part, and when more have it than are collected; collected.
+        # A whole scan in the order of the list; a partial scan; a scan with too many matches to sort; matches sorted.
         {"COMMON_ROWS": -1},
         {"COMMON_ROWS": -1, "SCAN_ROWS": 3, "SPARSE_FACTOR": 0},
         {"COMMON_ROWS": -1, "SCAN_ROWS": 3, "SPARSE_FACTOR": 0, "SORT_LIMIT": 5},

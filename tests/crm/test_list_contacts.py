@@ -76,7 +76,7 @@ def test_of_a_contact_list(acme, other, found):
     make_contact(acme.alice, "D")
     assert found(f"contact_list_id={news.id}") == ["A", "B"]
     assert found(f"contact_list_id={old.id}") == ["A"]
-    # One in the trash has no contacts, nor has one of another account.
+    # A list in the trash or of another account has no contacts.
     old.trash(by=acme.alice)
     assert found(f"contact_list_id={old.id}") == []
     theirs = make_contact_list(other.mallory)

@@ -1,4 +1,4 @@
-"""Tags of clients, contacts, deals and posts, and the lists of them."""
+"""Tags of clients, contacts, deals and posts, and the lists of tags."""
 
 import pytest
 
@@ -88,7 +88,7 @@ def test_it_rejects(acme, kind, tags, rule):
         (["  two   words\t"], ["two words"]),
         (["a", "A", "a"], ["a"]),
         ("ŁÓDŹ,łódź", ["ŁÓDŹ"]),
-        # One written with a combining mark, and the same composed.
+        # The same tag with a combining mark, and composed.
         (["z\u0301", "\u017a"], ["z\u0301"]),
         (["straße", "STRASSE"], ["straße"]),
         ([7, 1.5], ["7", "1.5"]),
@@ -104,7 +104,7 @@ def test_forms(acme, kind, tags, names):
     response = put(acme, kind, row, tags)
     assert response.status_code == 200
     assert read(response)["tags"] == names == read(acme.json().get(f"/app/{kind}s/{row.id}.json"))["tags"]
-    # It is a set that was replaced: `old` is not in use any longer.
+    # The set of tags was replaced: `old` is unused.
     assert listed(acme, kind) == dict.fromkeys(names, 1)
 
 

@@ -21,7 +21,7 @@ def test_it_works(acme):
     before = datetime.now(UTC)
     response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"note": "new"}})
     client.refresh_from_db()
-    # Nothing that the body does not name has changed, but for who changed it when.
+    # Only the fields of the body, the updater and the time of the update have changed.
     body = client_body(
         client,
         acme.alice,

@@ -51,7 +51,7 @@ def test_nulls_and_blanks(acme):
     given = {"price": " ", "client_id": "", "currency": None, "expected_close_date": "", "origin": None}
     response = acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": given})
     deal.refresh_from_db()
-    # It always has a currency, so a null for that says nothing.
+    # A deal always has a currency, so a null is ignored.
     assert_answered(response, 200, deal_body(deal, acme.bob, name="Deal", currency="PLN"))
 
 

@@ -1,4 +1,4 @@
-"""PUT by external id, and creates with `try_update`: one that is there is changed, else one is made."""
+"""PUT by external id and creates with `try_update`: update the existing row, or else create one."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_it_rejects_a_query(acme, kind, query, rule):
 
 @both
 def test_it_rejects_a_key_that_is_repeated(acme, kind):
-    """In the words of a list, which is asked for in the same way."""
+    """The error is that of a list, which has the same parameters."""
     query = "external_ids[shop]=17&external_ids%5Bshop%5D=17&external_ids[erp]=1"
     errors = {"external_ids[shop]": ["is given more than once"]}
     assert_refused(put(acme, kind, query, name="a"), 422, "validation_failed", errors)
@@ -86,7 +86,7 @@ def test_it_rejects_a_new_one_that_is_not_whole(acme, kind):
     response = acme.json().put(f"/app/{kind}s.json?external_ids[a]=1", json={})
     assert_refused(response, 422, "validation_failed", {kind: ["can't be blank"]})
     assert not rows(acme, kind).exists()
-    # One that is there needs only what changes.
+    # An update of an existing row needs only the changed fields.
     row = MAKE[kind](acme.alice, "Ann", external_ids={"a": "1"})
     response = put(acme, kind, "external_ids[a]=1", description="x")
     assert (response.status_code, read(response)["id"], read(response)["name"]) == (200, row.id, "Ann")
@@ -253,9 +253,9 @@ def test_queries(acme, django_assert_num_queries):
     client = acme.json()
     client.get("/app/account.json")
     body = {"client": {"email": "ann@example.net", "try_update": True, "note": "x"}}
-    # The token; the lock; the client; its update. And the savepoint that stands for the transaction here.
+    # The token; the lock; the client; its update; the savepoint that replaces the transaction in tests.
     with django_assert_num_queries(1 + 3 + 2):
         assert client.post("/app/clients.json", json=body).status_code == 200
-    # The token; who holds the id; the client; its update.
+    # The token; the holder of the id; the client; its update.
     with django_assert_num_queries(1 + 3 + 2):
         client.put("/app/clients.json?external_ids[shop]=17", json={"client": {"note": "y"}})

@@ -1,4 +1,4 @@
-"""Who may read and write a forum, and what waits for the team."""
+"""Permissions to read and write a forum, and posts that wait for approval."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -78,7 +78,7 @@ def test_other_words_by_xml_wait_again(acme):
 @pytest.mark.parametrize("approval", [False, True])
 @pytest.mark.parametrize(("login", "named", "more"), [("carol", False, 0), ("carol", True, 1), ("alice", True, 0)])
 def test_no_interface_forgets_it(acme, approval, login, named, more):
-    """And only a member's post in a category that is named takes a statement to know."""
+    """Every API applies the approval. Only a member's post in a named category needs a statement for it."""
     acme.account.forums.update(approval=approval)
     user = acme.account.users.get(login=login)
     category = f"<category-id>{make_category(acme.account).id}</category-id>" if named else ""
@@ -88,9 +88,9 @@ def test_no_interface_forgets_it(acme, approval, login, named, more):
         response = client.send_xml("POST", "/app/posts.xml", f"<post><title>a</title>{category}</post>")
     assert response.status_code == 201
     assert Post.objects.get().approved == (login == "alice" or not approval)
-    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    # The user; the category, with the first status or named, locked; that status, where the category was named; the post.
-    assert len(asked) == (4 if named else 3) + more, asked
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    # The user; the locked category; the post. If the category is named, the status takes a statement of its own.
+    assert len(statements) == (4 if named else 3) + more, statements
 
 
 def test_json_is_the_team_s(acme):

@@ -1,4 +1,4 @@
-"""Pages far down a list are those that skipping row by row comes to, whatever happens to the posts."""
+"""Deep pages equal those of plain OFFSET after any changes to the posts."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ from core.db.trash import KEPT_FOR
 from forum import deep_paging
 from forum.models import Category, Post, PostCount, PostQuerySet, Visibility
 from tests.support.factories import make_category, make_post, make_task, make_user
-from tests.support.queries import explained, noted
+from tests.support.queries import capture_parameters, explained
 from tests.support.threads import at_once
 from tests.support.xml import titles
 
@@ -63,7 +63,7 @@ def whole(user: User, category: Category, order: str = "new", **which) -> list[i
 
 
 def fill(user: User, category: Category, number: int, **values) -> None:
-    """Posts by the thousand in a statement, all of the same moment."""
+    """Create posts with the same time, a thousand in a statement."""
     given = {
         "category_id": category.id,
         "forum_id": category.forum_id,
@@ -79,15 +79,15 @@ def test_it_works(acme, monkeypatch, django_assert_num_queries):
     monkeypatch.setattr(deep_paging, "SEGMENT_LENGTH", 10)
     fill(acme.alice, acme.category, 120)
     client = acme.xml()
-    # Nobody came so far before: now they are counted.
+    # The first deep page creates the counts.
     first = titles(client.get("/?page=4"))
     assert first == [str(n) for n in range(44, 19, -1)]
     assert PostCount.objects.filter(is_mark=True).count() == 12
     assert PostCount.objects.aggregate(Sum("posts")) == {"posts__sum": 120}
-    # The user with the account, where to begin, and the page.
+    # The user with the account; the start of the page; the page.
     with django_assert_num_queries(3):
         assert titles(client.get("/?page=4")) == first
-    # The page that is not so far needs none of it.
+    # A page that is not deep needs no counts.
     with django_assert_num_queries(2):
         assert titles(client.get("/?page=2")) == [str(n) for n in range(94, 69, -1)]
 
@@ -103,7 +103,7 @@ def test_it_rejects_no_page_past_the_end(acme, shallow):
 
 
 class Changes:
-    """What may happen to posts, by chance."""
+    """Random changes to posts."""
 
     def __init__(self, acme, seed: int):
         self.chance = random.Random(seed)
@@ -241,13 +241,13 @@ def test_the_index_is_read_from_the_checkpoint_on(acme, monkeypatch):
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE forum_post")
     client = acme.xml()
-    # Who comes first has them counted.
+    # The first deep page creates the counts.
     client.get("/?page=200")
     wrong = []
     for number, most in ((1, 60), (2, 110), (20, 520), (100, 260), (200, 260), (240, 260), (300, 260)):
         for order in ("new", "old", acme.account.default_status("post").code):
             path = f"/?page={number}&order={order}"
-            for sql, parameters in noted(lambda path=path: client.get(path))[1]:
+            for sql, parameters in capture_parameters(lambda path=path: client.get(path))[1]:
                 for node in explained(sql, parameters, []):
                     rows = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
                     if node.get("Relation Name") == "forum_post" and ("Index" not in node["Node Type"] or rows > most):

@@ -1,4 +1,4 @@
-"""Rendered text: what is allowed comes out, nothing else does, and nobody's text takes long."""
+"""Rendered Markdown contains only allowed HTML, and no text takes long to render."""
 
 import re
 from html.parser import HTMLParser
@@ -149,7 +149,7 @@ def assert_safe(html: str) -> None:
 )
 def test_it_rejects_what_is_not_safe(text):
     assert_safe(render(text))
-    # Either line of defence holds by itself.
+    # Each line of defence suffices alone.
     assert_safe(markdown._parser.render(text).replace("<a ", f"<a {REL} "))
     assert_safe(markdown._cleaner.clean(text))
 
@@ -164,7 +164,7 @@ def test_whatever_is_written_is_safe(text):
     html = render(text)
     assert_safe(html)
     assert_safe(as_paragraphs(text))
-    # What has been cleaned is clean.
+    # Cleaning is idempotent.
     assert markdown._cleaner.clean(html) == html
 
 
@@ -192,7 +192,7 @@ SHAPED = {
     "addresses in brackets": "https://a/(" * 1200 + "https://b/)" * 1200,
     "an address that goes on": "https://a/" + "." * 60_000,
     "a title": '[a](b "' * 9000,
-    # As many marks as are looked at.
+    # The maximum number of marks that the parser reads.
     **{f"just enough {mark}": mark * 3300 for mark in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
     **{f"just enough {mark}": mark * 2500 for mark in ("http://a ", "[http://a ", "http://a/[", "http://ż ")},
 }

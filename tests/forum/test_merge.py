@@ -1,4 +1,4 @@
-"""Duplicates: votes and comments go along, once for each voter, and all of it comes back."""
+"""Merging duplicates moves votes and comments, with one vote for each voter; undoing it moves them back."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ from tests.support.threads import at_once
 
 
 def seen(*posts: Post) -> list[dict]:
-    """All that merging may change of the posts."""
+    """Return all values of the posts that merging may change."""
     found = []
     for post in posts:
         row = Post.objects.get(pk=post.pk)
@@ -177,7 +177,7 @@ def test_it_rejects_what_cannot_be_merged(acme, posts):
         assert seen(one, into) == before
     with refused({"post": ["is not merged into another"]}), transaction.atomic():
         original.undo_merge(by=acme.bob)
-    # Within the forum, the category is no matter; nor is what is private merged into what is.
+    # Posts of different categories can be merged, and private posts into private ones.
     duplicate.write({"category_id": make_category(acme.account).id}, by=acme.bob)
     duplicate.merge_into(original, by=acme.bob)
     private.merge_into(make_post(acme.carol, kind="private"), by=acme.bob)
@@ -325,7 +325,7 @@ def test_it_is_in_the_feed(acme):
     }
 
 
-# At the same time
+# Concurrency
 
 
 @pytest.mark.django_db(transaction=True)
@@ -352,7 +352,7 @@ def test_whatever_comes_meanwhile_is_counted_where_it_is(acme):
 
         at_once(
             lambda d=duplicate, o=original: tried(lambda: fresh(d).merge_into(fresh(o), by=acme.bob)),
-            # Crosswise, one is refused.
+            # Of merges in opposite directions, one is rejected.
             lambda d=duplicate, o=original: tried(lambda: fresh(o).merge_into(fresh(d), by=acme.bob)),
             act("vote", duplicate, by=users[0]),
             act("vote", original, by=users[0]),
@@ -363,7 +363,7 @@ def test_whatever_comes_meanwhile_is_counted_where_it_is(acme):
         assert_counted(one, two)
         merged = [post for post in map(fresh, (one, two)) if post.duplicate_from_id is not None]
         assert len(merged) == 1
-        # Whoever's vote the duplicate has, the original has too; all comments are there.
+        # The original has a vote of each voter of the duplicate, and all comments.
         ids = acme.account.votes.filter(post_id=merged[0].id).values_list("user_id", flat=True)
         there = acme.account.votes.filter(post_id=merged[0].duplicate_from_id).values_list("user_id", flat=True)
         assert set(ids) <= set(there)

@@ -1,4 +1,4 @@
-"""Rules that hold whoever asks; what the endpoints show of them is tested with the endpoints."""
+"""Rules of the models. The tests of the endpoints cover how these appear in responses."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ def test_it_works(acme):
     assert (post.votes_cache, post.comments_cache, post.closed, post.tags) == (0, 0, False, [])
 
 
-# What the database refuses
+# Constraints
 
 
 def refused(name: str):
@@ -137,7 +137,7 @@ def test_a_customer_s_vote_is_an_echo(acme):
 
 
 def test_what_was_merged_is_an_echo(acme):
-    """On both sides: somebody else's suggestion went into the one, and somebody else's comment out of the other."""
+    """A merge is an echo for both posts: one received another user's post, the other lost another user's comment."""
     original, duplicate = make_post(acme.carol), make_post(acme.alice)
     duplicate.comment(by=acme.carol, text="mine")
     duplicate.merge_into(original, by=acme.bob)
@@ -248,7 +248,7 @@ def test_a_page_is_read_from_the_index_alone(acme):
 
 
 class _Explained:
-    """Notes the plan of each SELECT besides running it."""
+    """An execute wrapper that also records the plan of each SELECT."""
 
     def __init__(self):
         self.plan = ""

@@ -1,4 +1,4 @@
-"""What the team does for a client or a contact: a post that is theirs, and their votes."""
+"""Posts and votes of the team on behalf of a client or a contact."""
 
 from datetime import timedelta
 

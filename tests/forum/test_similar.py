@@ -1,4 +1,4 @@
-"""What the pages look posts up by: like what is typed, by words, by user, by status."""
+"""The queries of the pages for posts: by similarity, words, user and status."""
 
 import pytest
 

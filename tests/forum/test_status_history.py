@@ -1,4 +1,4 @@
-"""A post's history: which statuses and responses it had, when, and by whom."""
+"""The history of a post: its statuses and responses, with time and user."""
 
 import pytest
 from django.db import IntegrityError, transaction

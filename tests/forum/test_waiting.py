@@ -1,4 +1,4 @@
-"""What waits for a post that somebody else is changing."""
+"""Writes that wait for the lock of a post."""
 
 import pytest
 

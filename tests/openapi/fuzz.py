@@ -1,8 +1,8 @@
-"""`make fuzz`: requests made from the OpenAPI document, to the service as `make run` starts it, for as long as one likes.
+"""`make fuzz`: send requests generated from the OpenAPI document to the service as `make run` starts it.
 
     make fuzz ARGS="--requests 20000 --seed 7"
 
-Goes through all operations again and again, with other random requests each time, and tells what was sent and what failed.
+It repeats all operations with other random requests each time, and prints the number of requests and the failures.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import httpx
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from tests.support.fuzzing import Findings, Stage, World, examine, load
+from tests.support.fuzzing import Findings, Target, World, examine, load
 from tests.support.service import READY, Service
 
 
@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="other seeds make other requests")
     parser.add_argument("--operation", help="only the ones with this in their method and path")
     options = parser.parse_args()
-    # The service is stopped however this ends.
+    # Stop the service in any case.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="rostrum-fuzz-") as directory:
         service = Service(
@@ -51,12 +51,12 @@ def main() -> int:
 
 
 def fuzz(service: Service, options: argparse.Namespace) -> int:
-    """How many answers were wrong."""
-    told = dict(re.findall(r"^  (password|api_token) +(\S+)$", service.output(), re.MULTILINE))
+    """Return the number of failures."""
+    values = dict(re.findall(r"^  (password|api_token) +(\S+)$", service.output(), re.MULTILINE))
     url = f"http://localhost:{service.port}"
     began, answers, failed, number = time.monotonic(), Counter(), Counter(), 0
     with httpx.Client(timeout=60) as client:
-        Stage.world = World(url, "demo", told["password"], told["api_token"], client)
+        Target.world = World(url, "demo", values["password"], values["api_token"], client)
         document = client.get(f"{url}/app/openapi.json").raise_for_status().json()
         labels = [f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods]
         labels = [label for label in labels if (options.operation or "") in label]
@@ -65,7 +65,7 @@ def fuzz(service: Service, options: argparse.Namespace) -> int:
         while number < options.requests:
             for label in labels:
                 findings = Findings()
-                # All the systematic ones, the first time.
+                # The first round sends all systematic requests.
                 most = 10_000 if seed == options.seed else 1
                 examine(schema, label, findings, systematic=most, random=40, seed=seed)
                 answers += findings.answers

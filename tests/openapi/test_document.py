@@ -1,4 +1,4 @@
-"""The OpenAPI document: well-formed, of all that is served and nothing else, with examples that are right."""
+"""The OpenAPI document: it is valid, describes exactly the served routes, and has correct examples."""
 
 import json
 import tomllib
@@ -26,7 +26,7 @@ def operations() -> list[tuple[str, str, dict]]:
 
 
 def resolved(definition: dict) -> dict:
-    """What a reference stands for."""
+    """Return the target of a reference."""
     while "$ref" in definition:
         found = document()
         for part in definition["$ref"].removeprefix("#/").split("/"):

@@ -1,6 +1,6 @@
-"""Requests made from the document, right ones and wrong ones, of every operation: the service does what the document says.
+"""Valid and invalid requests generated from the OpenAPI document: the service behaves as documented.
 
-Of the ones that are made systematically, some are sent here; `make fuzz` sends them all, and goes on.
+Only some of the systematic requests are sent here. `make fuzz` sends all of them, and more.
 """
 
 import httpx
@@ -10,9 +10,9 @@ from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
 from core.openapi.document import document
-from tests.support.client import as_a_server_would
+from tests.support.client import wsgi_application
 from tests.support.factories import PASSWORD
-from tests.support.fuzzing import PARTNER, Findings, Stage, World, examine, load
+from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"
 
 
 def at_host(environ, start_response):
-    return as_a_server_would({**environ, "HTTP_HOST": HOST}, start_response)
+    return wsgi_application({**environ, "HTTP_HOST": HOST}, start_response)
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def schema():
 def world(acme):
     acme.account.partner_key = PARTNER
     acme.account.save()
-    with httpx.Client(transport=httpx.WSGITransport(app=as_a_server_would)) as client:
-        Stage.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
-        yield Stage.world
-    Stage.world = None
+    with httpx.Client(transport=httpx.WSGITransport(app=wsgi_application)) as client:
+        Target.world = World(f"http://{HOST}", "alice", PASSWORD, acme.alice_token, client)
+        yield Target.world
+    Target.world = None
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -49,10 +49,10 @@ def test_it_does_what_the_document_says(schema, world, operation):
 
 
 def test_one_thing_after_another(schema, world):
-    """What was made is there, and what was deleted is not: requests that follow from the answers to others."""
+    """Send requests that use ids of earlier responses: created rows exist, deleted rows do not."""
 
     class FromTheBeginning(schema.as_state_machine()):
-        """Each run finds the same world: what is drawn once more has to be answered as it was."""
+        """Each run begins with the same rows, so that repeated requests get the same responses."""
 
         def setup(self):
             super().setup()

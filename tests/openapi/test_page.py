@@ -1,4 +1,4 @@
-"""Swagger UI at /app/docs, and the static files that it consists of."""
+"""Swagger UI at /app/docs, and its static files."""
 
 import gzip
 import re
@@ -19,7 +19,7 @@ def test_it_works(acme):
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    # Nothing comes from elsewhere, and nothing is written into the page that the policy would refuse.
+    # The page has no external resources and no inline code that the content security policy would block.
     assert not re.search(r"https?://|<script>|<style| style=| on[a-z]+=", response.text)
     assert '<a href="/app/openapi.json">' in response.text.partition("<noscript>")[2].partition("</noscript>")[0]
 
@@ -40,7 +40,7 @@ def test_it_is_at_the_hosts_of_both_generations(acme, host):
     assert client.get("/app/docs").status_code == 200
     assert client.head("/app/docs").status_code == 200
     assert client.get(f"{SWAGGER_UI}/swagger-ui.css").status_code == 200
-    # Back to the pages, where there are any.
+    # A link to the pages, at hosts that have pages.
     assert ('href="/app/account/api"' in client.get("/app/docs").text) == host.startswith("acme")
 
 

@@ -1,4 +1,4 @@
-"""The WSGI application around a stub of Django, with limits of its own."""
+"""The WSGI application around a stub of Django, with its own limits."""
 
 import io
 
@@ -24,7 +24,7 @@ class Answer:
 
 
 class Call:
-    """A request to an application, and its answer."""
+    """A request to an application, with its response."""
 
     def __init__(self, application, path="/", **environ):
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "wsgi.input": io.BytesIO(), **environ}

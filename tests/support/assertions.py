@@ -1,4 +1,4 @@
-"""What an answer is, asserted whole: its status, its headers and its body."""
+"""Assertions about a whole response: status, headers and body."""
 
 import json
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ import httpx
 
 from core.errors import FieldErrors
 
-# On every answer, or nothing that a client is told by its meaning.
+# Headers of every response, and headers without meaning for clients.
 USUAL = frozenset(
     [
         "cache-control",
@@ -36,7 +36,7 @@ REFUSALS = {
     "rate_limited": "Too many requests",
     "unavailable": "The service is not available at the moment; try again",
 }
-# What a status says in a header too.
+# Headers that belong to a status.
 EXPLAINED = {401: "www-authenticate", 405: "allow", 409: "retry-after", 429: "retry-after", 503: "retry-after"}
 
 
@@ -45,12 +45,12 @@ def headers_of(response: httpx.Response) -> dict[str, str]:
 
 
 def read(response: httpx.Response):
-    """A JSON body with its numbers as they were written."""
+    """Return the JSON body, with numbers as `Decimal` or `int` exactly as written."""
     return json.loads(response.content, parse_float=Decimal)
 
 
 def outline(value):
-    """The keys of a JSON value in their order, and the types of what they hold: 1 is not true, and 1.0 is not 1."""
+    """Return the keys of a JSON value in order, with the types of their values: 1, true and 1.0 all differ."""
     if isinstance(value, dict):
         return [(key, outline(inner)) for key, inner in value.items()]
     if isinstance(value, list):
@@ -59,7 +59,10 @@ def outline(value):
 
 
 def assert_answered(response: httpx.Response, status: int, body, **headers: str) -> None:
-    """A JSON answer, whole; `headers` beside the Content-Type, with underscores for hyphens."""
+    """Assert status, headers and body of a JSON response.
+
+    `headers` are those besides Content-Type, with underscores for hyphens.
+    """
     assert response.status_code == status, response.text
     assert read(response) == body
     assert outline(read(response)) == outline(body)
@@ -76,7 +79,10 @@ def assert_refused(
     message: str | None = None,
     **headers: str,
 ) -> None:
-    """A refusal in JSON, whole. The message is the first of the errors as a sentence, else the one of the code."""
+    """Assert a whole error response in JSON.
+
+    The message is the first field error as a sentence, or the message of the code if there is no field error.
+    """
     assert response.status_code == status, response.text
     if errors:
         field, rules = next(iter(errors.items()))
@@ -101,12 +107,12 @@ def sentence(field: str, rule: str) -> str:
 
 
 def on_the_wire(moment: datetime) -> str:
-    """A time as the account of the tests, which is in UTC, is told it."""
+    """Return a time as the JSON API writes it for an account in UTC."""
     return moment.astimezone(UTC).replace(microsecond=0).isoformat()
 
 
 def errors_of(caught: FieldErrors) -> dict[str, list[str]]:
-    """The messages of the errors, by field."""
+    """Return the messages of the errors by field."""
     found: dict[str, list[str]] = {}
     for error in caught.errors:
         found.setdefault(error.field, []).append(error.text)

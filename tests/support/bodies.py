@@ -1,6 +1,6 @@
-"""The answers of the JSON interface for a resource; every field that a test does not name is null.
+"""Expected JSON bodies of resources; every field that a test does not name is null.
 
-The names come from the serializers. Their spelling and order are compared with `docs/interface.md`, by `tests/test_documents.py`.
+The field names come from the serializers. `tests/test_documents.py` compares their spelling and order with `docs/interface.md`.
 """
 
 from accounts.api.statuses import StatusSerializer
@@ -23,7 +23,7 @@ def _body(serializer: type[ResourceSerializer], row, fields: dict) -> dict:
 
 
 def client_body(row, by: User, **fields) -> dict:
-    """A client to which nothing belongs, unless its counts are among the fields."""
+    """Return the body of a client without related rows, unless the fields contain its counts."""
     usual = {
         "external_ids": {},
         "tags": [],
@@ -60,7 +60,7 @@ def deal_body(row, by: User, **fields) -> dict:
 
 
 def post_body(row, by: User, **fields) -> dict:
-    """A post or task that `by` has just made; a task unless its place in a forum is among the fields."""
+    """Return the body of a post or task that `by` has just created: a task unless the fields contain a forum or category."""
     new = by.account.statuses.get(kind="post", code="new")
     usual = {
         "content": "",

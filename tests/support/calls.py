@@ -1,7 +1,7 @@
-"""Notes which routes each test file calls, and fails a run in which the test of a route does not call it.
+"""Record which routes each test file calls, and fail a run in which the test of a route does not call it.
 
-The table in docs/interface.md names a test for each route. A run of some tests of a file says nothing about the file, so
-nothing is checked where tests were selected.
+The table in docs/interface.md names a test file for each route. Nothing is checked if only some tests were selected,
+because such a run may leave out the test that calls the route.
 """
 
 import pytest
@@ -13,21 +13,21 @@ from tests.support.route_table import Line, lines
 Call = tuple[str, str, str]
 
 
-class Noted:
+class CallLog:
     def __init__(self) -> None:
         self.calls: set[Call] = set()
-        # The test files that ran, and the one that runs now.
+        # The test files that ran, and the current one.
         self.files: set[str] = set()
         self.file = ""
 
 
-noted = Noted()
+call_log = CallLog()
 resolve = BaseHandler.resolve_request
 
 
 def resolve_request(self, request):
     match = resolve(self, request)
-    noted.calls.add((noted.file, request.method, request.resolver_match.route))
+    call_log.calls.add((call_log.file, request.method, request.resolver_match.route))
     return match
 
 
@@ -35,8 +35,8 @@ BaseHandler.resolve_request = resolve_request
 
 
 def uncalled(table: list[Line], calls: set[Call], files: set[str]) -> list[Line]:
-    """The lines whose test ran and did not call the route."""
-    # PATCH is the same view as PUT, and among the executed examples.
+    """Return the lines whose test file ran and did not call the route."""
+    # PATCH is served by the same view as PUT; the executed examples call it.
     return [line for line in table if line.test in files and (line.test, line.methods[0], line.route) not in calls]
 
 
@@ -48,28 +48,28 @@ def is_selected(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    noted.file = item.path.relative_to(ROOT).as_posix()
-    noted.files.add(noted.file)
+    call_log.file = item.path.relative_to(ROOT).as_posix()
+    call_log.files.add(call_log.file)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node, error) -> None:
-    """Add the notes of a worker of xdist."""
+    """Add the calls recorded by an xdist worker."""
     output = getattr(node, "workeroutput", {})
-    noted.calls |= {tuple(call) for call in output.get("calls", ())}
-    noted.files |= set(output.get("files", ()))
+    call_log.calls |= {tuple(call) for call in output.get("calls", ())}
+    call_log.files |= set(output.get("files", ()))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if (output := getattr(session.config, "workeroutput", None)) is not None:
-        output |= {"calls": [list(call) for call in noted.calls], "files": list(noted.files)}
+        output |= {"calls": [list(call) for call in call_log.calls], "files": list(call_log.files)}
     elif missing(session.config) and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def missing(config: pytest.Config) -> list[Line]:
-    return [] if is_selected(config) else uncalled(lines(), noted.calls, noted.files)
+    return [] if is_selected(config) else uncalled(lines(), call_log.calls, call_log.files)
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -1,4 +1,4 @@
-"""The Chromium of this machine, which finds the service's hosts on one port of it, and nothing else anywhere."""
+"""Run the installed Chromium, with the service's hosts mapped to a local port and every other host unresolvable."""
 
 import contextlib
 import shutil
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, Response, sync_playwright
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# How long things may take where the machine is busy with something else: a fault, too, is told only then.
-PATIENCE_MS = 30_000
+# Long enough for a busy machine. A failing test also waits this long.
+TIMEOUT_MS = 30_000
 ORIGIN = "http://acme.example.test"
 FLAGS = (
     "--no-sandbox",
@@ -18,7 +18,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    # What browsers allow by https alone, such as the clipboard.
+    # Allow the features that browsers reserve for https, such as the clipboard.
     f"--unsafely-treat-insecure-origin-as-secure={ORIGIN}",
 )
 
@@ -35,7 +35,7 @@ def running(port: int, *, domain: str = "example.test") -> Iterator[Browser]:
 
 
 class Faults(list[str]):
-    """What went wrong in a browser's pages: errors of scripts, what the policy refused, requests to elsewhere."""
+    """Faults seen in a browser's pages: script errors, content blocked by the policy, requests to other hosts."""
 
     def watch(self, context: BrowserContext) -> None:
         context.on("console", self.on_console)
@@ -43,8 +43,8 @@ class Faults(list[str]):
         context.on("request", self.on_request)
         context.on("response", self.on_response)
 
-    # What a browser and htmx say of a status that is not a success, which is no fault of the page (`on_response` sees those
-    # that are), and htmx of a request in whose place came another one.
+    # Messages of the browser and of htmx about error statuses, which `on_response` judges, and htmx's message about a
+    # request that a later one replaced.
     SAID = ("Failed to load resource", "Response Status Error Code 4", "htmx:afterRequest", "htmx:sendAbort")
 
     def on_console(self, message: ConsoleMessage) -> None:

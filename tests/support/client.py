@@ -1,4 +1,4 @@
-"""Calls the whole WSGI application, as a server would, without a network."""
+"""HTTP clients that call the whole WSGI application without a network."""
 
 import httpx
 from django.db import connection
@@ -7,7 +7,7 @@ from config.wsgi import application
 
 
 class Unlimited:
-    """An admission without limits. Its slot is the connection of the thread, on which the test's transaction is open."""
+    """An admission without limits. Its slot is the thread's connection, on which the test's transaction is open."""
 
     def enter(self, sender=""):
         return True
@@ -28,15 +28,15 @@ class Unlimited:
 application.admission = application.probes = Unlimited()
 
 
-def as_a_server_would(environ, start_response):
-    """httpx decodes the path; WSGI wants its bytes as Latin-1 (PEP 3333)."""
+def wsgi_application(environ, start_response):
+    """Call the application with the path as Latin-1, as PEP 3333 demands; httpx decodes it as UTF-8."""
     environ["PATH_INFO"] = environ["PATH_INFO"].encode().decode("latin-1")
     return application(environ, start_response)
 
 
 class Client(httpx.Client):
     def __init__(self, host: str, **kwargs):
-        transport = httpx.WSGITransport(app=as_a_server_would, raise_app_exceptions=True)
+        transport = httpx.WSGITransport(app=wsgi_application, raise_app_exceptions=True)
         super().__init__(base_url=f"http://{host}", transport=transport, **kwargs)
         for header in ("Accept", "Accept-Encoding", "Connection"):
             del self.headers[header]
@@ -44,7 +44,7 @@ class Client(httpx.Client):
 
 
 class XMLClient(Client):
-    """Generation A: a login and a password at a forum's host."""
+    """A client of the Forum API, with a login and a password, at a forum's host."""
 
     def send_xml(self, method: str, path: str, body: str | bytes, **kwargs) -> httpx.Response:
         content = body.encode() if isinstance(body, str) else body
@@ -52,7 +52,7 @@ class XMLClient(Client):
 
 
 class JSONClient(Client):
-    """Generation B: a token, sent in the Authorization header unless a test says otherwise."""
+    """A client of the Account API, with a token. It is sent in the Authorization header unless a test says otherwise."""
 
     def __init__(self, host: str, token: str | None = None, **kwargs):
         super().__init__(host, headers={"Authorization": f"Bearer {token}"} if token else {}, **kwargs)

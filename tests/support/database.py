@@ -1,10 +1,10 @@
-"""Emptying the database after tests that commit."""
+"""Empty the database after tests that commit."""
 
 from functools import cache
 
 from django.db import ProgrammingError, connection, transaction
 
-# A larger table is truncated: its deleted rows would be read again by every later scan of it.
+# A larger table is truncated: every later scan would read its dead rows.
 MAX_DELETED_BYTES = 1024 * 1024
 
 
@@ -16,8 +16,8 @@ def tables() -> list[str]:
 def empty() -> None:
     """Remove all rows.
 
-    DELETE takes a tenth of the time of TRUNCATE, which makes new files for each table and index. It needs a role that may
-    switch triggers and foreign keys off, as that of the tests' own cluster may.
+    DELETE takes a tenth of the time of TRUNCATE, which creates new files for each table and index. It needs a role that may
+    disable triggers and foreign keys, as the role of the tests' own cluster may.
     """
     sizes = f"SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relname = ANY('{{{','.join(tables())}}}')"  # noqa: S608
     with connection.cursor() as cursor:
@@ -28,7 +28,7 @@ def empty() -> None:
 
 
 def delete() -> bool:
-    """Delete all rows; return whether the role is allowed to."""
+    """Delete all rows. Return False if the role may not disable triggers."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")

@@ -1,6 +1,6 @@
-"""Every page there is, once: what the checks of this folder look at, and where each page's state comes from.
+"""A list of every page of the interface, with the rows that the pages show.
 
-A page of a new route belongs in PAGES; `test_every_page_is_in_the_list` says so.
+Add the page of a new route to PAGES; `test_every_page_is_in_the_list` fails until then.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ MARKDOWN = (
 
 
 class World:
-    """What the pages show: acme's forum with something of each kind in it. Made once, and only read by the checks."""
+    """The rows that the pages show: acme's forum with rows of each kind. They are created once, and the checks only read them."""
 
     def __init__(self, acme: Cast):
         self.acme = acme
@@ -61,7 +61,7 @@ class World:
         self.post.cast_proxy_vote(by=self.bob, contact_id=contact.id)
         make_post(self.carol, "Has nobody approved this yet?", content=MARKDOWN, approved=False)
         self.account.forums.update(approval=True)
-        # In the trash, and a list of statuses that is not as it was at first.
+        # Rows in the trash.
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
         self.category = self.account.categories.of_forum(acme.forum.id).first()
@@ -69,7 +69,7 @@ class World:
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
         )
-        # By the names of those who are signed in.
+        # Session secrets by login.
         self.sessions = {user.login: Session.objects.open(user)[1] for user in (self.alice, self.bob, self.carol)}
 
     def answer(self, post: Post) -> None:
@@ -77,7 +77,7 @@ class World:
         post.write({"status_id": planned.id, "response": MARKDOWN}, by=self.bob)
 
     def link(self, path: str, purpose: str) -> str:
-        """Where a link in an e-mail to carol leads."""
+        """Return the address of a link in an e-mail to carol."""
         token = links.sign({"email": "carol@new.example"}, *self.carol.subject_of(purpose))
         return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
 
@@ -87,22 +87,22 @@ class World:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A page as somebody sees it."""
+class PageCase:
+    """A page in one state, as one user sees it."""
 
-    # As the URL resolver has it; None for what no route answers.
+    # The route as in the URL resolver; None for an error page.
     route: str | None
-    # The name of one of the cast; nobody for a visitor.
-    who: str = ""
-    # Where it is in that world, if not where the route says.
+    # The login of the user; empty for a visitor.
+    login: str = ""
+    # The address, if it differs from the route.
     path: Callable[[World], str] | str = ""
     status: int = 200
-    # What is done on the page before it is looked at.
+    # Called with the page before the checks.
     prepare: Callable | None = field(default=None, compare=False)
-    what: str = ""
+    state: str = ""
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [f"/{self.route or ''}", self.what, self.who and f"as {self.who}"]))
+        return " ".join(filter(None, [f"/{self.route or ''}", self.state, self.login and f"as {self.login}"]))
 
     def address(self, world: World) -> str:
         return self.path(world) if callable(self.path) else self.path or f"/{self.route}"
@@ -118,7 +118,7 @@ def send_nothing(page) -> None:
 
 
 def comment_nothing(page) -> None:
-    """As without JavaScript: what answers is a page of its own."""
+    """Submit an empty comment without htmx, so that the answer is a whole page."""
     with page.expect_navigation():
         page.evaluate("document.getElementById('comment-form').submit()")
 
@@ -133,7 +133,7 @@ def begin_a_title(page) -> None:
 
 
 def post_anyway(page) -> None:
-    # As without JavaScript: whoever has typed it has seen the similar ones, and is not asked.
+    # Submit as without JavaScript: with it, the similar suggestions appear while typing and the page does not ask again.
     page.get_by_label("Title").evaluate("(field) => { field.value = 'Suggestion 1'; }")
     page.get_by_role("button", name="Post").click()
     page.get_by_role("button", name="Post anyway").wait_for()
@@ -158,83 +158,87 @@ def run_an_example(page) -> None:
 
 
 PAGES = [
-    Shown(""),
-    Shown("", "carol"),
-    Shown("", "bob"),
-    Shown("", path="/?status=completed", what="empty"),
-    Shown("", path="/?q=suggestion", what="searched"),
-    Shown("", path="/?q=suggestion+qqqq", what="searched, and something comes close"),
-    Shown("", path="/?q=qqqq", what="searched in vain"),
-    Shown("<category_name:category_name>", path="/ideas for the mobile application"),
-    Shown("app/roadmap"),
-    Shown("app/roadmap", path="/app/roadmap?status=planned", what="of a status"),
-    Shown("app/posts/<id:id>", path=of_post()),
-    Shown("app/posts/<id:id>", "carol", path=of_post(of="own"), what="of one's own"),
-    Shown("app/posts/<id:id>", "bob", path=of_post(), prepare=await_tools),
-    Shown("app/posts/<id:id>", "bob", path=of_post("?original=0", of="duplicate"), prepare=await_tools, what="merged"),
-    Shown("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=comment_nothing, what="with faults"),
-    Shown("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
-    Shown("app/posts/<id:id>/edit", "carol", path=of_post("/edit", of="own")),
-    Shown("app/posts/new", "carol"),
-    Shown("app/posts/new", "carol", what="with faults", prepare=send_nothing),
-    Shown("app/posts/new", "bob", prepare=begin_a_title, what="while typing"),
-    Shown("app/posts/new", "carol", prepare=post_anyway, what="with similar ones"),
-    Shown("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
-    Shown("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", of="own")),
-    Shown(
+    PageCase(""),
+    PageCase("", "carol"),
+    PageCase("", "bob"),
+    PageCase("", path="/?status=completed", state="empty"),
+    PageCase("", path="/?q=suggestion", state="searched"),
+    PageCase("", path="/?q=suggestion+qqqq", state="searched, and something comes close"),
+    PageCase("", path="/?q=qqqq", state="searched in vain"),
+    PageCase("<category_name:category_name>", path="/ideas for the mobile application"),
+    PageCase("app/roadmap"),
+    PageCase("app/roadmap", path="/app/roadmap?status=planned", state="of a status"),
+    PageCase("app/posts/<id:id>", path=of_post()),
+    PageCase("app/posts/<id:id>", "carol", path=of_post(of="own"), state="of one's own"),
+    PageCase("app/posts/<id:id>", "bob", path=of_post(), prepare=await_tools),
+    PageCase(
+        "app/posts/<id:id>", "bob", path=of_post("?original=0", of="duplicate"), prepare=await_tools, state="merged"
+    ),
+    PageCase("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=comment_nothing, state="with faults"),
+    PageCase("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
+    PageCase("app/posts/<id:id>/edit", "carol", path=of_post("/edit", of="own")),
+    PageCase("app/posts/new", "carol"),
+    PageCase("app/posts/new", "carol", state="with faults", prepare=send_nothing),
+    PageCase("app/posts/new", "bob", prepare=begin_a_title, state="while typing"),
+    PageCase("app/posts/new", "carol", prepare=post_anyway, state="with similar ones"),
+    PageCase("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
+    PageCase("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", of="own")),
+    PageCase(
         "app/posts/<id:id>/merge",
         "bob",
         path=lambda world: f"/app/posts/{world.own.id}/merge?into={world.post.id}",
-        what="asking",
+        state="asking",
     ),
-    Shown("app/posts/<id:id>/behalf", "bob", path=of_post("/behalf?q=north")),
-    Shown("app/posts/behalf", "bob"),
-    Shown("app/posts/behalf", "bob", prepare=look_for_a_customer, what="while searching"),
-    Shown("app/moderation", "bob"),
-    Shown("app/sign-in"),
-    Shown("app/sign-in", what="with faults", prepare=send_nothing),
-    Shown("app/sign-up"),
-    Shown("app/sign-up/sent"),
-    Shown("app/sign-up/finish", path=World.finish),
-    Shown("app/sign-up/finish", path=World.finish, what="with faults", prepare=send_nothing),
-    Shown("app/invitation", path=lambda world: f"/app/invitation?secret={world.invitation}"),
-    Shown("app/invitation", status=404, what="void"),
-    Shown("app/password"),
-    Shown("app/password/sent"),
-    Shown("app/password/new", path=lambda world: world.link("/app/password/new", password.PURPOSE)),
-    Shown("app/profile", "carol"),
-    Shown("app/profile/posts", "carol"),
-    Shown("app/profile/posts", "alice", path="/app/profile/posts?list=votes", what="empty"),
-    Shown("app/profile/security", "carol"),
-    Shown("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),
-    Shown("app/account/api", "bob"),
-    Shown("app/account/api", "bob", prepare=make_a_token, what="with a new token"),
-    Shown("app/account/api/<slug:section>", "bob", path="/app/account/api/clients", prepare=run_an_example),
-    Shown("app/account", "alice"),
-    Shown("app/account/users", "alice"),
-    Shown(
+    PageCase("app/posts/<id:id>/behalf", "bob", path=of_post("/behalf?q=north")),
+    PageCase("app/posts/behalf", "bob"),
+    PageCase("app/posts/behalf", "bob", prepare=look_for_a_customer, state="while searching"),
+    PageCase("app/moderation", "bob"),
+    PageCase("app/sign-in"),
+    PageCase("app/sign-in", state="with faults", prepare=send_nothing),
+    PageCase("app/sign-up"),
+    PageCase("app/sign-up/sent"),
+    PageCase("app/sign-up/finish", path=World.finish),
+    PageCase("app/sign-up/finish", path=World.finish, state="with faults", prepare=send_nothing),
+    PageCase("app/invitation", path=lambda world: f"/app/invitation?secret={world.invitation}"),
+    PageCase("app/invitation", status=404, state="void"),
+    PageCase("app/password"),
+    PageCase("app/password/sent"),
+    PageCase("app/password/new", path=lambda world: world.link("/app/password/new", password.PURPOSE)),
+    PageCase("app/profile", "carol"),
+    PageCase("app/profile/posts", "carol"),
+    PageCase("app/profile/posts", "alice", path="/app/profile/posts?list=votes", state="empty"),
+    PageCase("app/profile/security", "carol"),
+    PageCase("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),
+    PageCase("app/account/api", "bob"),
+    PageCase("app/account/api", "bob", prepare=make_a_token, state="with a new token"),
+    PageCase("app/account/api/<slug:section>", "bob", path="/app/account/api/clients", prepare=run_an_example),
+    PageCase("app/account", "alice"),
+    PageCase("app/account/users", "alice"),
+    PageCase(
         "app/account/users",
         "alice",
         path="/app/account/users?tab=invitations",
-        what="invitations with faults",
+        state="invitations with faults",
         prepare=send_nothing,
     ),
-    Shown("app/account/users/<id:id>", "alice", path=lambda world: f"/app/account/users/{world.bob.id}"),
-    Shown("app/account/forums", "alice"),
-    Shown("app/account/forums/new", "alice"),
-    Shown("app/account/forums/<id:id>", "alice", path=lambda world: f"/app/account/forums/{world.acme.forum.id}"),
-    Shown("app/account/categories", "alice"),
-    Shown("app/account/categories/<id:id>", "alice", path=lambda world: f"/app/account/categories/{world.category.id}"),
-    Shown("app/account/statuses", "alice"),
-    Shown("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
-    Shown("app/account/trash", "alice"),
-    Shown(None, path="/app/nothing", status=404, what="404"),
-    Shown(None, "carol", path="/app/account", status=403, what="403"),
+    PageCase("app/account/users/<id:id>", "alice", path=lambda world: f"/app/account/users/{world.bob.id}"),
+    PageCase("app/account/forums", "alice"),
+    PageCase("app/account/forums/new", "alice"),
+    PageCase("app/account/forums/<id:id>", "alice", path=lambda world: f"/app/account/forums/{world.acme.forum.id}"),
+    PageCase("app/account/categories", "alice"),
+    PageCase(
+        "app/account/categories/<id:id>", "alice", path=lambda world: f"/app/account/categories/{world.category.id}"
+    ),
+    PageCase("app/account/statuses", "alice"),
+    PageCase("app/account/statuses/<id:id>", "alice", path=lambda world: f"/app/account/statuses/{world.status.id}"),
+    PageCase("app/account/trash", "alice"),
+    PageCase(None, path="/app/nothing", status=404, state="404"),
+    PageCase(None, "carol", path="/app/account", status=403, state="403"),
 ]
 
 
 def page_routes() -> set[str]:
-    """The routes that show a page when they are asked for; parts of pages, which htmx asks for, have no template of their own."""
+    """Return the routes whose view renders a whole page. Fragments for htmx have no template of their own."""
     patterns: list[URLPattern] = get_resolver().url_patterns
     pages = ((pattern, page_class(pattern)) for pattern in patterns)
     return {str(pattern.pattern) for pattern, page in pages if hasattr(page, "get") and page.template_name}

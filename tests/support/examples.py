@@ -1,18 +1,18 @@
-"""The examples of the documents, run one after another against the demo account: `curl` lines in console blocks
+"""Run the examples of the documents in order against the demo account: `curl` lines in console blocks
 
     $ curl -u "demo:$PASSWORD" http://demo.localhost:8000/app/users/me.xml
     HTTP/1.1 200 OK
 
     <?xml …
 
-and whole documents that are pasted into a shell: sh blocks, with the answers of each in the http block after it, where `…}`
-ends an object that has more fields than are shown.
+and whole documents that readers paste into a shell: sh blocks, each followed by an http block with its responses, where
+`…}` ends an object with more fields than shown.
 
-An answer that ends in a line with nothing but … is shown as far as that.
+A response whose last line is … is shown in part.
 
-What changes from run to run (times, the id of an account, a new token, a cursor) is shown as a fixed sample; $CURSOR is the
-last cursor that was given. `make docs` sets UPDATE_DOCS=1: the answers are then written into the documents instead of being
-compared, by tests that run in one process.
+Values that change from run to run (times, account ids, new tokens, cursors) are shown as fixed samples; $CURSOR is the last
+cursor returned. `make docs` sets UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by
+tests that run in one process.
 """
 
 import json
@@ -48,10 +48,10 @@ SHOWN_HEADERS = (
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
 OUTDATED = "the answer is not as shown; if the change is meant, run `make docs`"
 
-# What stands for the fields that are not shown.
+# Stands for the fields that are not shown.
 MORE = "…"
 
-# As the server writes them; Python has had other words for these since 3.13.
+# The reason phrases of the server; Python 3.13 changed its own.
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 
 SAMPLES = (
@@ -71,11 +71,11 @@ class Example:
     headers: dict[str, str] = field(default_factory=dict)
     body: str | None = None
     auth: tuple[str, str] | None = None
-    # What the answer gives for an example that follows.
+    # Variables from the response, for later examples.
     cursor: str | None = None
 
     def read(self, variables: dict[str, str]) -> None:
-        """Take the command apart. Raises AssertionError for what these examples do not use."""
+        """Parse the command. Raise AssertionError for an option that is not supported here."""
         for name, value in variables.items():
             self.command = _expand(self.command, name, value)
         words = shlex.split(self.command.replace("\\\n", " "))
@@ -98,13 +98,13 @@ class Example:
                 login, _, password = words.pop(0).partition(":")
                 self.auth = (login, password)
             else:
-                assert not word.startswith("-"), f"{word} is not understood in {self.command}"
+                assert not word.startswith("-"), f"{word} is not supported in {self.command}"
                 self.url = word
         assert not (globbing and set(self.url) & set("[]{}")), f"curl takes the brackets for a pattern: {self.command}"
         self.method = method or ("POST" if self.body is not None else "GET")
 
     def run(self) -> str:
-        """The answer, as the document shows it."""
+        """Send the request, and return the response as the document shows it."""
         address = urlsplit(self.url)
         headers = dict(self.headers)
         if self.body is not None:
@@ -122,7 +122,7 @@ class Example:
 
 
 def shown(status: str, headers: Mapping[str, str], body: str, outline: Any = None) -> str:
-    """An answer as a document shows it: the headers that say something, JSON broken into lines, samples."""
+    """Return a response as a document shows it: relevant headers, indented JSON, samples."""
     lines = [status, *(f"{name}: {headers[name]}" for name in SHOWN_HEADERS if name in headers)]
     if body and headers["Content-Type"] == "application/json":
         body = pretty(_cut(json.loads(body), outline)).replace(f'"{MORE}": null', MORE) + "\n"
@@ -133,7 +133,7 @@ def shown(status: str, headers: Mapping[str, str], body: str, outline: Any = Non
 
 
 def _cut(value: Any, outline: Any) -> Any:
-    """`value` with the fields that its outline has, where that says that there are more."""
+    """Return `value` with only the fields of its outline, where the outline is shortened."""
     if isinstance(value, dict) and isinstance(outline, dict):
         more = MORE in outline
         fields = {name: _cut(inner, outline.get(name)) for name, inner in value.items() if name in outline or not more}
@@ -144,13 +144,13 @@ def _cut(value: Any, outline: Any) -> Any:
 
 
 def _expand(command: str, name: str, value: str) -> str:
-    """As a shell does: in double quotes or bare, not in single quotes."""
+    """Expand a variable as a shell does: in double quotes or unquoted, not in single quotes."""
     parts = command.split("'")
     return "'".join(part.replace(f"${name}", value) if not index % 2 else part for index, part in enumerate(parts))
 
 
 def pretty(value, margin: str = "") -> str:
-    """JSON with short lists and objects on one line."""
+    """Return JSON with short lists and objects on one line."""
     short = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(margin) + len(short) <= 110:
         return short
@@ -162,7 +162,10 @@ def pretty(value, margin: str = "") -> str:
 
 
 def examples_of(block: str) -> Iterator[Example]:
-    """A block holds one example or more: a line that starts with `$ `, continued by backslashes and open quotes, and its answer."""
+    """Return the examples of a block. Each is a line that starts with `$ ` and its response.
+
+    Backslashes and open quotes continue the line.
+    """
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
         last = 0
@@ -172,14 +175,14 @@ def examples_of(block: str) -> Iterator[Example]:
 
 
 def beginning(answer: str, shown: str) -> str:
-    """As much of an answer as is shown, which is not all of it."""
+    """Return the shown part of a response that is shown in part."""
     lines = answer.split("\n")
     length = shown.count("\n") - 1
     return "\n".join([*lines[:length], "…", ""]) if len(lines) > length + 1 else answer
 
 
 def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
-    """Run every example of a document in order; fails at the first answer that is not as shown."""
+    """Run every example of a document in order. Raise AssertionError at the first response that differs."""
     ran = []
 
     def run_block(match: re.Match) -> str:
@@ -206,7 +209,7 @@ def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
 
 
 def paste(path: Path, environment: Mapping[str, str]) -> list[str]:
-    """Run all sh blocks of a document by the command that it gives for that; the answers, as curl -i writes them."""
+    """Run all sh blocks of a document with the command that it gives, and return the output of curl -i for each."""
     command = PASTING.search(path.read_text())[1]
     pasted = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
@@ -221,7 +224,7 @@ def paste(path: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def compare_pasted(path: Path, answers: list[str], address: str) -> None:
-    """Fails unless these are the answers that the document shows; `address` is where it says localhost:8000."""
+    """Assert that the document shows these responses; `address` replaces localhost:8000."""
     remaining = iter(answers)
 
     def answer_block(match: re.Match) -> str:

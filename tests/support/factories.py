@@ -1,4 +1,4 @@
-"""Plain functions that make rows; what a test does not say gets a sensible value."""
+"""Functions that create rows. Values that a test does not give have sensible defaults."""
 
 from itertools import count
 
@@ -13,7 +13,7 @@ PASSWORD = "correct horse battery"
 
 
 def make_account(prefix: str = "", *, login: str = "", **fields) -> tuple[Account, User, str]:
-    """An account with its owner, and the owner's token."""
+    """Create an account with its owner and the owner's token."""
     prefix = prefix or f"account-{next(numbers)}"
     login = login or f"owner-of-{prefix}"
     return open_account(prefix=prefix, login=login, email=f"{login}@{prefix}.example", password=PASSWORD, **fields)
@@ -36,7 +36,7 @@ def make_category(account: Account, name: str = "", **fields) -> Category:
 
 
 def make_post(user: User, title: str = "", **fields) -> Post:
-    """A forum post in the first category of the default forum, unless `forum_id` names another."""
+    """Create a forum post in the first category of the default forum, or of the forum `forum_id`."""
     account = user.account
     forum_id = fields.pop("forum_id", None) or account.forums.get(is_default=True).id
     category = account.categories.of_forum(forum_id).first()
@@ -50,7 +50,7 @@ def make_comment(post: Post, user: User, text: str = "") -> Comment:
 
 
 def make_voters(post: Post, number: int) -> list[User]:
-    """New members who have voted for the post."""
+    """Create members who have voted for the post."""
     users = [make_user(post.account) for _ in range(number)]
     for user in users:
         post.vote(by=user)
@@ -58,7 +58,7 @@ def make_voters(post: Post, number: int) -> list[User]:
 
 
 def make_forum(account: Account, name: str = "", **fields) -> Forum:
-    """A forum at a host of its own, with a category."""
+    """Create a forum with its own host and a category."""
     name = name or f"forum-{next(numbers)}"
     host = account.hosts.create(name=f"{name}.example.org")
     forum = account.forums.create(**{"name": name, "host_id": host.id, **fields})

@@ -1,4 +1,4 @@
-"""Rows of every kind in an account, with all the links that they can have."""
+"""Create rows of every kind in an account, with every possible link between them."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ SECRET = "acme-secret"
 
 
 def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
-    """One of everything, each with every link that it can have, and each with `mark` in its texts."""
+    """Create one row of each kind, with every link set and with `mark` in its texts."""
     account.partner_key = f"{mark} partner"
     account.save()
     statuses = {kind: account.statuses.create(kind=kind, code=mark, name=mark) for kind in Status.Kind}
@@ -71,7 +71,7 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
     owner = account.users.get(role=User.Role.OWNER)
     Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=owner)
 
-    # And of what is in the trash, with what was linked to it.
+    # Rows in the trash, and the rows that were linked to them.
     gone = make_contact(user, f"{mark} gone contact")
     make_client(user, f"{mark} left client", contact_id=gone.id)
     gone.trash(by=user)
@@ -105,7 +105,7 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
 
 
 def fill_both(acme, other) -> SimpleNamespace:
-    """Fill both accounts; acme's ids are far from the ones that mallory's account has."""
+    """Fill both accounts. The ids of acme are far from those of mallory's account."""
     for account, number in ((other.account, 500_000), (acme.account, 1_000_000)):
         with connection.cursor() as cursor:
             cursor.execute("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])

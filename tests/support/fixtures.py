@@ -1,4 +1,4 @@
-"""The cast: alice owns acme, bob is her agent, carol signed up at her forum; mallory owns other, another account."""
+"""Fixtures of all tests. The cast: alice owns acme, bob is an agent, carol a member; mallory owns another account."""
 
 import contextlib
 import copy
@@ -22,7 +22,7 @@ from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_account, make_token, make_user
 from tests.support.pages import Visitor
 
-# Real hashing takes 15 ms; what the parameters really are is asserted in tests/accounts/test_passwords.py.
+# Real hashing takes 15 ms. tests/accounts/test_passwords.py asserts the real parameters.
 REAL_PARAMETERS = {
     name: getattr(passwords.Argon2idPasswordHasher, name) for name in ("time_cost", "memory_cost", "parallelism")
 }
@@ -31,7 +31,7 @@ passwords.Argon2idPasswordHasher.memory_cost = 8
 
 
 @pytest.fixture(autouse=True)
-def nothing_remembered():
+def clear_caches():
     """Clear the caches of the process before each test.
 
     Cached addresses do not expire within a test. On a busy machine they would otherwise be looked up again between the
@@ -45,14 +45,14 @@ def nothing_remembered():
 
 @pytest.fixture
 def readiness_probe():
-    """A database that `/readyz` has a connection to cannot be dropped after the tests."""
+    """Close the connection of `/readyz`: the test database could not be dropped otherwise."""
     yield
     readiness.close()
 
 
 @pytest.fixture(autouse=True)
-def letters_arrive(monkeypatch):
-    """An e-mail is in `django.core.mail.outbox` at once, and a fault in writing it fails the test."""
+def deliver_mail_at_once(monkeypatch):
+    """Put e-mails into `django.core.mail.outbox` at once; an error in rendering one fails the test."""
     monkeypatch.setattr(mail.postman, "take", mail.Letter.send)
 
 
@@ -75,15 +75,15 @@ class Cast:
         return self.account.categories.of_forum(self.forum.id).first()
 
     def xml(self, user: User | None = None) -> XMLClient:
-        """Generation A as that user; alice unless another is named."""
+        """Return a client of the Forum API as the user, alice by default."""
         return XMLClient(self.host, auth=((user or self.alice).login, PASSWORD))
 
     def json(self, token: str | None = None) -> JSONClient:
-        """Generation B with that token; bob's unless another is named."""
+        """Return a client of the Account API with the token, bob's by default."""
         return JSONClient(self.host, token or self.bob_token)
 
     def page(self, user: User | None = None) -> Visitor:
-        """The pages as that user; as a visitor unless one is named."""
+        """Return a browser session of the user, or of a visitor."""
         return Visitor(self.host).sign_in(user.login) if user else Visitor(self.host)
 
 
@@ -94,17 +94,17 @@ def make_cast() -> Cast:
     return Cast(account, alice, token, bob, make_token(bob), carol, "acme.example.test")
 
 
-class Kept:
-    """The cast, committed once for the tests of this process that roll back what they do.
+class CommittedCast:
+    """The cast, committed once per process for all tests that roll back.
 
-    Making it takes longer than most tests. Tests that ask for no cast, or that commit, find a database without it.
+    Creating the cast takes longer than most tests. It is removed before tests that use no cast or that commit.
     """
 
     cast: Cast | None = None
     last_id = 0
 
     def take(self) -> Cast:
-        """Return the cast as it was made; the ids of what the test makes are the same in every test."""
+        """Return the cast unchanged. Sequences are reset, so ids of new rows are the same in every test."""
         if self.cast is None:
             # The test's transaction is open on this thread's connection.
             with ThreadPoolExecutor(1) as pool:
@@ -115,7 +115,7 @@ class Kept:
 
     def make(self) -> None:
         try:
-            # Rows that another fixture committed would be removed with the cast.
+            # Removing the cast would also remove rows that another fixture committed.
             assert not Account.objects.exists()
             cast = make_cast()
             with connection.cursor() as cursor:
@@ -131,16 +131,16 @@ class Kept:
             self.cast = None
 
 
-kept = Kept()
-# Django truncates all tables instead.
+kept = CommittedCast()
+# Replaces Django's flush, which truncates all tables.
 TransactionTestCase._fixture_teardown = lambda self: database.empty()
 
 
 @contextlib.contextmanager
 def committed(blocker) -> Iterator[None]:
-    """Let a fixture of a module commit rows, and remove them at the end.
+    """Let a module's fixture commit rows, and remove them at the end.
 
-    Tests of that module that take `acme` would commit it beside those rows, and fail.
+    Tests of that module may not use `acme`: it would be committed beside those rows.
     """
     with blocker.unblock():
         kept.drop()

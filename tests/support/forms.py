@@ -1,4 +1,4 @@
-"""Values as forms in bracket notation."""
+"""Write values as forms in bracket notation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,10 @@ from core.api.parameters import MAX_DEPTH
 
 
 def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, str]]:
-    """The names and values of a form for a value. What a form cannot say is left out: nulls, empty objects, names with brackets."""
+    """Return the names and values of a form for a value.
+
+    Nulls, empty objects and names with brackets are left out: a form cannot express them.
+    """
     if isinstance(value, dict):
         said = [
             pair
@@ -15,7 +18,7 @@ def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, s
             if key and not set(key) & set("[]") and inner is not None and depth < MAX_DEPTH
             for pair in form_of(inner, f"{name}[{key}]" if name else key, depth + 1)
         ]
-        # A resource that has nothing in it is there; what else is there is ignored.
+        # An empty resource is expressed by an unknown field, which is ignored.
         yield from said or ([(f"{name}[_]", "")] if depth == 2 else [])
     elif isinstance(value, list):
         if all(isinstance(inner, dict) for inner in value) and depth < MAX_DEPTH - 1:
@@ -24,7 +27,7 @@ def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, s
         if not any(isinstance(inner, list | dict) for inner in value):
             yield from ((f"{name}[]", "" if inner is None else text_of(inner)) for inner in value)
         if depth == 2:
-            # A blank item says that there is a list.
+            # A blank item marks an empty list.
             yield from [] if value and all(isinstance(inner, dict) for inner in value) else [(f"{name}[]", "")]
     else:
         yield name, text_of(value)
@@ -33,5 +36,5 @@ def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, s
 def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    # JSON makes no difference between 1 and 1.0; a text does.
+    # 1 and 1.0 are the same number in JSON, but different texts.
     return str(int(value)) if isinstance(value, float) and value in (0, 1) else str(value)

@@ -1,7 +1,7 @@
-"""What generated requests need to be judged by: credentials, things that exist, and names that nobody has yet.
+"""Complete generated requests with credentials, ids of existing rows and unused names.
 
-The document can't say which ids an account has, nor which names are free; so a request that is meant to be right gets them
-here. One that is meant to be wrong is sent as it is.
+The OpenAPI document does not say which ids an account has and which names are free. A request that is meant to be valid
+gets them here; one that is meant to be invalid is sent unchanged.
 """
 
 import base64
@@ -35,7 +35,7 @@ ORDERS = ("new", "old", "top", "commented", "active", "rejected")
 
 @dataclass
 class World:
-    """An account to send requests to, and what there is in it."""
+    """The account that receives the requests, and its rows."""
 
     url: str
     login: str
@@ -45,7 +45,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.numbers = itertools.count(1)
-        # So that one run after another finds its own names free.
+        # Makes the names of each run unique.
         self.mark = uuid4().hex[:6]
         self.ids: dict[str, list[int]] = {}
 
@@ -88,7 +88,7 @@ class World:
         return id
 
     def one(self, kind: str, value: Any) -> int:
-        """One of two, the same for the same value."""
+        """Return the id of one of two rows; the same value always gives the same row."""
         if kind not in self.ids:
             self.ids[kind] = self.some(kind)
         return self.ids[kind][len(str(value)) % len(self.ids[kind])]
@@ -119,21 +119,21 @@ def is_blank(value: Any) -> bool:
 
 
 def is_external_id(value: Any) -> bool:
-    """Whether the document allows it, and the service looks for its holder."""
+    """Return True if the value is a valid external id."""
     if isinstance(value, str):
         return not is_blank(value) and len(value) <= 255 and not xml_values.UNCARRIABLE.search(value)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class Help:
-    """Makes a request that is meant to be right one that can be."""
+class RequestFixer:
+    """Replaces ids and names of a request that is meant to be valid, so that it can succeed."""
 
     def __init__(self, world: World):
         self.world = world
 
     def __call__(self, case: schemathesis.Case) -> None:
         if isinstance(case.body, dict) and isinstance(case.body.get("api_token"), str):
-            # What takes credentials away, to see whether they are needed, knows of none in a body.
+            # The check that removes credentials does not know of tokens in bodies.
             case.body = {name: value for name, value in case.body.items() if name != "api_token"}
         modes = {location: component.mode for location, component in case.meta.components.items()}
 
@@ -142,7 +142,7 @@ class Help:
 
         in_xml = case.media_type == "application/xml" and isinstance(case.body, dict)
         if in_xml and right(ParameterLocation.BODY) and not right(ParameterLocation.QUERY):
-            # What the body says counts, whatever is wrong in the query.
+            # Parameters in the body override those of the query, which are meant to be invalid.
             case.body = {name: value for name, value in case.body.items() if name not in LISTED}
         if right(ParameterLocation.PATH) and case.path_parameters:
             self.path(case)
@@ -153,14 +153,14 @@ class Help:
         if right(ParameterLocation.BODY) and isinstance(case.body, dict):
             case.body = self.body(case, case.body)
         elif isinstance(case.body, dict):
-            self.nobodys_yet(case.body.get("deal"))
+            self.free_external_ids(case.body.get("deal"))
 
-    def nobodys_yet(self, deal: Any) -> None:
-        """What else is said of a nested client is judged only where its external ids are nobody's yet."""
+    def free_external_ids(self, deal: Any) -> None:
+        """Replace the external ids of a nested client by unused ones: the other fields of an existing client are not validated."""
         client = deal.get("client") if isinstance(deal, dict) else None
         pairs = client.get("external_ids") if isinstance(client, dict) else None
         for key in pairs if isinstance(pairs, dict) else ():
-            # One that is wrong stays: it may be all that is wrong with the request.
+            # An invalid id stays: it may be the only error of the request.
             if is_external_id(pairs[key]):
                 pairs[key] = self.world.unique()
 
@@ -176,7 +176,7 @@ class Help:
             elif case.method == "DELETE" and case.path.count("/") == 3:
                 given["id"] = self.world.make(kind)
             elif case.path == "/app/posts/{id}.json":
-                # A comment reads only its text: what is wrong elsewhere in a body is not noticed.
+                # A comment reads only its text: errors in other fields are not detected.
                 kinds = ("task", "post", "comment") if case.method == "GET" else ("task", "post")
                 given["id"] = self.world.one(kinds[int(given["id"]) % len(kinds)], given["id"])
             else:
@@ -192,10 +192,10 @@ class Help:
         if "since" in given:
             given["since"] = "now"
         if case.path.startswith("/app/trash/"):
-            # What there is is a client.
+            # `in_trash` creates a client.
             given["resource"] = "client"
         if case.method in ("PUT", "PATCH"):
-            # Different ones could belong to different things. What is made systematically comes as it is sent.
+            # Two ids could belong to different rows.
             for name, pairs in given.items():
                 if isinstance(pairs, dict):
                     given[name] = {key: self.world.unique() for key in pairs}
@@ -207,7 +207,7 @@ class Help:
         if "Idempotency-Key" in case.headers:
             case.headers["Idempotency-Key"] = self.world.unique()
         if "X-Atomic" in case.headers:
-            # The items of a bulk may be anything, as long as each is judged by itself.
+            # The items of a bulk request may be invalid unless it is atomic.
             case.headers["X-Atomic"] = "false"
 
     # Bodies
@@ -257,11 +257,11 @@ class Help:
         return given
 
     def a_client(self, case, given: dict) -> dict:
-        # What there is may have nothing that a name is built from.
+        # The existing row may lack the fields that a default name is built from.
         if case.method != "POST" and ("name" in given or "{" not in case.path) and is_blank(given.get("name")):
             given["name"] = "Ann"
         if "{" not in case.path and case.method != "POST":
-            # The ones in the address say which is meant.
+            # The query has the external ids that identify the row.
             given.pop("external_ids", None)
         if "discount" in given:
             given["discount"] = exact(given["discount"])
@@ -314,7 +314,7 @@ class Help:
         if given.get("task_kind") == "comment":
             return given
         if not is_blank(given.get("status")):
-            # They would have to be the same.
+            # `status` and `status_id` would have to name the same status.
             given["status"] = "planned"
             given.pop("status_id", None)
         is_task = not is_blank(given.get("task_kind")) and given["task_kind"] != "feedback"
@@ -338,21 +338,21 @@ def exact(value: Any) -> Any:
 # Everything
 
 
-class Stage:
-    """The world that requests are sent to at the moment; hooks are registered once for a process."""
+class Target:
+    """The world that receives the requests. It is global because hooks are registered once per process."""
 
     world: World | None = None
 
 
 def respell(case) -> None:
-    """Send every third request of the JSON interface in another way that means the same (`docs/interface.md`)."""
+    """Send some valid JSON requests in an equivalent form: as a form, or with another method (`docs/interface.md`)."""
     choice = crc32(repr((case.query, case.body)).encode(errors="replace")) % 3
     modes = {component.mode for component in case.meta.components.values()}
-    # What is meant to be wrong would have to be judged anew.
+    # An invalid request may be valid in another form.
     if not case.path.endswith(".json") or modes - {GenerationMode.POSITIVE}:
         return
     if case.method == "GET" and case.query and choice:
-        # The parameters are in the body.
+        # Move the parameters to the body.
         case.body, case.media_type, case.query = dict(case.query), "application/json", {}
     if isinstance(case.body, dict) and case.method != "GET" and choice == 1:
         case.media_type = case.headers["Content-Type"] = URL_ENCODED
@@ -363,16 +363,16 @@ def respell(case) -> None:
 
 @schemathesis.hook
 def before_call(context, case, kwargs) -> None:
-    # What is called in this process unpacks nothing.
+    # The in-process transport does not decompress responses.
     case.headers["Accept-Encoding"] = "identity"
-    if Stage.world is not None and case.meta is not None:
-        Help(Stage.world)(case)
+    if Target.world is not None and case.meta is not None:
+        RequestFixer(Target.world)(case)
         respell(case)
 
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response) -> bool:
-    """XML has no numbers, and no objects without anything in them: what is wrong may be right as it is written."""
+    """Drop the failure if an invalid value becomes valid as XML, which has neither numbers nor empty objects."""
     is_xml = case.media_type == "application/xml"
     return not (is_xml and isinstance(failure, AcceptedNegativeData) and reads_as_right(case, response))
 
@@ -380,7 +380,7 @@ def filter_failure(context, failure, case, response) -> bool:
 def reads_as_right(case, response) -> bool:
     wrong = {location for location, part in case.meta.components.items() if part.mode == GenerationMode.NEGATIVE}
     if not {parameter.name for parameter in case.operation.query} & set(case.query or {}):
-        # Parameters that there are not are ignored.
+        # Unknown parameters are ignored.
         wrong.discard(ParameterLocation.QUERY)
     if wrong - {ParameterLocation.BODY} or not response.request.body:
         return False
@@ -392,16 +392,16 @@ def reads_as_right(case, response) -> bool:
 
 
 class Credentials:
-    """HTTP Basic for generation A, the token for generation B."""
+    """Credentials of a request: HTTP Basic for the Forum API, a token for the Account API."""
 
     def get(self, case, context) -> str:
         return "known"
 
     def set(self, case, data: str, context) -> None:
         if case.path.endswith(".json"):
-            case.headers["Authorization"] = f"Bearer {Stage.world.token}"
+            case.headers["Authorization"] = f"Bearer {Target.world.token}"
         else:
-            pair = base64.b64encode(f"{Stage.world.login}:{Stage.world.password}".encode()).decode()
+            pair = base64.b64encode(f"{Target.world.login}:{Target.world.password}".encode()).decode()
             case.headers["Authorization"] = f"Basic {pair}"
 
 
@@ -422,14 +422,14 @@ def from_xml(context, response) -> Any:
 
 
 def without_forms(value: Any) -> Any:
-    """The document without bodies that are forms: what is sent as a form is made from JSON (`respell`)."""
+    """Return the document without form bodies. `respell` makes forms from JSON."""
     if isinstance(value, dict):
         return {name: without_forms(inner) for name, inner in value.items() if name != URL_ENCODED}
     return [without_forms(inner) for inner in value] if isinstance(value, list) else value
 
 
 def load(document: dict[str, Any], url: str, *, app: Any = None, **generation: Any):
-    """The document, ready to make requests of: every check is on, and what is generated does not change from run to run."""
+    """Load the document with every check enabled and deterministic generation."""
     config = SchemathesisConfig.from_dict(
         {
             "seed": 1,
@@ -445,7 +445,7 @@ def load(document: dict[str, Any], url: str, *, app: Any = None, **generation: A
 
 @dataclass
 class Findings:
-    """What was sent, by what it was meant to be and how it was answered, and what is wrong with the answers."""
+    """The number of requests by mode and status, and the failures."""
 
     answers: Counter = field(default_factory=Counter)
     failures: list[tuple[Failure, str]] = field(default_factory=list)
@@ -457,7 +457,7 @@ class Findings:
 
 
 def examine(schema, label: str, findings: Findings, *, systematic: int, random: int, seed: int = 0) -> None:
-    """Send requests to one operation: its examples, at most so many systematic ones, and random ones."""
+    """Send requests to one operation: its examples, about `systematic` systematic and at most `random` random ones."""
 
     def check(case) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What is in the e-mails that a page sent."""
+"""Read the e-mails that a page sent."""
 
 import re
 
@@ -6,7 +6,7 @@ from django.core import mail
 
 
 def letter(to: str, *, about: str = ""):
-    """The only e-mail that was sent; to that address, with those words in its subject."""
+    """Return the only e-mail sent. Assert its recipient, and that its subject contains `about`."""
     [sent] = mail.outbox
     assert sent.to == [to]
     assert about in sent.subject
@@ -14,7 +14,7 @@ def letter(to: str, *, about: str = ""):
 
 
 def link_in(sent, host: str) -> str:
-    """The first link of an e-mail, as a path; it is one of the host."""
+    """Return the path of the first link of an e-mail. Assert that the link names the host."""
     [url, *_] = re.findall(r"^http\S+$", sent.body, re.MULTILINE)
     assert url.startswith(f"http://{host}/")
     return url.removeprefix(f"http://{host}")

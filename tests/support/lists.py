@@ -1,4 +1,4 @@
-"""What is asserted of every list of generation B."""
+"""Helpers for the lists of the Account API."""
 
 from urllib.parse import urlencode
 
@@ -6,7 +6,7 @@ from tests.support.assertions import read
 
 
 def first(path: str, **query) -> str:
-    """The Link header of a list that ends on its first page."""
+    """Return the Link header of a list with a single page."""
     return f'<http://acme.example.test{path}?{urlencode([*query.items(), ("page", 1)])}>; rel="first"'
 
 
@@ -16,7 +16,7 @@ def names(response, field: str = "name") -> list[str]:
 
 
 def pages(client, path: str, field: str = "name") -> list[list[str]]:
-    """What is on each page, followed by the links."""
+    """Return the values of a field on each page, following the Link headers."""
     found = []
     while path:
         response = client.get(path)

@@ -1,4 +1,4 @@
-"""The application on a real port of this machine, for clients that bring their own HTTP."""
+"""Serve the application on a local port, for clients with their own HTTP stack."""
 
 import contextlib
 import threading
@@ -12,20 +12,20 @@ from tests.support.client import application
 
 
 class Quiet(WSGIRequestHandler):
-    # For a connection that a browser opens ahead and then sends nothing on.
+    # Browsers open connections ahead of time and may send nothing on them.
     timeout = 10
 
     def handle(self) -> None:
-        # A browser may hang up at any time.
+        # A browser may close the connection at any time.
         with contextlib.suppress(ConnectionError, TimeoutError):
             super().handle()
 
     def log_message(self, *arguments):
-        """The application writes the access log."""
+        """Write nothing: the application writes the access log."""
 
 
 class Threaded(ThreadingMixIn, WSGIServer):
-    """Answers several requests at once, as browsers make them."""
+    """A server with a thread for each connection, as browsers send requests in parallel."""
 
     def process_request_thread(self, request, client_address):
         try:
@@ -36,7 +36,7 @@ class Threaded(ThreadingMixIn, WSGIServer):
 
 @contextlib.contextmanager
 def serving(app: Callable = application, *, server_class: type[WSGIServer] = WSGIServer) -> Iterator[int]:
-    """Serve from a thread, one request at a time unless the class says otherwise; the port.
+    """Serve from a thread, and return the port. The default class serves one request at a time.
 
     The test's rows must be committed (`transactional_db`).
     """

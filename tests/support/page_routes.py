@@ -15,7 +15,7 @@ def page_class(pattern: URLPattern) -> type[Page] | None:
 
 
 def page_routes() -> dict[str, set[str]]:
-    """The methods of each route that is a page's."""
+    """Return the methods of each route of the pages."""
     found = {}
     for pattern in get_resolver().url_patterns:
         page = page_class(pattern)
@@ -28,7 +28,7 @@ ROUTES = page_routes()
 
 
 def things(account, user) -> dict[str, int | str]:
-    """A thing for each kind of path; their texts have SECRET in them."""
+    """Return a row's id or another value for each parameter of a path. The texts of the rows contain SECRET."""
     category = make_category(account, f"{SECRET} more")
     forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
     make_token(user, label=SECRET)

@@ -1,4 +1,4 @@
-"""A person at a page, without JavaScript: follows links, fills in forms and sends them, keeps cookies."""
+"""A browser without JavaScript: it follows links, submits forms and keeps cookies."""
 
 from webtest import TestApp
 
@@ -7,7 +7,7 @@ from tests.support.factories import PASSWORD
 
 
 class Visitor(TestApp):
-    """Somebody at a host of the service. `sign_in` makes a user of a visitor, by the form."""
+    """A browser session at a host of the service. `sign_in` submits the sign-in form."""
 
     def __init__(self, host: str, **environ: str):
         headers = {"HTTP_HOST": host, "HTTP_ACCEPT": "text/html,*/*;q=0.8", "HTTP_ACCEPT_LANGUAGE": "en"}

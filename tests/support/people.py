@@ -1,4 +1,4 @@
-"""What people do in several stories."""
+"""Steps that several browser tests share."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, Response, Route, expect
 
 from accounts.models import User
 from forum.models import Post
-from tests.support.chromium import ORIGIN, PATIENCE_MS
+from tests.support.chromium import ORIGIN, TIMEOUT_MS
 from tests.support.factories import PASSWORD
 from tests.support.letters import link_in
 
@@ -21,7 +21,7 @@ def sign_in(page: Page, user: User) -> None:
 
 
 def type_in(field: Locator, text: str, *, javascript: bool = True) -> None:
-    """Letter by letter. Whoever pauses is shown what is found so far: with JavaScript, this waits for what all of it finds."""
+    """Type letter by letter. With JavaScript, wait until the results for the whole text are shown."""
     if not javascript:
         field.press_sequentially(text)
         return
@@ -31,21 +31,21 @@ def type_in(field: Locator, text: str, *, javascript: bool = True) -> None:
 
     with field.page.expect_response(finds):
         field.press_sequentially(text)
-    # Then it is in its place.
+    # htmx removes the class once the results are in the page.
     expect(field).not_to_have_class(re.compile("htmx-request"))
 
 
 def wait_until(page: Page, condition: Callable[[], object], fault: Callable[[], str] = str) -> None:
-    """For what the page's events tell, and no element shows."""
-    for _ in range(PATIENCE_MS // 20):
+    """Wait for a condition that events of the page change and that no element shows."""
+    for _ in range(TIMEOUT_MS // 20):
         if condition():
             return
         page.wait_for_timeout(20)
-    raise AssertionError(fault() or "it did not come about in time")
+    raise AssertionError(fault() or "the condition did not become true in time")
 
 
-class Held:
-    """Requests whose paths end in these names, kept back until they are let go; the last one of each."""
+class HeldRequests:
+    """The last request to each of the paths that end in these names, held until the test continues it."""
 
     def __init__(self, page: Page, *names: str):
         self.page, self.routes = page, {}
@@ -55,12 +55,12 @@ class Held:
         self.routes[urlsplit(route.request.url).path.rpartition("/")[2]] = route
 
     def wait_for(self, name: str) -> Route:
-        wait_until(self.page, lambda: name in self.routes, lambda: f"nobody asks for {name}")
+        wait_until(self.page, lambda: name in self.routes, lambda: f"no request for {name}")
         return self.routes.pop(name)
 
 
-def told(page: Page) -> Locator:
-    """What the page says of what was just done."""
+def messages_on(page: Page) -> Locator:
+    """Return the place of the page's messages."""
     return page.locator("#messages")
 
 
@@ -73,12 +73,12 @@ def count_of(page: Page, post: Post) -> Locator:
 
 
 def at(path: str) -> re.Pattern:
-    """The address of a path, whatever comes after it."""
+    """Return a pattern of the URLs with this path, with any query and fragment."""
     return re.compile(rf"^{re.escape(ORIGIN + path)}([?#].*)?$")
 
 
 def open_letter(page: Page) -> None:
-    """Follow the link of the only e-mail that was sent."""
+    """Open the link of the only e-mail sent."""
     [sent] = mail.outbox
     page.goto(link_in(sent, ORIGIN.removeprefix("http://")))
 
@@ -87,4 +87,4 @@ def choose_name(page: Page, name: str) -> None:
     page.get_by_label("Your name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Join").click()
-    expect(told(page)).to_have_text("Welcome! You are signed in.")
+    expect(messages_on(page)).to_have_text("Welcome! You are signed in.")

@@ -1,4 +1,4 @@
-"""The statements that a request or a call sends to the database, and how PostgreSQL runs them."""
+"""Capture the statements that a request or a call sends to the database, and their plans."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,16 +8,16 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 
-def asked_by(call: Callable[[], httpx.Response]) -> tuple[httpx.Response, list[str]]:
-    """The answer, and the statements that it took."""
+def capture_queries(call: Callable[[], httpx.Response]) -> tuple[httpx.Response, list[str]]:
+    """Return the response and the statements of the call, without savepoints."""
     with CaptureQueriesContext(connection) as queries:
         response = call()
     savepoints = ("SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT")
     return response, [query["sql"].strip() for query in queries if not query["sql"].startswith(savepoints)]
 
 
-def noted(act: Callable) -> tuple[object, list[tuple[str, list]]]:
-    """What it gives, and the statements that it took."""
+def capture_parameters(act: Callable) -> tuple[object, list[tuple[str, list]]]:
+    """Return the result of `act` and its statements with their parameters."""
     seen = []
 
     def note(execute, sql, parameters, many, context):

@@ -1,20 +1,20 @@
-"""What the tests of the pages for reading share."""
+"""Helpers of the tests of the pages that show posts."""
 
 from tests.support.factories import make_client, make_contact, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 
 def statements(visitor: Visitor, path: str) -> list[str]:
-    """What a page asks the database, once the host is known and the session has been seen."""
+    """Return the statements of a page when host and session are cached."""
     visitor.get(path)
-    response, asked = asked_by(lambda: visitor.get(path))
+    response, queries = capture_queries(lambda: visitor.get(path))
     assert response.status_code == 200
-    return asked
+    return queries
 
 
 def titles(page) -> list[str]:
-    """The titles of a page's suggestions, in order."""
+    """Return the titles of a page's suggestions, in order."""
     return [heading.text.strip() for heading in page.html.select(".post h2")]
 
 
@@ -27,6 +27,6 @@ def make_unapproved(user, title: str = "Waiting"):
 
 
 def make_for_customers(user):
-    """A post of a client, and one of a contact."""
+    """Create a post of a client and a post of a contact."""
     client, contact = make_client(user, "Ann Client"), make_contact(user, "Con Tact")
     return make_post(user, "Of a client", client_id=client.id), make_post(user, "Of a contact", contact_id=contact.id)

@@ -1,6 +1,6 @@
-"""Find references to an upper room that no import shows: by reverse accessors, strings and templates.
+"""Find references to an upper room that are no imports: reverse accessors, strings and templates.
 
-What belongs to which room is read from Django: its models, templates, static files, template tags and routes.
+The names of each room are read from Django: models, templates, static files, template tags and routes.
 """
 
 import ast
@@ -27,7 +27,7 @@ ROOMS = (*USES, "config")
 
 @dataclass(frozen=True)
 class Reference:
-    """A place in a file of a lower room that names something of an upper one."""
+    """A place in a file of a lower room that uses a name of an upper one."""
 
     path: str
     line: int = field(compare=False)
@@ -39,13 +39,13 @@ class Reference:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that belong to the rooms which a room may not use."""
+    """The names of the rooms that a room may not use."""
 
-    # Of the rows that point at a row: `account.posts`, `posts__title`.
+    # Reverse accessors: `account.posts`, `posts__title`.
     accessors: frozenset[str]
-    # Whole strings: labels of apps and names of routes.
+    # Whole strings: app labels and route names.
     words: frozenset[str]
-    # Matches parts of strings: tables, modules, models ("crm.Client"), templates and static files.
+    # Patterns of parts of strings: tables, modules, models ("crm.Client"), templates and static files.
     pattern: re.Pattern
     # Libraries of template tags.
     libraries: frozenset[str]
@@ -70,7 +70,7 @@ def room_of(module: str) -> str:
 
 
 def accessors_of(rooms: Iterable[str]) -> Iterator[str]:
-    """Return the names under which rows have the rows of these rooms that point at them."""
+    """Return the names of the reverse accessors that the models of these rooms define."""
     for model in apps.get_models():
         for relation in model._meta.related_objects:
             if room_of(relation.related_model.__module__) in rooms:
@@ -133,14 +133,14 @@ def references_in_python(source: str, names: Names, path: str = "") -> Iterator[
 
 
 def docstrings_of(tree: ast.Module) -> Iterator[int]:
-    """Return the ids of the nodes of docstrings and of other strings that stand for themselves."""
+    """Return the ids of the nodes of docstrings and other string statements."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield id(node.value)
 
 
 def references_in_text(text: str, names: Names) -> Iterator[str]:
-    """Return what a string names: a route, an accessor (for `getattr`, or in a query), or a part of it that has a room's name."""
+    """Return the names in a string: a route, an accessor (for `getattr` or in a query), or a part that matches a room."""
     if text in names.words or (re.fullmatch(r"\w+", text) and names.accessors & {text, *text.split("__")[:-1]}):
         yield text
     else:

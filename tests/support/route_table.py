@@ -12,7 +12,7 @@ LINE = re.compile(
 
 
 class Line(NamedTuple):
-    """A line of the table."""
+    """A line of the table of routes."""
 
     methods: tuple[str, ...]
     path: str

@@ -1,4 +1,4 @@
-"""Every route of the interface with a request that succeeds, and what each role is answered."""
+"""Every route of both APIs, with a request that succeeds and the status that each role gets."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -12,20 +12,20 @@ from tests.support.factories import PASSWORD, make_token
 
 
 class Row(NamedTuple):
-    """One route and method. The path and the body name ids; whose they are is for the test to say."""
+    """A route and method. The test fills the ids of the path and the body."""
 
     method: str
     route: str
     body: Callable[[SimpleNamespace], Any] | None = None
-    # What a member of the account is answered; what its team is.
+    # The status for a member of the account, and for its team.
     member: int = 403
     team: int = 200
-    # What is wrong with the body when its ids are another account's.
+    # The errors if the ids of the body belong to another account.
     foreign: list[str] | None = None
     query: str = ""
     headers: dict[str, str] = {}
     admins_only: bool = False
-    # The same for everyone, who need not say who they are.
+    # The route needs no credentials.
     public: bool = False
 
     @property
@@ -138,12 +138,12 @@ OF_POST = ["client_id", "responsible_id", "status_id", "category_id", "forum_id"
 NEW = "?external_ids[new]=17"
 
 
-# What is wrong with an item of a bulk is the request's fault where all or nothing is wanted.
+# In an atomic bulk request, the error of an item is the error of the request.
 ATOMIC = {"X-Atomic": "true"}
 
 
 def bulk(of, fields: list[str]) -> dict:
-    """A bulk of one item, as a row has it."""
+    """Return a bulk request with one item, as a row of the table."""
 
     def body(ids):
         [(kind, item)] = of(ids).items()
@@ -251,9 +251,9 @@ def send(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
 
 
 def caller(row: Row, host: str, user: User | None):
-    """The client of that user in the language of the route; nobody's for None."""
+    """Return a client of the route's API as the user; without credentials if the user is None."""
     if row.is_json:
-        # One for all rows: a user has no more than so many.
+        # One token for all rows: the number of tokens of a user is limited.
         if user is not None and not hasattr(user, "token"):
             user.token = make_token(user)
         return JSONClient(host, user and user.token)
@@ -261,7 +261,7 @@ def caller(row: Row, host: str, user: User | None):
 
 
 def routes() -> set[tuple[str, str]]:
-    """Every method and route of the interface; HEAD goes with GET. What has no actions is a page."""
+    """Return every (method, route) of both APIs. HEAD is left out; views without actions are pages."""
     return {
         (method.upper(), str(pattern.pattern))
         for pattern in get_resolver().url_patterns

@@ -1,4 +1,4 @@
-"""The service as `make run` starts it, with a PostgreSQL of its own, for tests that stop and kill it."""
+"""Run the service as `make run` does, with its own PostgreSQL, for tests that stop and kill it."""
 
 import contextlib
 import http.client
@@ -18,7 +18,7 @@ from django.conf import settings
 READY = "Ready; Ctrl-C stops it"
 
 
-# The tests have settings of their own for these.
+# Variables that the test run itself sets.
 UNSET = ("DATABASE_URL", "SECRET_KEY", "BASE_DOMAIN", "HTTPS", "WORKERS", "HOST", "PORT", "MAKELEVEL", "DEMO")
 
 
@@ -29,19 +29,19 @@ def environment_of(data, **variables):
 
 
 class Service:
-    """`python -m config.local` on data and a port of its own, and what it prints."""
+    """A process of `python -m config.local` with its own data directory, port and output."""
 
     def __init__(self, data, port=None, *, command=(sys.executable, "-m", "config.local"), **environment):
         self.data = data
         self.port = port or free_port()
         self.log = data.parent / f"{time.monotonic_ns()}.log"
-        # As from a terminal, also where the tests themselves run under nohup.
+        # Signals have their defaults as in a terminal, even if the tests run under nohup.
         inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         with self.log.open("w") as log:
             self.process = psutil.Popen(
                 command,
                 cwd=settings.BASE_DIR,
-                # Most tests need nothing of what the demo account shows, and it takes a second to make.
+                # Most tests need no demo rows, which take a second to create.
                 env=environment_of(data, **{"DEMO": "bare", "PORT": str(self.port), **environment}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -62,7 +62,7 @@ class Service:
         self.family = self.process.children(recursive=True)
 
     def member(self, text):
-        """The oldest process of the service whose command line has this in it."""
+        """Return the oldest process of the service whose command line contains the text."""
         found = []
         for process in self.family:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -76,7 +76,7 @@ class Service:
             return connection.getresponse().status
 
     def answers(self):
-        """Return whether the service answers; it may still be starting."""
+        """Return True if the service answers. It may still be starting."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self.get("/healthz") == 200
         return False
@@ -88,7 +88,7 @@ class Service:
             time.sleep(0.02)
 
     def await_end(self, seconds=20):
-        """Every process that there was has ended by then. On an idle machine it takes five at most."""
+        """Wait until every process of the service has ended, which takes at most 5 seconds on an idle machine."""
         deadline = time.monotonic() + seconds
         while alive := [process for process in (self.process, *self.family) if is_running(process)]:
             assert time.monotonic() < deadline, alive
@@ -110,7 +110,7 @@ def is_running(process):
 
 
 def free_port():
-    """Free now, and not among those that systems give to whoever asks for any: it may be seconds until it is taken."""
+    """Return a free port outside the ephemeral range, so that no other process gets it before the service binds it."""
     while True:
         port = random.randrange(10_000, 32_000)
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -119,10 +119,10 @@ def free_port():
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """The data that a first start makes: copying them takes a fraction of the time."""
+    """Return the data directory of a first start. Copying it is much faster than another first start."""
     with services(tmp_path_factory.mktemp("prepared")) as start:
         service = start()
-        # Every test of a service would fail with this one, which has the most to do.
+        # The first start takes longest, and all tests of services depend on it.
         service.await_text("api_token", seconds=600)
         service.process.terminate()
         service.await_end(seconds=60)
@@ -148,7 +148,7 @@ def services(directory):
 
 @pytest.fixture
 def run(tmp_path, prepared):
-    """Starts services, one after another, on data that are there already."""
+    """Return a function that starts services, one after another, on an existing data directory."""
     shutil.copytree(prepared, tmp_path / "data")
     with services(tmp_path) as start:
         yield start
@@ -156,6 +156,6 @@ def run(tmp_path, prepared):
 
 @pytest.fixture
 def run_anew(tmp_path):
-    """Starts services on data that the first of them makes."""
+    """Return a function that starts services on an empty data directory."""
     with services(tmp_path) as start:
         yield start

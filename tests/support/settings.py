@@ -1,24 +1,24 @@
-"""What the tests of the account settings share."""
+"""Helpers of the tests of the account settings."""
 
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
-MOST_STATEMENTS = 8
+MAX_STATEMENTS = 8
 
 
 def token_of(page: Visitor) -> str:
-    """What a form has to prove that it is of the page."""
+    """Return the CSRF token of the page."""
     return page.get("/").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
 
 
 def send(page: Visitor, path: str, *, status: int = 303, **values):
-    """A form that the page does not offer, or not any more."""
+    """Send a form that the page does not show."""
     return page.post(path, {**values, "csrfmiddlewaretoken": token_of(page)}, status=status)
 
 
 def assert_for_admins_alone(acme, other, path: str, **values) -> None:
-    """Nobody who is no admin of the account sees the page, or does what `values` say."""
+    """Assert that only admins of the account can see the page and send `values`."""
     visitor = acme.page()
     assert visitor.get(path).headers["Location"].startswith("/app/sign-in?next=")
     assert send(visitor, path, **values).headers["Location"].startswith("/app/sign-in?next=")
@@ -27,7 +27,7 @@ def assert_for_admins_alone(acme, other, path: str, **values) -> None:
         if user == acme.carol or path != "/app/account":
             page.get(path, status=403)
         send(page, path, status=403, **values)
-    # The session of another account's owner is none here.
+    # The session of another account's owner is invalid here.
     stranger = Visitor(acme.host)
     stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
     assert stranger.get(path).headers["Location"].startswith("/app/sign-in?next=")
@@ -37,19 +37,19 @@ def assert_for_admins_alone(acme, other, path: str, **values) -> None:
 
 def assert_few_statements(page: Visitor, path: str) -> list[str]:
     page.get(path)
-    _response, asked = asked_by(lambda: page.get(path, status=200))
-    assert len(asked) <= MOST_STATEMENTS, asked
-    return asked
+    _response, queries = capture_queries(lambda: page.get(path, status=200))
+    assert len(queries) <= MAX_STATEMENTS, queries
+    return queries
 
 
 def texts(response, selector: str) -> list[str]:
-    """The words of the elements, each on one line; without what scripts have ready."""
+    """Return the text of each element on one line, without <template> contents."""
     shown = (element for element in response.html.select(selector) if not element.find_parent("template"))
     return [" ".join(element.get_text(" ").split()) for element in shown]
 
 
 def button_of(response, do: str, **values):
-    """The form of the page that does this, with these hidden values, ready to be sent."""
+    """Return the form with the button `do` and these hidden values."""
     wanted = {"do": do, **{name: str(value) for name, value in values.items()}}
     for number, form in enumerate(response.html.find_all("form")):
         if all(form.find(["input", "button"], {"name": name, "value": value}) for name, value in wanted.items()):

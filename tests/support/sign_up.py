@@ -1,4 +1,4 @@
-"""The link that finishes signing up, and a password that is accepted there."""
+"""The link that completes signing up, and an accepted password."""
 
 from urllib.parse import urlencode
 

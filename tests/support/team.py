@@ -1,20 +1,20 @@
-"""What the tests of the team's pages share."""
+"""Helpers of the tests of the team's pages."""
 
 from tests.support.pages import Visitor
 from tests.support.settings import send
 
 
 def assert_for_the_team_alone(acme, other, path: str, **values) -> None:
-    """Nobody who is not of the account's team sees the page, or does what `values` say."""
+    """Assert that only the account's team can see the page and send `values`."""
     visitor, carol = acme.page(), acme.page(acme.carol)
     stranger = Visitor(acme.host)
     stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
     for page in (visitor, stranger):
         assert page.get(path).headers["Location"].startswith("/app/sign-in?next=")
-        asked = send(page, path, status="*", **values)
-        # A form with a text comes back with the question.
-        comes_back = asked.status_code == 403 and asked.html.find(id="id_password")
-        assert comes_back or asked.headers["Location"].startswith("/app/sign-in?next=")
+        response = send(page, path, status="*", **values)
+        # A form with a text is shown again, with the text, so that the user can sign in and send it.
+        comes_back = response.status_code == 403 and response.html.find(id="id_password")
+        assert comes_back or response.headers["Location"].startswith("/app/sign-in?next=")
     carol.get(path, status=403)
     send(carol, path, status=403, **values)
     assert acme.page(acme.alice).get(path).status_code == 200
@@ -25,7 +25,7 @@ def messages_of(response) -> list[str]:
 
 
 def went_to(response, path: str) -> list[str]:
-    """The messages of the page that a form led to."""
+    """Return the messages of the page that the response redirects to."""
     assert (response.status_code, response.headers["Location"]) == (303, path)
     shown = response.follow()
     while shown.status_code in (301, 302, 303):

@@ -1,4 +1,4 @@
-"""Things that happen at the same time, each on a thread and a connection of its own."""
+"""Run functions at the same time, each on its own thread and connection."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from django.db.models import Model
 
 
 def at_once(*acts: Callable[[], object]) -> list:
-    """Do all of these at the same time; their results, in the order given."""
+    """Call all of these at the same time. Return their results in the given order."""
     barrier = threading.Barrier(len(acts), timeout=60)
 
     def run(act):
@@ -26,7 +26,7 @@ def at_once(*acts: Callable[[], object]) -> list:
 
 
 def while_held(row: Model, change: Callable[[Model], object], act: Callable[[], object]):
-    """Do `act` while `change` holds the row: it waits for that, and goes on when it is committed. Its result."""
+    """Call `act` while `change` holds the row's lock, and commit once `act` waits for it. Return the result of `act`."""
     held = threading.Event()
 
     def first():

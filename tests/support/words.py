@@ -1,4 +1,4 @@
-"""Finds words that people would see untranslated: in templates, in the Python of pages, and in translations that disagree."""
+"""Find untranslated text in templates and in Python, and translations that do not match their messages."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from babel.messages.catalog import Catalog, Message
 from django.template.base import Lexer, Token, TokenType
 
-# The same in every language.
+# Text that is the same in every language.
 NAMES = {"API", "English", "JSON", "OpenAPI", "Polski", "Rostrum", "XML", "curl"}
 
 WORD = re.compile(r"[^\W\d_]+")
@@ -34,15 +34,15 @@ HUMAN_ATTRIBUTES = {
 }
 HUMAN_METADATA = {"application-name", "description"}
 BUTTONS = {"button", "reset", "submit"}
-# `code` is for what is to be typed as it stands.
+# `code` contains literals to be typed.
 UNREAD = {"code", "script", "style", "svg"}
-# What a filter or a tag puts in as it stands, and the names under which words are handed to another template.
+# Literals that a filter or a tag renders, and the parameters that pass text to another template.
 FILLING_FILTERS = re.compile(rf"\|(?:add|default|default_if_none|pluralize|yesno):({TEXT})")
 NAMED = re.compile(rf"\b(?:{'|'.join(name.replace('-', '[-_]') for name in sorted(HUMAN_ATTRIBUTES))})=({TEXT})")
 
 
 def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
-    """Each as "line: words"; `markup` is whether it is HTML or XML."""
+    """Return untranslated text as "line: text". `markup` is True for HTML and XML."""
     page = _without_tags(source)
     if not markup:
         return [f"{number}: {line.strip()}" for number, line in enumerate(page.split("\n"), 1) if is_literal(line)]
@@ -53,12 +53,12 @@ def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
 
 
 def _without_tags(source: str) -> str:
-    """What is left of a template without what is translated: its own text, and literals where a tag would put them."""
+    """Return the template without tags and translated text; literals of tags stand in the place of the tags."""
     parts, left_out = [], None
     for token in Lexer(source).tokenize():
         name = token.contents.partition(" ")[0] if token.token_type == TokenType.BLOCK else ""
         if left_out:
-            # Lines are kept, as they are counted.
+            # Keep line breaks, so that line numbers stay right.
             parts.append("\n" * token.contents.count("\n"))
             left_out = None if name == left_out else left_out
         elif name in {"blocktranslate", "blocktrans", "comment"}:
@@ -99,9 +99,9 @@ class _Reader(HTMLParser):
             self.unread.append(tag)
 
     def is_read(self, tag: str, name: str, values: dict[str, str]) -> bool:
-        """Whether people read an attribute."""
+        """Return True if the value of the attribute is shown to people."""
         if name.startswith("data-"):
-            # Scripts take their words from there, but names and numbers too, which do not look like a sentence.
+            # Data attributes hold texts for scripts, but also names and numbers. Only a text looks like a sentence.
             return bool(re.match(r"\s*[^\W\d_a-z]", values[name]) or re.search(r"[^\W\d_] [^\W\d_]", values[name]))
         if tag == "meta":
             described = values.get("name") or values.get("property", "").removeprefix("og:")
@@ -127,7 +127,7 @@ class _Reader(HTMLParser):
     def close(self) -> None:
         super().close()
         if self.unread:
-            # Else nothing behind it would have been read.
+            # An unclosed element would hide all that follows.
             self.note(f"<{self.unread[-1]}> is opened more often than closed")
 
     def note(self, what: str, line: int | None = None) -> None:
@@ -142,7 +142,7 @@ LEVELS = {"debug", "error", "info", "success", "warning"}
 
 
 def literals_in_python(source: str) -> list[str]:
-    """Words given to people by forms, messages and errors that are no calls of gettext, each as "line: code"."""
+    """Return the texts of forms, messages and errors that are no gettext calls, as "line: code"."""
     found = {}
     for node in ast.walk(ast.parse(source)):
         for value in _shown(node):
@@ -152,7 +152,7 @@ def literals_in_python(source: str) -> list[str]:
 
 
 def _shown(node: ast.AST) -> Iterator[ast.expr]:
-    """The expressions of a node whose values people read."""
+    """Return the expressions of a node whose values are shown to people."""
     match node:
         case ast.keyword(arg=name, value=value) if name in HUMAN_NAMES:
             yield value
@@ -183,7 +183,7 @@ def _name_of(function: ast.expr) -> str:
 
 
 def _is_literal_code(node: ast.expr) -> bool:
-    """Whether some of the text that an expression makes stands in the code as it is."""
+    """Return True if the expression contains a literal text."""
     match node:
         case ast.Constant(value=str(text)):
             return is_literal(text)
@@ -196,7 +196,7 @@ def _is_literal_code(node: ast.expr) -> bool:
         case ast.BinOp(left=text, op=ast.Mod()) | ast.Call(func=ast.Attribute(value=text, attr="format")):
             return _is_literal_code(text)
         case ast.Call(func=ast.Name(id=name), args=arguments) if GETTEXT.fullmatch(name):
-            # The catalogue has no words that are put together first.
+            # A message that is formatted before the gettext call is not in the catalogue.
             return any(not isinstance(part, ast.Constant) and _is_literal_code(part) for part in arguments)
     return False
 
@@ -205,7 +205,7 @@ def _is_literal_code(node: ast.expr) -> bool:
 
 
 def untranslated_errors(source: str) -> list[str]:
-    """Messages of field errors that stand in the code as they are, each as "line: code"."""
+    """Return the untranslated messages of field errors, as "line: code"."""
     found = []
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -222,7 +222,7 @@ def untranslated_errors(source: str) -> list[str]:
 
 
 def fields_of_errors(source: str) -> set[str]:
-    """The fields that field errors are raised for."""
+    """Return the names of the fields that field errors are raised for."""
     fields = set()
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -233,12 +233,12 @@ def fields_of_errors(source: str) -> set[str]:
 
 # Translations
 
-# What is filled in, and the HTML around it.
+# Placeholders and HTML tags.
 PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[%ds]|%|\{\w*\}|</?[a-z]\w*")
 
 
 def disagreements(catalog: Catalog) -> list[str]:
-    """Translations with other placeholders than the words that they translate, or another number of plural forms."""
+    """Return the translations whose placeholders or number of plural forms do not match the message."""
     found = []
     for message in catalog:
         if message.pluralizable and len(message.string) != catalog.num_plurals:
@@ -252,7 +252,7 @@ def disagreements(catalog: Catalog) -> list[str]:
 
 
 def _forms(message: Message) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each translation, with the words that it may be like. The first form is of 1 alone, and need not say the number."""
+    """Return each translation with the messages it may match. The first plural form is for 1 and may omit the number."""
     if not message.id:
         return
     if not message.pluralizable:

@@ -1,4 +1,4 @@
-"""Helpers of the tests of the pages where people write."""
+"""Helpers of the tests of the pages with forms."""
 
 from tests.support.pages import Visitor
 
@@ -11,7 +11,7 @@ def comments(post) -> list[str]:
 
 
 def sender(visitor: Visitor):
-    """Sends with the page's token."""
+    """Return a function that sends a form with the page's CSRF token."""
     visitor.get("/app/sign-in")
     if "csrf" not in visitor.cookies:
         visitor.get("/")

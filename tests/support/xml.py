@@ -1,4 +1,4 @@
-"""What the tests of generation A compare with: whole documents, and requests that no client library would send."""
+"""Expected documents of the Forum API, and requests that no client library would send."""
 
 import base64
 import io
@@ -12,7 +12,7 @@ from tests.support.factories import make_user
 CONTENT_TYPE = "application/xml; charset=utf-8"
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-# The sentences of refusals that name no field.
+# Error messages that name no field.
 UNREADABLE = "The request can't be read"
 UNAUTHENTICATED = "No valid credentials were given"
 FORBIDDEN = "You may not do this"
@@ -26,7 +26,7 @@ NO_FORUM = "No forum lives at this address"
 
 
 def shown(response) -> tuple[int, str, str]:
-    """What a response is compared by: its status, its type and its whole body."""
+    """Return the status, the content type and the body of a response, for comparison."""
     return response.status_code, response.headers["Content-Type"], response.text
 
 
@@ -35,17 +35,17 @@ def document(status: int, *lines: str) -> tuple[int, str, str]:
 
 
 def refusal(status: int, *sentences: str) -> tuple[int, str, str]:
-    """A refusal, whatever the status: one `error` a fault, and no type on `errors`."""
+    """Return an error response: one `error` element for each message, and no `type` on `errors`."""
     return document(status, "<errors>\n", *(f"  <error>{sentence}</error>\n" for sentence in sentences), "</errors>\n")
 
 
 def stamp(moment) -> str:
-    """A time in an account whose zone is UTC."""
+    """Return a time as XML in an account in UTC."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
 def item(post: Post) -> str:
-    """A post in a list; its texts have nothing to escape."""
+    """Return a post as an element of a list. Its texts must not need escaping."""
     return f"""\
   <post>
     <agent>{post.agent}</agent>
@@ -61,14 +61,14 @@ def item(post: Post) -> str:
 
 
 def posts(*listed: Post) -> tuple[int, str, str]:
-    """The answer that lists these posts."""
+    """Return the response that lists these posts."""
     if not listed:
         return document(200, '<posts type="array"/>\n')
     return document(200, '<posts type="array">\n', *map(item, listed), "</posts>\n")
 
 
 def single(post: Post) -> str:
-    """A post in its single form, as a root; its texts have nothing to escape."""
+    """Return a post as a document of its own. Its texts must not need escaping."""
     if post.responsible_id is None:
         responsible = '<responsible-id type="integer" nil="true"/>'
     else:
@@ -92,7 +92,7 @@ def single(post: Post) -> str:
 
 
 def client_of(cast, role: str) -> XMLClient:
-    """Generation A as somebody with that role; the owner, agent and member are the cast's."""
+    """Return a client of the Forum API as a user with the role; owner, agent and member are those of the cast."""
     if role == "anonymous":
         return XMLClient(cast.host)
     if role == "admin":
@@ -101,7 +101,7 @@ def client_of(cast, role: str) -> XMLClient:
 
 
 def titles(response) -> list[str]:
-    """The titles of a list, in order, where a test is about the order alone."""
+    """Return the titles of a list, in order."""
     assert response.status_code == 200, response.text
     lines = (line.strip() for line in response.text.splitlines())
     return [line.removeprefix("<title>").removesuffix("</title>") for line in lines if line.startswith("<title>")]
@@ -124,7 +124,7 @@ def call(
     user: tuple[str, str] | None = None,
     **environ: str,
 ) -> Answer:
-    """A request as a server hands it over, with bytes that a client library would not send. `path` is decoded already."""
+    """Send a WSGI request with values that a client library would not send. `path` is already decoded."""
     given = {
         "HTTP_HOST": host,
         "REQUEST_METHOD": method,

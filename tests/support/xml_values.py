@@ -1,4 +1,4 @@
-"""XML as Rails has it, to and from the plain values that the document describes: `type` and `nil` say what a text is."""
+"""Convert XML in the format of Rails, with `type` and `nil` attributes, to and from plain values."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from defusedxml import ElementTree
 
-# What is generated has anything in it: names are made of these alone, and texts of what XML can carry.
+# Generated names and texts may contain any character: replace those that XML cannot express.
 NAME = re.compile(r"[^A-Za-z0-9_.-]")
 UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -28,13 +28,13 @@ def write(name: str, value: Any) -> str:
         return f'<{name} type="boolean">{str(value).lower()}</{name}>'
     if isinstance(value, int):
         return f'<{name} type="integer">{value}</{name}>'
-    # A parser would take a carriage return for a line feed.
+    # XML parsers convert a carriage return to a line feed.
     text = escape(UNCARRIABLE.sub("", str(value)), {"\r": "&#13;"})
     return f"<{name}>{text}</{name}>"
 
 
 def read(content: bytes | str) -> tuple[str, Any]:
-    """The name of the root, and its value."""
+    """Return the name of the root element and its value."""
     root = ElementTree.fromstring(content)
     return root.tag, value_of(root)
 

@@ -1,4 +1,4 @@
-"""The account itself: its name, and what is the usual in it."""
+"""The settings of the account: its name and its defaults."""
 
 import pytest
 

@@ -1,14 +1,14 @@
-"""What every page is made of."""
+"""The base view of the pages."""
 
 from accounts.models import Status
 from core.pages import base
 
 
 def test_a_template_may_be_told_of_a_status(rf, monkeypatch):
-    """Which is a thing of the forum, and not that of the answer."""
-    told = []
-    monkeypatch.setattr(base, "render", lambda request, template, context, *, status: told.append((context, status)))
+    """A context variable `status` is a status of the forum; `http_status` sets the status of the response."""
+    calls = []
+    monkeypatch.setattr(base, "render", lambda request, template, context, *, status: calls.append((context, status)))
     page, planned = base.Page(), Status(name="Planned")
     page.setup(rf.get("/"))
     page.render("forum/roadmap.html", status=planned, http_status=422)
-    assert told == [({"indexed": False, "status": planned}, 422)]
+    assert calls == [({"indexed": False, "status": planned}, 422)]

@@ -1,4 +1,4 @@
-"""Examples in the settings: every operation of the document, filled in from one's own account, and run."""
+"""The API examples in the settings: every operation of the OpenAPI document, with values of the user's account."""
 
 import gzip
 import json
@@ -16,7 +16,7 @@ from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.fill import fill
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/account/api"
 OPERATIONS = {
@@ -29,7 +29,7 @@ every_section = pytest.mark.parametrize("section", list(sections()))
 
 @pytest.fixture
 def full(acme):
-    """An account with one row of each kind."""
+    """Create one row of each kind."""
     fill(acme.account, acme.bob, "full")
     return acme
 
@@ -44,7 +44,7 @@ def form_of(page, id: str):
 
 
 def read(trial, **variables) -> Example:
-    """The curl line of an example, taken apart."""
+    """Parse the curl line of an example."""
     example = Example(command=trial.find(attrs={"data-curl": True}).text, shown="")
     example.read({})
     return example
@@ -56,7 +56,7 @@ def call(visitor: Visitor, example: Example, headers: dict, **kwargs):
 
 
 def test_it_works(full):
-    """Every operation of the document is there, and no other."""
+    """The examples are exactly the operations of the OpenAPI document."""
     alice = full.page(full.alice)
     found = {}
     for section in sections():
@@ -102,7 +102,7 @@ def test_an_example_id_where_there_is_nothing(acme):
     trial = trials(page)["read_client"]
     assert read(trial).url == "http://acme.example.test/app/clients/26.json"
     assert trial.find("a", href=f"{PATH}/clients#create_client").text == "Create one first"
-    # What would name nothing is left out.
+    # References to missing rows are left out.
     contacts = trials(acme.page(acme.alice).get(f"{PATH}/contacts"))
     assert json.loads(read(contacts["create_contact"]).body) == {
         "contact": {"name": "Jan Nowak", "email": "jan@example.com"}
@@ -126,7 +126,7 @@ def status_of(page, id: str) -> str:
 
 @every_section
 def test_reading_examples_work(full, section):
-    """As the page sends them, as their curl lines say, and without JavaScript."""
+    """Run each example as htmx sends it, by its curl line, and without JavaScript."""
     alice = full.page(full.alice)
     page = alice.get(f"{PATH}/{section}")
     for id, trial in trials(page).items():
@@ -154,7 +154,7 @@ def test_reading_examples_work(full, section):
 
 @every_section
 def test_writing_examples_work(full, section):
-    """Each as it stands, but for those that delete."""
+    """Run each example unchanged, except deletions."""
     page = full.page(full.alice).get(f"{PATH}/{section}")
     for id in trials(page):
         if examples()[id].method in ("POST", "PUT", "PATCH") and id != "create_account":
@@ -172,7 +172,7 @@ def test_run_what_was_edited(acme):
     [client] = acme.account.clients.all()
     assert client.name == "Łucja & Żaneta"
     assert client.creator_id == acme.bob.id
-    # What was sent is still there, and the next example has the new id.
+    # The form keeps the sent values, and the next example has the new id.
     assert form_of(page, "create_client")["body"].value == '{"client": {"name": "Łucja & Żaneta"}}'
     assert form_of(page, "read_client")["path.id"].value == "26"
     assert form_of(bob.get(f"{PATH}/clients"), "read_client")["path.id"].value == str(client.id)
@@ -201,7 +201,7 @@ def test_a_deleting_example_asks_first(acme):
 
 
 def test_it_may_do_no_more_than_the_user(acme, other):
-    """A refusal is shown as any answer; another account's rows are not there; no header or path says anything else."""
+    """An example has the permissions of the user: headers, paths and ids cannot reach another account."""
     theirs = make_client(other.mallory).id
     bob = acme.page(acme.bob)
     form = form_of(bob.get(f"{PATH}/statuses"), "create_status")
@@ -232,7 +232,7 @@ def test_it_counts_as_any_request(acme, settings):
     settings.RATE_LIMIT = 6
     bob = acme.page(acme.bob)
     form = form_of(bob.get(f"{PATH}/clients"), "list_clients")
-    # One for the page's form, one for what it runs.
+    # One request for the form, and one for the example.
     assert [form.submit(expect_errors=True).status_int for _ in range(4)] == [200, 200, 200, 429]
 
 
@@ -247,9 +247,9 @@ def test_a_long_answer_is_cut(acme):
 def test_a_page_is_small_and_asks_little(full, section):
     alice = full.page(full.alice)
     alice.get(f"{PATH}/{section}")
-    response, asked = asked_by(lambda: alice.get(f"{PATH}/{section}"))
-    # The session, the forum, the newest of what is needed; and of the trash.
-    assert len(asked) <= 4, asked
+    response, queries = capture_queries(lambda: alice.get(f"{PATH}/{section}"))
+    # The session; the forum; the newest rows that the examples need; the newest rows in the trash.
+    assert len(queries) <= 4, queries
     assert len(gzip.compress(response.body)) < 20_000
     assert len(response.body) < 120_000
     assert not re.search(r"<script>|<style| style=| on[a-z]+=", response.text)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import Invitation, User
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PASSWORD = "grasshopper lighthouse vinegar"
 
@@ -69,7 +69,7 @@ def test_it_rejects_a_second_click(acme):
 
 
 def test_it_is_accepted_once(acme):
-    """Two requests have found it; the second to delete it finds it gone."""
+    """Two requests read the invitation; the second finds it deleted."""
     invite(acme)
     [invitation] = acme.account.invitations.all()
     values = {"password": PASSWORD, "name": "Eve"}
@@ -98,7 +98,7 @@ def test_somebody_who_is_signed_in_is_told(acme):
 def test_the_statements_of_the_page(acme):
     visitor, path = acme.page(), invite(acme)
     visitor.get("/app/sign-in")
-    response, asked = asked_by(lambda: visitor.get(path))
+    response, queries = capture_queries(lambda: visitor.get(path))
     assert response.status_code == 200
-    # The forum, the invitation, the e-mail, and the login that is suggested.
-    assert len(asked) == 4, asked
+    # The forum; the invitation; whether the e-mail is taken; whether the suggested login is taken.
+    assert len(queries) == 4, queries

@@ -1,4 +1,4 @@
-"""Inviting somebody by e-mail."""
+"""Inviting a user by e-mail."""
 
 import re
 from datetime import timedelta
@@ -83,7 +83,7 @@ def test_revoking(acme):
     assert "new@example.com is no longer invited." in response
     assert "Nobody is invited at the moment." in response
     assert not acme.account.invitations.exists()
-    # In another tab.
+    # The same action from another tab.
     assert "That invitation is gone: it was accepted or revoked in the meantime." in form.submit().follow()
 
 
@@ -113,14 +113,14 @@ def test_it_rejects_to_pester(acme, settings):
     [row] = acme.account.invitations.all()
     assert refusal in send(acme.page(acme.alice), PATH, do="resend", id=str(row.id)).follow()
     assert len(mail.outbox) == 5
-    # The link of the last one is good.
+    # The link of the last e-mail is valid.
     assert Invitation.objects.holding(acme.account.id, secret_in(mail.outbox[-1]))
     assert invite(acme, email="another@example.com").status_code == 303
 
 
 @pytest.mark.parametrize("end", ["deactivate", "demote"])
 def test_it_ends_with_who_may_invite(acme, end):
-    """But for members: whoever leaves takes none of them along."""
+    """Invitations end when their sender may not invite any more, except those of members."""
     admin = make_user(acme.account, "admin", role="admin")
     for role in ("admin", "agent", "member"):
         acme.account.invitations.invite(acme.account, email=f"{role}@new.example", role=role, by=admin)

@@ -1,4 +1,4 @@
-"""People who join at the same time, on real threads and connections."""
+"""Simultaneous sign-ups on real threads and connections."""
 
 from collections import Counter
 
@@ -27,7 +27,7 @@ def submit(found: list) -> list:
 
 
 def test_it_works(acme):
-    """One invitation makes one user."""
+    """One invitation creates one user."""
     _row, secret = Invitation.objects.invite(acme.account, email="eve@example.com", role="agent", by=acme.alice)
     responses = submit(forms(acme, [f"/app/invitation?secret={secret}"] * NUMBER, "eve"))
     assert sum(response.headers.get("Location") == "/" for response in responses) == 1
@@ -38,7 +38,7 @@ def test_it_works(acme):
 def test_one_link_makes_one_user(acme):
     responses = submit(forms(acme, [path_for(acme, "eve@example.com")] * NUMBER, "eve"))
     assert sum(response.headers.get("Location") == "/" for response in responses) == 1
-    # The others are sent to sign in.
+    # The others are redirected to the sign-in page.
     assert {response.status_code for response in responses} == {303}
     assert acme.account.users.filter(name="Eve").count() == 1
 

@@ -1,4 +1,4 @@
-"""Another password by a link in an e-mail."""
+"""Resetting the password by a link in an e-mail."""
 
 from collections import Counter
 from functools import wraps
@@ -13,7 +13,7 @@ from core.logs import RedactingFormatter
 from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 
 NEW = "grasshopper lighthouse vinegar"
@@ -68,24 +68,24 @@ def test_it_works(acme, login):
 def test_all_are_answered_alike(acme):
     acme.carol.is_active = False
     acme.carol.save()
-    answers, asked = [], []
+    answers, counts = [], []
     for login in ("bob", "carol", "nobody", "mallory"):
         form = acme.page().get("/app/password").forms["password"]
         form["login"] = login
-        response, statements = asked_by(form.submit)
+        response, statements = capture_queries(form.submit)
         answers.append((response.status_code, response.headers["Location"], response.body))
-        asked.append(len(statements))
+        counts.append(len(statements))
     assert len(set(answers)) == 1
-    assert len(set(asked)) == 1
-    assert asked[0] <= 8
+    assert len(set(counts)) == 1
+    assert counts[0] <= 8
     letter("bob@acme.example")
 
 
 def work_of(acme, login: str) -> dict:
-    """Return what a request for a link does, in units of work rather than time."""
+    """Return the work of a request for a link, in counted operations instead of time."""
     form = acme.page().get("/app/password").forms["password"]
     form["login"] = login
-    # The count of the address is leased, whatever the name is.
+    # The limiter has a lease for the address, whatever the login is.
     throttling.rate_limiter.clear()
     work, statements, queued = Counter(), [], []
 
@@ -100,7 +100,7 @@ def work_of(acme, login: str) -> dict:
         patch.setattr(mail_queue.postman, "take", queued.append)
         response = form.submit()
     [queued_letter] = queued
-    # It is rendered whether or not it is delivered, a moment later.
+    # The e-mail is rendered later, even if it is not delivered.
     _subject, text, page = queued_letter.write()
     return {
         "work": work,
@@ -153,7 +153,7 @@ def test_it_rejects_too_many(acme, settings):
     form = visitor.get("/app/password").forms["password"]
     form["login"] = "carol"
     assert [form.submit(expect_errors=True).status_code for _ in range(8)] == [303] * 7 + [429]
-    # Nor is she pestered.
+    # Only the first requests send an e-mail.
     assert len(mail.outbox) == 5
 
 
@@ -223,11 +223,11 @@ def test_it_rejects_a_bad_password(acme):
 @pytest.mark.parametrize("path", ["/app/password", "/app/password/sent", "link"])
 def test_the_statements_of_a_page(acme, path):
     visitor = acme.page()
-    # The host is known.
+    # The host is cached.
     visitor.get("/app/sign-in")
     path = link_for(acme) if path == "link" else path
-    _response, asked = asked_by(lambda: visitor.get(path))
-    assert len(asked) <= 2, asked
+    _response, queries = capture_queries(lambda: visitor.get(path))
+    assert len(queries) <= 2, queries
 
 
 def test_the_log_does_not_tell(acme, caplog):
@@ -235,7 +235,7 @@ def test_the_log_does_not_tell(acme, caplog):
     token = path.partition("token=")[2]
     with caplog.at_level("INFO", "rostrum.access"):
         page = acme.page().get(path)
-        # The link to sign in carries where one was.
+        # The sign-in link contains the current page.
         sign_in = page.html.find("a", string="Sign in")["href"]
         acme.page().get(sign_in)
     text = "\n".join(map(RedactingFormatter("%(message)s").format, caplog.records))

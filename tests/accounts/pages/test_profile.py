@@ -1,4 +1,4 @@
-"""What users say of themselves, and how and where they sign in."""
+"""The profile of a user: name, region, e-mail, password and sessions."""
 
 import pytest
 from django.core import mail
@@ -8,7 +8,7 @@ from accounts.models import Session, User
 from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 NEW = "grasshopper lighthouse vinegar"
 PROFILE, SECURITY = "/app/profile", "/app/profile/security"
@@ -64,7 +64,7 @@ def test_it_rejects_bad_values(acme, values, error):
     response = save(acme.page(acme.carol), PROFILE, "about", **values)
     assert response.status_code == 422
     assert error in response.html.find(id="about").get_text()
-    # They stay with their form, and so does what was typed.
+    # Only the sent form shows the error and keeps the input.
     assert "not right yet" not in response.html.find(id="region").get_text()
     [(name, value)] = values.items()
     assert response.forms["about"][name].value.lstrip("\n") == value
@@ -114,7 +114,7 @@ def test_the_email(acme):
     path = link_in(letter("carol@new.example", about="Confirm your e-mail"), acme.host)
     assert fresh(acme.carol).email == "carol@acme.example"
     mail.outbox.clear()
-    # It may be opened in another browser.
+    # The link also works in another browser.
     page = acme.page().get(path)
     assert "From now on carol@new.example is the e-mail of carol." in page
     assert fresh(acme.carol).email == "carol@acme.example"
@@ -122,7 +122,7 @@ def test_the_email(acme):
     user = fresh(acme.carol)
     assert (user.email, user.email_key) == ("carol@new.example", "carol@new.example")
     letter("carol@acme.example", about="was changed")
-    # Once.
+    # The link works once.
     carol.get(path, status=404)
     acme.page().sign_in("carol@new.example")
 
@@ -215,7 +215,7 @@ def test_signing_out_elsewhere(acme):
     page = carol.get(SECURITY)
     assert "You are signed out there." in page.forms[f"end-{session.id}"].submit("end").follow()
     assert firefox.get(PROFILE).status_code == 303
-    # Again, from the same page.
+    # Send the same form again.
     assert page.forms[f"end-{session.id}"].submit("end").status_code == 303
     another = acme.page(acme.carol)
     page = carol.get(SECURITY)
@@ -260,9 +260,9 @@ def test_the_statements_of_a_page(acme, path, number):
     carol = acme.page(acme.carol)
     for _ in range(3):
         Session.objects.open(acme.carol)
-    _response, asked = asked_by(lambda: carol.get(path))
-    # The session with its user, the forum, and the sessions.
-    assert len(asked) == number, asked
+    _response, queries = capture_queries(lambda: carol.get(path))
+    # The session with its user; the forum; the sessions.
+    assert len(queries) == number, queries
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What people see where they are refused something, and where something fails."""
+"""Error pages."""
 
 import re
 
@@ -28,7 +28,7 @@ def fail(error):
 
 
 def many_fields(visitor):
-    # A form without its cookie would be refused before it is read.
+    # A form without the CSRF cookie is rejected before it is read.
     visitor.get("/app/sign-in")
     return visitor.post("/app/language", [(f"field{n}", "") for n in range(1100)], status=400)
 
@@ -53,7 +53,7 @@ REFUSALS = {
 
 
 def assert_refused(response, status, language="en"):
-    """A whole page in that language, with the heading of that status, and without anything from elsewhere."""
+    """Assert a whole page in the language, with the heading of the status and no external resources."""
     with override(language):
         heading = str(pages.HEADINGS[status])
     assert response.status_code == status
@@ -63,7 +63,7 @@ def assert_refused(response, status, language="en"):
     assert [element.text for element in response.html.select("title, h1")] == [heading, heading]
     assert "Traceback" not in response
     assert not re.search(r"<script|<link|<img| style=", response.text)
-    # The policy lets in the one style that there is.
+    # The content security policy allows the only style.
     assert response.html.style.string == pages.STYLE
     assert response.headers["Content-Security-Policy"] == pages.POLICY
 
@@ -150,7 +150,7 @@ def test_the_database_is_away(acme, monkeypatch, away):
     assert_refused(response, 503)
     assert "secret-host" not in response
     assert response.headers["Retry-After"] == "5"
-    # The same again.
+    # Send the same request again.
     assert response.html.a["href"] == "/?order=top"
 
 
@@ -160,7 +160,7 @@ def test_an_early_refusal_asks_no_database(acme, django_assert_num_queries):
 
 
 def test_a_part_of_a_page_is_refused_with_a_notice(acme):
-    """htmx puts it where messages are, instead of a whole page in the place of a button."""
+    """A request of htmx gets a message instead of a page."""
     response = acme.page().get("/app/nothing", headers={"HX-Request": "true"}, status=404)
     assert response.headers["HX-Retarget"] == "#messages"
     assert response.headers["HX-Reswap"] == "innerHTML"

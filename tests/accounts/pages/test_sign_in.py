@@ -97,7 +97,7 @@ def test_what_was_sent_after_the_session_ended_was_not_saved(acme):
     form = page.forms["sign-in"]
     form["login"], form["password"] = "alice", "correct horse battery"
     assert form.submit().headers["Location"] == "/app/account/forums/new"
-    # Whoever only read has lost nothing.
+    # A GET request has lost no input, so there is no such message.
     assert words not in acme.page().get("/app/account").follow()
 
 
@@ -127,7 +127,7 @@ def test_the_language_of_the_pages(acme):
 
 
 def test_again_after_a_while(acme):
-    """The cookie of the new session is not replaced by the old one, which would have been prolonged."""
+    """The response sets the cookie of the new session only, although the old session was due for renewal."""
     carol = acme.page(acme.carol)
     token = carol.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
     acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.SEEN_EVERY)

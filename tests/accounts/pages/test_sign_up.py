@@ -1,4 +1,4 @@
-"""Signing up: an e-mail, a link, and then name, login and password."""
+"""Signing up: an e-mail with a link, then name, login and password."""
 
 import pytest
 from django.core import mail
@@ -8,7 +8,7 @@ from forum.models import Forum
 from tests.support.factories import make_user
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.sign_up import PASSWORD, path_for
 
 
@@ -64,12 +64,12 @@ def test_a_known_email_is_told_by_email_alone(acme):
 
 
 def test_known_and_unknown_ask_the_same_statements(acme):
-    visitor, asked = acme.page(), []
+    visitor, counts = acme.page(), []
     for email in ("dan@example.com", "carol@acme.example"):
         form = visitor.get("/app/sign-up").forms["sign-up"]
         form["email"] = email
-        asked.append(len(asked_by(form.submit)[1]))
-    assert asked[0] == asked[1] <= 8
+        counts.append(len(capture_queries(form.submit)[1]))
+    assert counts[0] == counts[1] <= 8
 
 
 def test_it_rejects_what_is_no_email(acme):
@@ -181,7 +181,7 @@ def test_it_rejects_other_links(acme, other, settings):
     visitor, path = acme.page(), path_for(acme)
     for wrong in ("/app/sign-up/finish", "/app/sign-up/finish?token=x", path[:-1], path + "é", path + "x" * 9000):
         assert "This link no longer works" in visitor.get(wrong, status=404)
-    # Of another account, and one that is too old.
+    # A link of another account, and an expired link.
     assert "This link no longer works" in Visitor(other.host).get(path, status=404)
     settings.PASSWORD_RESET_TIMEOUT = -1
     assert "This link no longer works" in visitor.get(path, status=404)
@@ -194,7 +194,7 @@ def test_a_second_click(acme):
     elsewhere = acme.page()
     again = elsewhere.get(path).forms["join"]
     form.submit()
-    # In the same browser, and in another one.
+    # The same browser, and another one.
     assert visitor.get(path).headers["Location"] == "/app/roadmap"
     response = again.submit()
     assert response.headers["Location"] == "/app/sign-in?next=%2Fapp%2Froadmap"
@@ -215,6 +215,6 @@ def test_the_statements_of_a_page(acme, path):
     visitor = acme.page()
     visitor.get("/app/sign-in")
     path = path_for(acme) if path == "link" else path
-    response, asked = asked_by(lambda: visitor.get(path))
+    response, queries = capture_queries(lambda: visitor.get(path))
     assert response.status_code == 200
-    assert len(asked) <= 3, asked
+    assert len(queries) <= 3, queries

@@ -147,12 +147,12 @@ def test_moving_by_buttons(acme):
     assert names(buttons(page, "Planned").submit("step", value="up").follow())[:3] == ["New", "Planned", "Accepted"]
     response = buttons(page, "New").submit("step", value="down")
     assert names(response.follow())[:3] == ["Planned", "New", "Accepted"]
-    # Where it is now is where one goes on.
+    # The fragment of the redirect is the new place of the status.
     place = response.headers["Location"].partition("#")[2]
     assert response.follow().html.find(id=place).find_parent("li")["data-name"] == "New"
-    # The first status is what new posts get.
+    # New posts get the first status.
     assert make_post(acme.alice).status_code == "planned"
-    # Other kinds are where they were.
+    # Statuses of other kinds keep their positions.
     deals = acme.account.first_statuses("deal").values_list("code", "position")
     assert list(deals) == [("new", 8), ("qualified", 9), ("proposal", 10), ("won", 11), ("lost", 12)]
 
@@ -179,7 +179,7 @@ def test_moving_by_script(acme):
     assert move(id=ids["Duplicate"], before=ids["New"])[:3] == ["Duplicate", "New", "Accepted"]
     assert move(id=ids["Duplicate"], after=ids["Rejected"]) == NAMES
     assert move(id=ids["New"], after=ids["New"]) == NAMES
-    # Beside one that is gone, or of another kind; one that is gone itself; and without a form of the page.
+    # The neighbour is deleted or of another kind; the status itself is deleted; a value that no form sends.
     assert move(id=ids["New"], after=10**15, status=409) == NAMES
     assert move(id=ids["New"], after=acme.account.statuses.get(code="won").id, status=409) == NAMES
     assert move(id=10**15, after=ids["New"], status=409) == NAMES

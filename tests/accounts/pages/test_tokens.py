@@ -1,4 +1,4 @@
-"""One's own tokens, in the settings of the API."""
+"""The user's own tokens, in the settings of the API."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import APIToken
 from tests.support.factories import make_token
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/account/api"
 
@@ -29,7 +29,7 @@ def test_it_works(acme):
     row = APIToken.objects.holding(token)
     assert (row.user_id, row.label, row.expires_at) == (acme.bob.id, "Shop", None)
     assert response.headers["Cache-Control"] == "private, no-store"
-    # It is filled in below, and nowhere afterwards.
+    # The examples contain the new token once; later pages do not.
     assert f"Authorization: Bearer {token}" in response.html.find(id="read_account-curl").text
     assert token not in acme.page(acme.bob).get(PATH)
 
@@ -97,7 +97,7 @@ def test_a_form_makes_one(acme):
     assert "A token was created after this form was opened" in response
     assert response.html.find(id="new-token") is None
     assert acme.account.tokens.count() == before
-    # It is asked for again.
+    # The page asks for confirmation again.
     assert response.forms["new"].submit().html.find(id="new-token")
     assert acme.account.tokens.count() == before + 1
 
@@ -124,7 +124,7 @@ def test_revoke_token(acme):
     assert response.status_code == 303
     assert "“Shop” is revoked." in response.follow()
     assert acme.json(token).get("/app/account.json").status_code == 401
-    # From another tab.
+    # The same action from another tab.
     assert revoke(page, row.id).status_code == 303
 
 
@@ -153,8 +153,8 @@ def test_the_statements(acme):
     bob.get(PATH)
     for _ in range(5):
         make_token(acme.bob)
-    response, asked = asked_by(lambda: bob.get(PATH))
-    # The session, the forum, the newest token, the live ones, the expired ones.
-    assert len(asked) == 5, asked
-    response, asked = asked_by(lambda: create(response).submit())
-    assert len(asked) <= 10, asked
+    response, queries = capture_queries(lambda: bob.get(PATH))
+    # The session; the forum; the newest token; the valid tokens; the expired tokens.
+    assert len(queries) == 5, queries
+    response, queries = capture_queries(lambda: create(response).submit())
+    assert len(queries) <= 10, queries

@@ -1,4 +1,4 @@
-"""The team, the members, and one user as the admins see him."""
+"""The pages of the team, the members and one user, for admins."""
 
 import pytest
 from django.core.exceptions import PermissionDenied
@@ -101,7 +101,7 @@ def test_deactivating_ends_everything(acme):
     response = button_of(response, "reactivate").submit("do").follow()
     assert "Bob Nowak can sign in again." in response
     assert acme.json().get("/app/tasks.json").status_code == 200
-    # Sessions do not come back.
+    # Reactivation does not restore sessions.
     assert "Bob Nowak" not in bob.get("/")
 
 
@@ -125,7 +125,7 @@ def test_tokens_are_shown_and_revoked(acme):
     assert "The token is revoked." in response
     assert "This user has no tokens." in response
     assert acme.json().get("/app/tasks.json").status_code == 401
-    # Of somebody else.
+    # The token of another user.
     alices = acme.alice.tokens.get()
     send(page, path_of(acme.bob), status=404, do="revoke", token=alices.id)
     alices.refresh_from_db()
@@ -135,7 +135,7 @@ def test_tokens_are_shown_and_revoked(acme):
 def test_a_role_that_there_is_not(acme, admin):
     response = send(acme.page(acme.alice), path_of(acme.bob), status=422, do="role", role="king")
     assert texts(response, ".field-error") == ["Select a valid choice. king is not one of the available choices."]
-    # An admin is not offered to make owners, nor anything about one.
+    # Admins cannot appoint owners or change one.
     page = acme.page(admin)
     assert "Everything" not in page.get(path_of(acme.bob))
     send(page, path_of(acme.bob), status=403, do="role", role="owner")
@@ -157,10 +157,10 @@ def test_nobody_changes_his_own_role(acme, admin, login):
     assert User.objects.get(pk=user.pk).role == user.role
 
 
-# The rules, whoever asks
+# Rules of the model
 
 ROWS = [
-    # Who changes whose role to what, and whether it may be.
+    # (actor, target, new role, allowed)
     ("alice", "bob", "owner", True),
     ("alice", "adam", "member", True),
     ("adam", "bob", "admin", True),
@@ -186,7 +186,7 @@ def test_who_changes_roles(acme, admin, who, whose, role, allowed):
 
 @pytest.mark.parametrize("act", ["change_role", "deactivate"])
 def test_it_rejects_to_remove_the_last_owner(acme, act):
-    """A deactivated owner is not an owner who is left."""
+    """A deactivated owner does not count as another owner."""
     acme.bob.change_role("owner", by=acme.alice)
     acme.bob.deactivate(by=acme.alice)
     change = {"change_role": lambda **by: acme.alice.change_role("admin", **by), "deactivate": acme.alice.deactivate}[

@@ -24,7 +24,7 @@ PASSWORD = "a long pass phrase"
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
-    """The data directory of a `make run` that was stopped; its database lacks every migration."""
+    """Return the data directory of a stopped `make run`, with a database without migrations."""
     data = tmp_path_factory.mktemp("stopped") / "data"
     data.mkdir()
     with Cluster(data / "postgres", durable=False):
@@ -34,7 +34,7 @@ def stopped(tmp_path_factory):
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """An empty data directory."""
+    """Return an empty data directory."""
     path = tmp_path / "data"
     path.mkdir()
     for name in ("DATABASE_URL", "SECRET_KEY"):
@@ -63,10 +63,10 @@ def printed(out):
 
 
 def answers(values, port):
-    """Return whether the printed address answers for the account: its forum, and the API with the printed token."""
+    """Return True if the printed address serves the account's forum, and the API with the printed token."""
     url = httpx.URL(values["url"])
     assert (url.host, url.port) == (f"{values['prefix']}.localhost", port)
-    # Resolvers may not know the names below localhost.
+    # Resolvers may not resolve subdomains of localhost.
     with httpx.Client(base_url=url.copy_with(host="127.0.0.1"), headers={"Host": url.netloc.decode()}) as client:
         forum = client.get("/app/users/me.xml", auth=("ann", PASSWORD))
         tasks = client.get("/app/tasks.json", headers={"Authorization": f"Bearer {values['api_token']}"})
@@ -80,13 +80,13 @@ def is_postgresql_running(data):
 def test_it_works(run):
     service = run()
     service.await_text(READY)
-    # PORT is that of the running service.
+    # The running service determines the port.
     status, out, err = run_manage(service.data, *create("acme"), PORT=str(free_port()))
     assert (status, err) == (0, "")
     assert answers(printed(out), service.port)
     assert service.process.poll() is None
 
-    # What a kill leaves has to give way.
+    # Processes that survive the kill must be ended.
     service.process.kill()
     status, out, err = run_manage(service.data, *create("killed"), PORT=str(service.port))
     assert (status, err) == (0, "")
@@ -114,7 +114,7 @@ def test_it_reports_what_the_command_reports(stopped):
 
 def test_two_at_once_take_turns(stopped):
     processes = [start(stopped, *create(f"twin-{number}"), **PIPES) for number in range(2)]
-    # Either may be the first, and would wait for its password while the other one waits for it.
+    # Either process may be first and wait for its password, while the other waits for the first.
     for process in processes:
         process.stdin.write(PASSWORD + "\n")
         process.stdin.flush()
@@ -170,9 +170,9 @@ def test_it_asks_for_the_password_at_a_terminal(stopped):
 
 
 def read_until(terminal, text):
-    """Return what is printed at a terminal up to this text, or to its end."""
+    """Return the output of a terminal up to the text, or to the end."""
     said = ""
-    # At the end, Linux answers a read with an error.
+    # At the end of the output, Linux raises an error.
     with contextlib.suppress(OSError):
         while (text is None or text not in said) and (some := os.read(terminal.fileno(), 1000)):
             said += some.decode()

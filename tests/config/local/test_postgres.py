@@ -16,7 +16,7 @@ from tests.support.service import wait_until
 
 pytestmark = pytest.mark.slow
 
-# What a supervisor that is about to be killed does.
+# The program of a supervisor that is killed.
 STARTS_AND_WAITS = """
 import sys, time
 from config.environment import database
@@ -66,7 +66,7 @@ def test_it_works(cluster):
 
 
 def test_it_stops_in_good_order_while_clients_are_connected(cluster):
-    """It waits for none of them; the long timeout is for a machine that is busy."""
+    """A stop does not wait for clients. The long timeout allows for a busy machine."""
     pid = cluster.process.pid
     with connect(cluster):
         cluster.stop(timeout=60)
@@ -83,7 +83,7 @@ def test_it_stops_a_server_that_does_not_answer(cluster):
     os.kill(pid, signal.SIGSTOP)
     cluster.stop(timeout=0.2)
     assert not running(pid)
-    # Backends that were killed take a moment to end.
+    # Killed backends take a moment to end.
     wait_until(lambda: cluster._processes() == [])
 
 
@@ -140,7 +140,7 @@ def test_it_recovers_from_a_kill_of_the_server_with_a_backend_at_work(tmp_path):
             connection.execute("CREATE TABLE t (n integer)")
             connection.execute("INSERT INTO t VALUES (1)")
 
-        # A backend that computes does not notice that its server is gone.
+        # A computing backend does not notice that its server has ended.
         def compute():
             with contextlib.suppress(psycopg.Error):
                 query(cluster, "SELECT count(*) FROM generate_series(1, 100000000000) AS s(n) WHERE n % 7 = 8")
@@ -203,11 +203,11 @@ def test_it_begins_anew_where_its_creation_was_cut_short(tmp_path):
 def test_it_takes_a_path_of_any_length_and_letters(tmp_path, name):
     with Cluster(tmp_path / name / "postgres", durable=False) as cluster:
         assert query(cluster, "SELECT 1") == 1
-        # The address as Django reads it: its parser lowers the case of host names.
+        # Django's URL parser lowers the case of host names.
         parsed = database(cluster.url)
         sockets = Path(parsed["HOST"])
         psycopg.connect(host=str(sockets), port=parsed["PORT"], user=parsed["USER"], dbname=parsed["NAME"]).close()
-        # A server that is started again is where it was.
+        # A restarted server has the same address.
         os.kill(cluster.process.pid, signal.SIGKILL)
         cluster.process.wait()
         cluster.start()

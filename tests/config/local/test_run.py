@@ -21,7 +21,7 @@ def test_it_works(run_anew):
     for name in ("secret_key", "demo.env"):
         assert stat.S_IMODE((service.data / name).stat().st_mode) == 0o600
 
-    # A connection that a client keeps open holds nothing up.
+    # An idle connection does not delay the stop.
     with socket.create_connection(("127.0.0.1", service.port)) as idle:
         idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert idle.recv(12) == b"HTTP/1.1 200"
@@ -30,7 +30,7 @@ def test_it_works(run_anew):
     assert service.process.wait() == 0
     first = password(service)
 
-    # What Ctrl-C does, and the closing of the terminal; the data are kept from run to run.
+    # The signals of Ctrl-C and of a closed terminal. The data is kept between runs.
     for number in (signal.SIGINT, signal.SIGHUP):
         service = run_anew(service.port)
         service.await_text("api_token")
@@ -65,13 +65,13 @@ def test_it_starts_again_after_a_kill(run):
     service = run()
     service.await_text(READY)
     service.process.kill()
-    # At once, on the same port: what is left has to give way.
+    # Start on the same port at once: remaining processes must be ended.
     again = run(service.port)
     again.await_text(READY)
     assert again.get("/readyz") == 200
     service.await_end()
 
-    # Killed together with the web server, whose workers then have nobody.
+    # Kill the web server too, which orphans its workers.
     for process in (again.process, again.member("config.serving.server")):
         process.kill()
     last = run(service.port)
@@ -105,7 +105,7 @@ def test_it_starts_the_web_server_again(run):
     workers = web.children()
     web.kill()
     service.await_text("The web server ended unexpectedly (killed by signal 9): starting it again\n")
-    # The workers end by themselves; they would keep the port.
+    # Orphaned workers must end, or they would keep the port.
     service.await_true(lambda: not any(map(is_running, workers)))
     service.await_true(lambda: service.output().count("Serving on ") == 2)
     service.await_true(service.answers)

@@ -1,4 +1,4 @@
-"""What `make run` serves to browsers: files compressed, and kept for good under names with their hash."""
+"""Static files of `make run`: compressed, with hashed names and unlimited caching."""
 
 import gzip
 import http.client
@@ -30,7 +30,7 @@ def test_it_works(run):
         response, _ = get(service, file)
         assert response.headers["Content-Encoding"] == "gzip"
         assert response.headers["Cache-Control"] == "max-age=315360000, public, immutable"
-    # All that the interface's page names is among what was collected.
+    # Every file that the page of the API docs refers to is collected.
     _, page = get(service, "/app/docs")
     for file in re.findall(r'(?:src|href)="(/static/[^"]+\.(?:js|css))"', page.decode()):
         get(service, file)

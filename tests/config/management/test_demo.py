@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def demo(port=8000, *, bare=True, **options) -> str:
-    """What it prints; a bare account unless one is asked for, as that takes its time."""
+    """Return the output of the command. The account is bare by default, because the full demo takes long."""
     out = io.StringIO()
     call_command("demo", port=port, stdout=out, bare=bare, **options)
     return out.getvalue()
@@ -27,7 +27,7 @@ def said(text: str, name: str) -> str:
 
 
 def curl(line: str):
-    """Do what a curl line says, without a network."""
+    """Send the request of a curl line without a network."""
     words = iter(shlex.split(line)[1:])
     auth, headers, data, url = None, {}, None, None
     for word in words:
@@ -97,7 +97,7 @@ def test_the_content_is_consistent(db):
         assert (post.response is None) == all(
             change.response is None for change in changes if change.post_id == post.id
         )
-    # Nobody says or does anything before joining, or before there is something to say; and nothing is still to come.
+    # No row is older than its user or its post, and none is in the future.
     joined = dict(account.users.values_list("id", "created_at"))
     for row in (*posts.values(), *comments, *changes, *votes):
         assert joined[row.user_id] <= row.created_at <= now, row
@@ -113,7 +113,7 @@ def test_the_content_is_consistent(db):
 
 
 def test_it_rejects_nothing_when_it_is_there_already(db, local):
-    """Started again it prints the same, and keeps what was made meanwhile."""
+    """A second run prints the same and keeps new rows."""
     first = demo()
     created = curl(next(line.strip() for line in first.splitlines() if "clients.json" in line))
     assert demo() == first
@@ -132,7 +132,7 @@ def test_secrets_are_the_servers_own(db, settings):
     first = demo()
     settings.SECRET_KEY = "another-" + settings.SECRET_KEY
     second = demo()
-    # They are worked out from the server's key, so with another key these are not the demo's any more.
+    # The credentials are derived from SECRET_KEY, so another key has others.
     assert said(second, "password") == "(changed since)"
     assert said(second, "api_token") == "(revoked since)"
     assert len(said(first, "password")) == 16

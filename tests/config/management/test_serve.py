@@ -23,7 +23,7 @@ NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"
 
 @pytest.fixture
 def cluster():
-    # A short path, so that its address is known before it is started.
+    # The path of a Unix socket must be short.
     directory = tempfile.mkdtemp()
     cluster = Cluster(Path(directory) / "p", durable=False)
     yield cluster
@@ -37,7 +37,7 @@ def port():
 
 
 def start(*arguments, **environment):
-    """A management command as a process, with what it prints in one pipe."""
+    """Start a management command as a process, with its output in one pipe."""
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],
         cwd=settings.BASE_DIR,

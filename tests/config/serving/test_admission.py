@@ -38,7 +38,7 @@ def test_it_works():
     )
     answers = [in_thread(lambda: Call(application)) for _ in range(2)]
     assert [(answer.status, answer.content) for answer in answers] == [("200", b"answered")] * 2
-    # Another thread, the same connection.
+    # Another thread gets the same connection.
     assert seen[0] is seen[1]
 
 
@@ -88,7 +88,7 @@ def test_it_rejects_a_request_that_gets_no_slot_in_time():
     admission = admit(slots=0, capacity=1, queue_timeout=0.01)
     application = Application(answering(), admission=admission, probes=admit())
     assert [Call(application).status for _ in range(2)] == ["503", "503"]
-    # Each made room for the next and left the queue.
+    # Each request freed its slot for the next and left the queue.
     assert admission.enter()
     assert not admission._queue
 

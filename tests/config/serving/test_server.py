@@ -1,4 +1,4 @@
-"""Workers that die, and the requests that they were serving (`config.serving.server`, `config.serving.in_flight`)."""
+"""Dying workers and their requests in flight (`config.serving.server`, `config.serving.in_flight`)."""
 
 import os
 import re
@@ -97,7 +97,7 @@ def test_workers_are_replaced_however_often_they_die(run):
     line = rf"worker \d {words} [0-9a-f]{{16}} POST localhost/app/sign-in\n"
     assert len(re.findall(line, service.output())) == service.output().count(words) == 4
 
-    # Nothing is interrupted when the service stops.
+    # A stop does not interrupt requests.
     service.process.terminate()
     service.await_end()
     assert service.output().count(words) == 4

@@ -1,4 +1,4 @@
-"""Clients that send half of a request, to the service as `make run` starts it."""
+"""Clients that send incomplete requests to the service as `make run` starts it."""
 
 import contextlib
 import http.client
@@ -22,7 +22,7 @@ def service(run):
 
 
 def begin(service, path="/app/sign-in", headers=b"Content-Length: 1000", body=b"a", address="127.0.0.1"):
-    """Send the beginning of a request; the connection."""
+    """Send the beginning of a request, and return the connection."""
     connection = socket.create_connection(("127.0.0.1", service.port), 20, source_address=(address, 0))
     head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n%s\r\n\r\n" % (path.encode(), headers)
     connection.sendall(head + body)
@@ -39,7 +39,7 @@ def status(service, method="GET", path="/", address="127.0.0.1"):
 def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(begin(service)) for _ in range(settings.QUEUE_CAPACITY + 12)]
-        # The surplus is turned away; what is left is being waited for.
+        # Requests above the limit are rejected; the service waits for the bodies of the others.
         latest = time.monotonic() + 20
         while service.output().count("/app/sign-in 503 ") < len(opened) - settings.MAX_BODIES_PER_SENDER:
             assert time.monotonic() < latest
@@ -47,7 +47,7 @@ def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
         assert [status(service) for _ in range(10)] == [200] * 10
         assert status(service, path="/readyz") == 200
         assert status(service, "POST", "/app/sign-in") == 503
-        # Another client's form is read, and refused for what it lacks.
+        # The form of another client is read, and rejected because it lacks the CSRF token.
         assert status(service, "POST", "/app/sign-in", address="127.0.0.2") == 403
     service.await_text("/app/sign-in 400 ")
 
@@ -80,7 +80,7 @@ only_linux = pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Li
 
 @only_linux
 def test_unfinished_headers_take_the_service_away_from_nobody(service):
-    """The deadline for headers would end them after 30 s; the requests here have 20 s."""
+    """The service stays available before the deadline for headers (30 s): these requests have a timeout of 20 s."""
     with contextlib.ExitStack() as stack:
         for _ in range(settings.MAX_CLIENT_CONNECTIONS + 20):
             address = ("127.0.0.1", service.port)
@@ -92,7 +92,7 @@ def test_unfinished_headers_take_the_service_away_from_nobody(service):
 
 @contextlib.contextmanager
 def connected(*clients):
-    """The server's ends of connections from these addresses, oldest first, on a server of this process; and its port."""
+    """Open connections from these addresses to a server in this process. Return its port and its sockets, oldest first."""
     with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
         address = server.getsockname()
         ends = []
@@ -101,7 +101,7 @@ def connected(*clients):
             ends.append(stack.enter_context(server.accept()[0]))
             ends[-1].setblocking(False)
             latest = time.monotonic() + 20
-            # So that the order is known.
+            # Makes the order of the connections certain.
             while deadline.unanswered_for(ends[-1]) < 20:
                 assert time.monotonic() < latest
         yield address[1], ends
@@ -155,11 +155,11 @@ def test_what_is_overdue_is_ended():
         time.sleep(2.2)
         _, early = connect()
         deadline.end_overdue(port, 2)
-        # What had come is there, and then the end; an answer can still be sent.
+        # The server can read the received bytes up to the end, and can still respond.
         assert (late.recv(10), late.recv(10)) == (b"a", b"")
         late.sendall(b"b")
         assert late_client.recv(10) == b"b"
-        # The others are left alone, and new ones are accepted.
+        # Other connections stay open, and new ones are accepted.
         early.setblocking(False)
         with pytest.raises(BlockingIOError):
             early.recv(10)
@@ -167,7 +167,7 @@ def test_what_is_overdue_is_ended():
 
 
 def test_a_process_that_can_open_no_more_looks_again(monkeypatch):
-    """Or whoever opens so many connections would be rid of the deadline."""
+    """Otherwise a client could disable the deadline by opening many connections."""
     looked = []
 
     def look(port, in_flight):

@@ -1,4 +1,4 @@
-"""A view that defines an attribute of DRF's that `TenantViewSet` does not use is a TypeError that names what to use."""
+"""Defining a DRF attribute that `TenantViewSet` does not use raises a TypeError that names the replacement."""
 
 import pytest
 from django.conf import settings
@@ -15,7 +15,7 @@ from core.api.views import JSONViewSet, TenantViewSet
 from crm.api.views import ClientViewSet
 from tests.support.assertions import assert_refused
 
-# What `TenantViewSet` uses of DRF's views: attributes, then methods.
+# The attributes and methods of DRF's views that `TenantViewSet` uses.
 USED = {
     "authentication_classes",
     "http_method_names",
@@ -44,23 +44,23 @@ USED = {
     "perform_authentication",
     "permission_denied",
     "raise_uncaught_exception",
-    # The actions.
+    # Actions.
     "create",
     "destroy",
     "list",
     "retrieve",
     "update",
-    # Django's, of every view.
+    # Attributes of every Django view.
     "view_is_async",
 }
-# Attributes that DRF or django-filter read from a view without declaring them.
+# Attributes that DRF or django-filter read from a view but do not declare.
 UNDECLARED = {"filterset_class", "filterset_fields", "ordering", "ordering_fields", "search_fields", "throttle_scope"}
-# What as_view sets on every viewset.
+# Attributes that `as_view` sets on every viewset.
 SET_BY_AS_VIEW = {"basename", "description", "detail", "name", "suffix"}
 
 
 def test_it_names_every_attribute_of_drf():
-    """A new version of DRF may add a hook: then decide whether `TenantViewSet` uses it."""
+    """If this fails after an upgrade of DRF, decide whether `TenantViewSet` uses the new hook."""
     declared = {name for name in dir(viewsets.ModelViewSet) if not name.startswith("_")} - SET_BY_AS_VIEW
     assert declared - USED == UNUSED_HOOKS.keys() - UNDECLARED - SET_BY_AS_VIEW
 

@@ -91,7 +91,7 @@ def test_it_rejects_one_whose_post_is_in_the_trash(acme, method):
     ],
 )
 def test_who_may_change_a_comment(acme, author, role, may):
-    """Members come to the pages; the rule is the model's."""
+    """The rule is tested on the model, because members have no access to the Account API."""
     comment = make_post(acme.alice).comment(by=getattr(acme, author), text="Yes")
     user = acme.carol if role == User.Role.MEMBER else make_user(acme.account, role=role)
     assert comment.may_be_changed_by(user) is may
@@ -141,7 +141,7 @@ def test_queries(acme, django_assert_num_queries):
     comment = post.comment(by=acme.alice, text="Yes")
     client = acme.json()
     client.get(path(post))
-    # The token and the post; for a comment, which no post is, one more.
+    # The token and the post; a comment needs another statement, after no post is found.
     with django_assert_num_queries(2):
         client.get(path(post))
     with django_assert_num_queries(3):

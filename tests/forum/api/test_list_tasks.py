@@ -60,5 +60,5 @@ def test_the_token_in_the_query(acme):
     response = acme.json("").get(f"/app/tasks.json?api_token={token}")
     assert response.status_code == 200
     assert [task["title"] for task in read(response)] == ["Here"]
-    # The token is not repeated.
+    # The links do not repeat the token.
     assert response.headers["Link"] == FIRST

@@ -1,4 +1,4 @@
-"""Posts and tasks: forum posts and comments made through JSON, and reading, changing and deleting either."""
+"""Posts and tasks in the Account API: creating forum posts and comments; reading, changing and deleting posts and tasks."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def in_forum(acme, **fields):
 
 
 def test_it_works(acme):
-    """Without a task_kind it is a forum post, as generation A makes one."""
+    """A body without `task_kind` creates a forum post, as the Forum API does."""
     response = acme.json().post(
         "/app/posts.json", json={"post": {"title": "A dark theme", "content": "For the night."}}
     )
@@ -197,7 +197,7 @@ def test_another_category(acme):
     second = make_category(acme.account, "Second")
     body = read(acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"category_id": second.id}}))
     assert (body["category_id"], body["forum_id"]) == (second.id, acme.forum.id)
-    # A null says nothing: a forum post has a category.
+    # A null is ignored, because every forum post has a category.
     body = read(acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"category_id": None}}))
     assert (body["category_id"], body["forum_id"]) == (second.id, acme.forum.id)
 

@@ -1,4 +1,4 @@
-"""Votes for a post, as JSON: one of each user."""
+"""Votes for a post as JSON: one for each user."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_it_works(acme, make):
 
     location = f"http://acme.example.test/app/posts/{post.id}.json"
     assert_answered(acme.json().post(path(post)), 201, body(1), location=location)
-    # A second one is the same vote.
+    # A second vote changes nothing.
     assert_answered(acme.json().post(path(post), json={}), 200, body(1))
     assert_answered(acme.json(acme.alice_token).post(path(post)), 201, body(2), location=location)
     assert list(acme.account.votes.order_by("user_id").values_list("post_id", "user_id")) == [
@@ -34,7 +34,7 @@ def test_it_works(acme, make):
         (post.id, acme.bob.id),
     ]
     assert_answered(acme.json().delete(path(post)), 200, "ok")
-    # Whether or not there was one.
+    # Removing a vote succeeds even if there is none.
     assert_answered(acme.json().delete(path(post)), 200, "ok")
     assert_answered(acme.json().get(f"/app/posts/{post.id}.json"), 200, body(1))
 

@@ -2,7 +2,7 @@
 
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_category, make_client, make_contact, make_post
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, button_of, send, texts
 from tests.support.team import HTMX, assert_for_the_team_alone, fresh, went_to
 
@@ -24,7 +24,7 @@ def test_it_works(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     page = bob.get(path_of(post))
-    # There is nobody to choose yet.
+    # The account has no clients or contacts yet.
     assert "Add their vote" not in page
     form = button_of(page, "find")
     form["q"] = "north"
@@ -42,7 +42,7 @@ def test_it_works(acme):
     assert texts(page, ".list strong") == ["Northwind Traders", "Nora North"]
     assert all("by Bob Nowak" in words for words in texts(page, ".list .meta"))
     assert fresh(post).votes_cache == 2
-    # A second click, and another tab.
+    # Send the form again: a second click, another tab.
     assert cast(bob, post, f"client-{client.id}").status_code == 303
     assert fresh(post).votes_cache == 2
     bob.get("/")
@@ -84,15 +84,15 @@ def test_it_rejects_who_is_not_there(acme, other):
 def test_it_rejects_a_vote_for_what_was_merged(acme):
     client, post, original = make_client(acme.alice), make_post(acme.carol), make_post(acme.carol)
     post.merge_into(original, by=acme.bob)
-    [told] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
-    assert told == "This suggestion was merged into another one. Go on there, or undo that first."
+    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
+    assert message == "This suggestion was merged into another one. Go on there, or undo that first."
 
 
 def test_it_rejects_a_vote_for_what_was_deleted(acme):
     client, post = make_client(acme.alice), make_post(acme.carol)
     post.trash(by=acme.alice)
-    [told] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
-    assert told == "This suggestion was deleted. An admin can restore it from the trash."
+    [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
+    assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
 def fill(acme, page, **values):
@@ -117,7 +117,7 @@ def test_a_new_suggestion(acme):
     assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is added."]
     assert (post.user_id, post.client_id, post.contact_id) == (acme.bob.id, client.id, None)
     assert (post.content, post.category_id, post.votes_cache, post.approved) == ("One\ntwo", category.id, 1, True)
-    # A double click makes one.
+    # A double click creates only one.
     assert went_to(form.submit("do", value="create"), f"/app/posts/{post.id}") != []
     assert acme.account.posts.filter(title="Bigger letters").count() == 1
 
@@ -214,5 +214,5 @@ def test_few_statements(acme):
     bob = acme.page(acme.bob)
     assert_few_statements(bob, path_of(post))
     assert_few_statements(bob, NEW)
-    _response, asked = asked_by(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
-    assert len(asked) <= 8, asked
+    _response, queries = capture_queries(lambda: bob.get(path_of(post), {"q": "north"}, headers=HTMX))
+    assert len(queries) <= 8, queries

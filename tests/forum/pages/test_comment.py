@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.writing import comments
 
 
@@ -120,7 +120,7 @@ def test_a_session_that_ended(acme, post):
     Session.objects.all().delete()
     response = form.submit(headers={"HX-Request": "true"}, status=403)
     assert "<html" not in response
-    # The rest of the page is out of date as well, so the next answer is a whole one.
+    # The rest of the page is out of date too, so the next response is a whole page.
     assert "hx-post" not in response.html.form.attrs
     form = response.forms["comment-form"]
     form["login"], form["password"] = "carol", "wrong"
@@ -177,8 +177,8 @@ def test_it_rejects_a_form_of_another_site(acme, post):
 
 def test_the_statements(acme, post):
     form = fill_in(acme.page(acme.carol), post)
-    response, asked = asked_by(form.submit)
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    # The session, the forum; the lock of the form and what it was answered; the post, held, and again; the comment, its count,
-    # and the answer.
-    assert len(asked) == 9, asked
+    # The session; the forum; the lock of the form and its stored response; the locked post, twice; the comment; its count; the
+    # stored response.
+    assert len(queries) == 9, queries

@@ -1,4 +1,4 @@
-"""Deleting a comment: by its author and by the team, for good."""
+"""Permanent deletion of a comment by its author or the team."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from accounts.models import Session
 from forum.models import Forum, Post
 from tests.support.factories import make_comment, make_forum, make_post, make_user
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 from tests.support.writing import comments, sender
 
@@ -26,7 +26,7 @@ def path_of(comment) -> str:
 
 
 def form_of(visitor: Visitor, comment, page: str = ""):
-    """The form that deletes it; None where there is none."""
+    """Return the form that deletes the comment, or None."""
     forms = visitor.get(f"/app/posts/{comment.post_id}{page}").forms
     return next((form for form in forms.values() if form.action.endswith(f"/comments/{comment.id}/delete")), None)
 
@@ -35,8 +35,8 @@ def form_of(visitor: Visitor, comment, page: str = ""):
 def test_it_works(acme, post, comment, who):
     other = make_comment(post, acme.bob, "Soon")
     visitor = acme.page(getattr(acme, who))
-    asked = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
-    assert "The comment will be deleted for good: nobody can restore it." in asked.get_text()
+    question = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
+    assert "The comment will be deleted for good: nobody can restore it." in question.get_text()
     response = form_of(visitor, comment).submit()
     assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
     page = response.follow()
@@ -113,7 +113,7 @@ def test_what_was_merged_meanwhile(acme, post, comment):
     comment.refresh_from_db()
     assert "The comment is deleted." in form_of(carol, comment).submit().follow()
     assert comments(original) == ["Soon"]
-    # Undoing it brings back what is left, and counts that.
+    # Undoing the merge moves the remaining comments back and counts them.
     Post.objects.get(pk=post.pk).undo_merge(by=acme.bob)
     assert (comments(post), comments(original)) == ([], ["Soon"])
 
@@ -178,7 +178,7 @@ def test_in_polish(acme, comment):
 
 def test_the_statements(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
-    response, asked = asked_by(form.submit)
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    # The session, the forum; the post, twice held; the comment, its end, and the count.
-    assert len(asked) <= 7, asked
+    # The session; the forum; the locked post, twice; the comment; its deletion; the count.
+    assert len(queries) <= 7, queries

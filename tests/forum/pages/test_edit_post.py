@@ -1,4 +1,4 @@
-"""Changing and deleting what one wrote."""
+"""Editing and deleting one's own posts."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from accounts.models import Session
 from forum.models import Post
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.writing import sender
 
 
@@ -172,7 +172,7 @@ def test_a_session_that_ended(acme, post):
     form = fill_in(acme.page(acme.carol), post, content="My words")
     Session.objects.all().delete()
     form = form.submit(status=403).forms["post-form"]
-    # Whoever it is that signs in.
+    # Any user may sign in again.
     other = acme.page()
     form["login"], form["password"] = "carol", PASSWORD
     assert form.submit().headers["Location"] == f"/app/posts/{post.id}"
@@ -213,8 +213,8 @@ def test_it_rejects_a_form_of_another_site(acme, post):
 def test_the_statements(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, title="Mine")
-    # The session, the forum, the post, whether others took part, its categories.
-    assert len(asked_by(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 5
-    response, asked = asked_by(form.submit)
+    # The session; the forum; the post; whether other users took part; the categories.
+    assert len(capture_queries(lambda: carol.get(f"/app/posts/{post.id}/edit"))[1]) == 5
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    assert len(asked) == 6, asked
+    assert len(queries) == 6, queries

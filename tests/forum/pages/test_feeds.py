@@ -49,7 +49,7 @@ def test_it_works(acme):
     updated = f"{post.updated_at:%Y-%m-%dT%H:%M:%S}"
     assert entry.findtext(f"{ATOM}updated").startswith(updated)
     assert feed.findtext(f"{ATOM}updated").startswith(updated)
-    # Each list names its own.
+    # Each list links its own feed.
     link = acme.page().get("/?order=top").html.find("link", rel="alternate")
     assert (link["type"], link["href"]) == ("application/atom+xml", "/app/feed.atom?order=top")
 
@@ -91,7 +91,7 @@ def test_it_rejects_what_is_not_there(acme, query):
 
 
 def test_a_category_of_another_account(acme, other):
-    # Accounts count for themselves: this one has no such id.
+    # Each account numbers its own rows, so this account has no such id.
     category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Theirs")
     acme.page().get(f"/app/feed.atom?category={category.id}", status=404)
     assert Visitor(other.host).get(f"/app/feed.atom?category={category.id}").status_code == 200
@@ -126,7 +126,7 @@ def test_what_is_long_is_only_begun(acme):
 
 def test_statements_of_a_feed(acme):
     make_post(acme.alice)
-    # The forum, and the posts; the category, the status.
+    # The forum and the posts; with filters, also the category and the status.
     assert len(statements(acme.page(), "/app/feed.atom")) == 2
     assert len(statements(acme.page(), f"/app/feed.atom?category={acme.category.id}&status=new")) == 4
 

@@ -1,4 +1,4 @@
-"""Addresses that links to an older server name."""
+"""Addresses of an older server, which links may still contain."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_category_of_that_name_is_shown(acme):
 
 
 def test_a_client_that_waits_to_be_asked_for_credentials_is_asked(acme):
-    """For a category of that name; in a private forum always, so that nobody learns what categories it has."""
+    """The challenge is sent for an existing category. A private forum always sends it, so that its categories stay secret."""
     make_category(acme.account, "Account")
     assert Client(acme.host).get("/account").status_code == 401
     assert Client(acme.host).get("/login").status_code == 303
@@ -36,7 +36,7 @@ def test_a_client_that_waits_to_be_asked_for_credentials_is_asked(acme):
 
 
 def test_it_rejects_a_request_of_the_interface(acme):
-    """The path is that of a category that there is not."""
+    """The path is that of a category that does not exist."""
     assert acme.xml().get("/login").status_code == 404
     assert acme.xml().get("/login", auth=("alice", "wrong")).status_code == 401
 

@@ -1,4 +1,4 @@
-"""The list of suggestions: of a category, by order and status, and what is found."""
+"""The list of suggestions: categories, orders, statuses and searches."""
 
 import html
 
@@ -90,7 +90,7 @@ def test_categories(acme):
     assert titles(page) == ["An idea"]
     assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/Ideas%20%26%20more%3F"
     assert titles(acme.page().get("/iDEAS%20%26%20MORE%3F")) == ["An idea"]
-    # The first has the forum's own address.
+    # The first page has the address without a page number.
     page = acme.page().get("/general")
     assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/"
 
@@ -119,11 +119,11 @@ def test_statuses_in_use(acme):
     page = page.click("Planned</span>")
     assert titles(page) == ["Planned one"]
     assert page.html.find("link", rel="canonical")["href"] == f"http://{acme.host}/?status=planned"
-    # Those of a status are in one order alone.
+    # A list of one status has only one order.
     assert page.html.select_one(".tabs") is None
     assert page.html.select_one(".found strong").text == "Planned"
     assert page.html.select_one(".found a")["href"] == "?"
-    # One that nothing has.
+    # A status without posts.
     assert "No suggestion has this status" in acme.page().get("/?status=rejected")
 
 
@@ -150,7 +150,7 @@ def test_a_search_keeps_the_status(acme):
     make_post(acme.alice, "Dark colours", status=planned)
     make_post(acme.alice, "Dark pages", status=planned, category_id=ideas.id)
     page = acme.page().get("/Ideas?status=planned")
-    # What is sent with it changes with the results.
+    # The parameters that the form sends change with the results.
     sent = page.html.select_one("#results input[name=status]")
     assert (sent["value"], sent["form"]) == ("planned", "search")
     form = page.html.find("form", id="search")
@@ -177,12 +177,12 @@ def test_what_comes_close_to_a_search(acme, other):
     assert titles(page) == ["A dark theme"]
     assert "No suggestion has all of these words. These come close:" in page.html.select_one("#results").text
     assert page.html.select_one(".closer a")["href"].endswith("&title=drk%20theme")
-    # What has the words is enough.
+    # If posts match all words, there is no search for similar ones.
     page = acme.page().get("/?q=dark+theme")
     assert titles(page) == ["A dark theme"]
     assert "come close" not in page
     assert page.html.select_one(".closer") is None
-    # A part of the forum is not left, and a feed has what is found alone.
+    # Similar posts are not searched within a category or a status, in a feed, or on later pages.
     assert titles(acme.page().get("/Ideas?q=drk+theme")) == []
     assert titles(acme.page().get("/?q=drk+theme&status=new")) == []
     assert "dark" not in acme.page().get("/app/feed.atom?q=drk+theme")
@@ -279,16 +279,16 @@ def test_statements(acme):
 
     fill()
     for user, path, number in (
-        # The forum, its categories, the statuses in use, the posts.
+        # The forum; its categories; the used statuses; the posts.
         (None, "/", 4),
         (None, "/general?order=top", 4),
-        # And the session, and what one has voted for.
+        # Also: the session; the votes of the user.
         (acme.carol, "/", 6),
-        # And whose wishes they are.
+        # Also: the clients and contacts of the posts.
         (acme.bob, "/", 7),
-        # The posts are found in six: how to look them up, the words, a guess, what has them, what is like it, and the rows.
+        # The search takes six: the planner setting, the words, an estimate, the matches, the similar ones, the rows.
         (None, "/?q=post", 9),
-        # Looked for in vain, to the loosest reading; then what comes close.
+        # A search without matches tries looser readings, then similar posts.
         (None, "/?q=post+pony", 17),
     ):
         visitor = acme.page(user)
@@ -301,7 +301,7 @@ def test_statements(acme):
 
 @pytest.mark.parametrize("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])
 def test_a_category_of_any_name(acme, name):
-    """Its search stays in it, and so does the way back."""
+    """The search and the link back stay in the category."""
     category = make_category(acme.account, name)
     for title, where in (("Apples there", category), ("Apples elsewhere", acme.category)):
         make_post(acme.bob, title, category_id=where.id)
@@ -317,7 +317,7 @@ def test_a_category_of_any_name(acme, name):
 
 
 def test_it_rejects_searching_without_end(acme, settings):
-    """Of an address; whoever is signed in there has a limit of one's own. Lists are read as before."""
+    """Searches of visitors are limited by address, those of users by user. Lists are not limited."""
     settings.RATE_LIMIT = 3
     visitor, carol = acme.page(), acme.page(acme.carol)
     answers = [

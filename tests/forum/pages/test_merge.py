@@ -4,7 +4,7 @@ import pytest
 
 from forum.models import Forum
 from tests.support.factories import make_post
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, button_of, send, texts
 from tests.support.team import HTMX, fresh, went_to
 from tests.support.threads import at_once
@@ -55,7 +55,7 @@ def test_undo(acme, from_original):
     done = "This suggestion stands on its own again, with its own votes and comments."
     assert went_to(form.submit("do"), f"/app/posts/{duplicate.id}") == [done]
     assert (fresh(duplicate).duplicate_from_id, fresh(duplicate).comments_cache) == (None, 1)
-    # Once more, from another tab.
+    # Send the form again from another tab.
     assert went_to(form.submit("do"), path_of(duplicate)) == ["This suggestion is not merged into another one."]
 
 
@@ -109,11 +109,11 @@ def test_it_rejects_what_cannot_be_merged(acme):
         (secret, post, "A private suggestion can't be merged into one that everyone sees"),
         (merged, post, "This suggestion was merged into another one. Go on there, or undo that first."),
     ]:
-        [told] = went_to(merge(bob, duplicate, into), path_of(duplicate))
-        assert told.startswith(words)
+        [message] = went_to(merge(bob, duplicate, into), path_of(duplicate))
+        assert message.startswith(words)
     assert fresh(post).duplicate_from_id is None
-    [told] = went_to(merge(bob, gone, post), "/")
-    assert told == "This suggestion was deleted. An admin can restore it from the trash."
+    [message] = went_to(merge(bob, gone, post), "/")
+    assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
 def test_it_rejects_to_undo_what_was_merged_further(acme):
@@ -121,8 +121,8 @@ def test_it_rejects_to_undo_what_was_merged_further(acme):
     first.merge_into(second, by=acme.bob)
     second.merge_into(third, by=acme.bob)
     response = send(acme.page(acme.bob), path_of(first), do="undo")
-    [told] = went_to(response, path_of(first))
-    assert told == "The suggestion that it was merged into was itself merged into another one. Undo that first."
+    [message] = went_to(response, path_of(first))
+    assert message == "The suggestion that it was merged into was itself merged into another one. Undo that first."
 
 
 def test_few_statements(acme):
@@ -133,13 +133,13 @@ def test_few_statements(acme):
     assert_few_statements(bob, path_of(post))
     assert_few_statements(bob, f"{path_of(post)}?into={found.id}")
     assert_few_statements(bob, f"{path_of(post)}?q=dark")
-    _response, asked = asked_by(lambda: bob.get(path_of(post), {"q": "dark"}, headers=HTMX))
-    assert len(asked) <= 7
+    _response, queries = capture_queries(lambda: bob.get(path_of(post), {"q": "dark"}, headers=HTMX))
+    assert len(queries) <= 7
 
 
 @pytest.mark.django_db(transaction=True)
 def test_two_tabs_merge_at_once(acme):
-    """A double click; two that would swap; two into different originals: one wins, and the other is told."""
+    """A double click, merges in opposite directions, merges into different originals: one succeeds, the other gets a message."""
     pages = [acme.page(acme.bob), acme.page(acme.alice)]
     a, b, c = (make_post(acme.carol) for _ in range(3))
     for post in (a, b):
@@ -162,7 +162,7 @@ def test_two_tabs_merge_at_once(acme):
     [won] = {f"/app/posts/{b.id}", f"/app/posts/{c.id}"} & {response.headers["Location"] for response in responses}
     assert won == f"/app/posts/{fresh(a).duplicate_from_id}"
     assert path_of(a) in {response.headers["Location"] for response in responses}
-    # The one that voted had voted for `b` already.
+    # The voter had already voted for `b`.
     assert (fresh(b).votes_cache, fresh(c).votes_cache) == (1, int(won.endswith(f"/{c.id}")))
 
     responses = at_once(*(lambda page=page: send(page, path_of(a), do="undo") for page in pages))

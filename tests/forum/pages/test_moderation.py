@@ -1,4 +1,4 @@
-"""What waits for the team to let it through."""
+"""The queue of posts that wait for approval."""
 
 import pytest
 
@@ -48,28 +48,30 @@ def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
     first, second = waiting
     bob = acme.page(acme.bob)
     first.approve(by=acme.alice)
-    [told] = went_to(send(bob, QUEUE, do="reject", id=first.id), QUEUE)
-    assert told == "This suggestion was approved in the meantime. You can still delete it on its page."
+    [message] = went_to(send(bob, QUEUE, do="reject", id=first.id), QUEUE)
+    assert message == "This suggestion was approved in the meantime. You can still delete it on its page."
     assert fresh(first).trashed_at is None
     second.trash(by=acme.alice)
     for do in ("approve", "reject"):
-        [told] = went_to(send(bob, QUEUE, do=do, id=second.id), QUEUE)
-        assert told == "This suggestion was rejected or deleted in the meantime."
+        [message] = went_to(send(bob, QUEUE, do=do, id=second.id), QUEUE)
+        assert message == "This suggestion was rejected or deleted in the meantime."
     assert not fresh(second).approved
-    # A second click.
+    # The second click of a double click.
     assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303
 
 
 def test_it_rejects_what_was_changed_meanwhile(acme, waiting):
-    """What the team has not read it does not approve."""
+    """A post that changed since the page was loaded is not approved."""
     first = waiting[0]
     bob = acme.page(acme.bob)
     forms = [button_of(bob.get(path), "approve", id=first.id) for path in (QUEUE, f"/app/posts/{first.id}")]
     first.comment(by=acme.carol, text="More")
     first.write({"content": "Quite another thing"}, by=acme.carol)
     for form, back in zip(forms, (QUEUE, f"/app/posts/{first.id}"), strict=True):
-        [told] = went_to(form.submit("do", value="approve"), back)
-        assert told == "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
+        [message] = went_to(form.submit("do", value="approve"), back)
+        assert (
+            message == "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
+        )
     assert not fresh(first).approved
     button_of(bob.get(QUEUE), "approve", id=first.id).submit("do", value="approve")
     assert fresh(first).approved
@@ -113,5 +115,5 @@ def test_two_decide_at_once(acme, waiting):
     at_once(
         lambda: send(pages[0], QUEUE, do="approve", id=post.id), lambda: send(pages[1], QUEUE, do="reject", id=post.id)
     )
-    # Approved, or rejected; never one after the other.
+    # The post is either approved or rejected, never both.
     assert fresh(post).approved is (fresh(post).trashed_at is None)

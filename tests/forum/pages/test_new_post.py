@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_category, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/posts/new"
 
@@ -103,10 +103,10 @@ def test_sent_twice_it_is_posted_once(acme):
     first, second = form.submit(), form.submit()
     assert first.headers["Location"] == second.headers["Location"]
     assert acme.account.posts.count() == 1
-    # Going back to write another is not the same.
+    # Going back and sending another text creates another post.
     form["title"] = "Zebra"
     assert form.submit().headers["Location"] != first.headers["Location"]
-    # The same words in a new form are said twice.
+    # The same text in a new form creates another post.
     assert fill_in(carol, title="Dark mode").submit().forms["post-form"].submit().status_code == 303
     assert acme.account.posts.count() == 3
 
@@ -133,12 +133,12 @@ def test_similar_ones_are_shown_first(acme):
     assert acme.account.posts.count() == 1
     form = response.forms["post-form"]
     assert form["content"].value.strip() == "Please"
-    # Vote for it instead ...
+    # The user can vote for the existing one ...
     vote = response.forms[f"voting-{post.id}"]
     answer = vote.submit("vote", headers={"Referer": f"http://{acme.host}{PATH}"})
     assert answer.headers["Location"] == f"/app/posts/{post.id}"
     assert acme.account.votes.filter(post_id=post.id, user_id=acme.carol.id).exists()
-    # ... or post it anyway.
+    # ... or post their own.
     assert form.submit().status_code == 303
     assert acme.account.posts.count() == 2
 
@@ -154,7 +154,7 @@ def test_similar_ones_while_the_title_is_typed(acme, other):
     for title in ("", "da", "zebra", "x" * 5000, "%00", "'"):
         part = carol.get("/app/posts/similar", {"title": title})
         assert part.text.strip() == ""
-    # A session that ended must not take the form away.
+    # The end of a session must not remove the form.
     assert acme.page().get("/app/posts/similar?title=dark").status_code == 204
 
 
@@ -264,19 +264,19 @@ def test_the_statements(acme):
     make_post(acme.bob, "Dark mode")
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="Something else")
-    # The session with its user, the forum with its account, the categories.
-    assert len(asked_by(lambda: carol.get(PATH))[1]) == 3
-    # And up to eight to find what is like it, the rows, and the votes.
-    assert len(asked_by(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
-    # And what is like it, though nothing is; whether the form was sent before, twice, and its lock; the post with its status,
-    # and what was answered.
-    response, asked = asked_by(form.submit)
+    # The session with its user; the forum with its account; the categories.
+    assert len(capture_queries(lambda: carol.get(PATH))[1]) == 3
+    # Also: up to eight statements to find similar posts; their rows; the votes.
+    assert len(capture_queries(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
+    # Also: the search for similar posts, here without result; the stored response of the form, twice, and its lock; the post with
+    # its status; the stored response.
+    response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    assert len(asked) <= 16, asked
+    assert len(queries) <= 16, queries
 
 
 def test_a_visitor_s_text_is_kept_but_not_rendered(acme):
-    """It would take time that is not counted."""
+    """Rendering takes time that no limit counts."""
     visitor = acme.page()
     visitor.get("/app/sign-in")
     sent = {"title": "Mine", "content": "*mine*", "act": "preview", "csrfmiddlewaretoken": visitor.cookies["csrf"]}
@@ -286,7 +286,7 @@ def test_a_visitor_s_text_is_kept_but_not_rendered(acme):
 
 
 def test_it_rejects_what_another_site_sent(acme):
-    """Whatever that wrote is not shown as if it had been written here."""
+    """The text of another site must not look like the user's own."""
     for page in (acme.page(), acme.page(acme.carol)):
         for path in ("/app/posts/new", "/app/posts/1/comments", "/app/posts/1/edit"):
             sent = {"title": "Click here", "content": "[Free](https://evil.example)", "act": "preview"}

@@ -1,7 +1,7 @@
-"""What a user has suggested and voted for."""
+"""The pages of a user's own posts and votes."""
 
 from tests.support.factories import make_post
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 PATH = "/app/profile/posts"
 
@@ -51,8 +51,8 @@ def test_pages(acme):
         first = carol.get(path)
         assert len(titles(first)) == 25
         assert titles(first.click("Next")) == ["Post 0"]
-        # The session, the forum, the posts, the votes.
-        assert len(asked_by(lambda path=path: carol.get(path))[1]) == 4
+        # The session; the forum; the posts; the votes.
+        assert len(capture_queries(lambda path=path: carol.get(path))[1]) == 4
 
 
 def test_it_rejects_other_lists_and_pages(acme):

@@ -1,4 +1,4 @@
-"""The roadmap: what is planned, what is being done, what is done."""
+"""The roadmap: planned, started and completed posts."""
 
 from forum.pages import reading
 from tests.support.factories import make_category, make_post
@@ -57,7 +57,7 @@ def test_an_account_without_such_statuses(acme):
 def test_statements(acme):
     for code in ("planned", "started", "completed"):
         put(acme, code, code)
-    # The forum, the statuses and the posts of each; the session, and the votes.
+    # The forum; the statuses; the posts of each; the session; the votes.
     assert len(statements(acme.page(), "/app/roadmap")) == 5
     carol = acme.page(acme.carol)
     assert len(statements(carol, "/app/roadmap")) == 7

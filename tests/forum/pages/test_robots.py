@@ -1,4 +1,4 @@
-"""What programs ask every site for."""
+"""Well-known files: robots.txt, the icon, and metadata for search engines."""
 
 import pytest
 
@@ -34,18 +34,18 @@ def test_the_icon(acme):
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "image/x-icon"
     assert response.headers["Cache-Control"] == "public, max-age=86400"
-    # An icon of 32 pixels, and the PNG in it.
+    # An icon of 32 pixels that contains a PNG.
     assert response.content[:8] == b"\0\0\1\0\1\0\x20\x20"
     assert response.content[22:26] == b"\x89PNG"
 
 
-def test_what_search_engines_are_told_by_a_page(acme):
-    def told(path):
+def test_a_page_has_metadata_for_search_engines(acme):
+    def meta_of(path):
         return {meta["name"]: meta["content"] for meta in Visitor(acme.host).get(path).html.select("meta[name]")}
 
-    assert "Acme" in told("/")["description"]
-    assert "robots" not in told("/")
-    assert told("/app/sign-in")["robots"] == "noindex"
+    assert "Acme" in meta_of("/")["description"]
+    assert "robots" not in meta_of("/")
+    assert meta_of("/app/sign-in")["robots"] == "noindex"
 
 
 @pytest.mark.parametrize(("path", "most"), [("/robots.txt", 1), ("/favicon.ico", 1)])

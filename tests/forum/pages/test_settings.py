@@ -48,7 +48,7 @@ def test_it_works(acme):
     assert (forum.description, forum.access, forum.approval, forum.is_default) == ("For all", "members", True, False)
     assert acme.account.hosts.get(id=forum.host_id).name == "ideas.example.org"
     assert "General" in Visitor("ideas.example.org").get("/")
-    # What holds of them, and surprises.
+    # Explanations of the settings.
     assert "They belong to all your forums, private ones too." in acme.page(acme.alice).get(NEW)
 
     page = acme.page(acme.alice)
@@ -141,7 +141,7 @@ def test_it_rejects_those_of_another_account(acme, other):
     page.get(f"{CATEGORIES}?forum={forum.id}", status=404)
     page.get(f"{CATEGORIES}?forum=x", status=404)
     send(page, f"{CATEGORIES}?forum={forum.id}", status=404, do="add", name="Mine")
-    # Nor are posts moved there.
+    # Posts cannot be moved there either.
     make_category(acme.account, "More")
     make_post(acme.alice)
     response = send(page, path_of(acme.category), do="delete", into=category.id).follow()
@@ -173,7 +173,7 @@ def test_the_first_forum_may_live_elsewhere_and_come_back(acme):
         form["host"] = address
         assert form.submit("do").status_code == 303
         assert set(acme.account.hosts.values_list("name", flat=True)) == names
-        # The account's own address is answered all the time.
+        # The account's own host always works.
         assert page.get(FORUMS).status_code == 200
 
 
@@ -186,7 +186,7 @@ def test_nobody_moves_the_forum_from_under_his_feet(acme):
     assert errors_on(form.submit("do", status=422)) == [sentence]
     response = send(page, path_of(forum), do="delete").follow()
     assert texts(response, ".notice.error") == [sentence]
-    # Its name can be changed from there.
+    # The host can be changed there.
     form["host"], form["name"] = "ideas.example.org", "Better ideas"
     assert form.submit("do").status_code == 303
 
@@ -216,7 +216,7 @@ def test_categories(acme):
     assert names(response) == ["BUGS & more?", "General"]
     assert make_post(acme.alice).category_id == bugs.id
 
-    # Its post goes elsewhere with it.
+    # Deleting the category moves its post.
     response = page.get(path_of(bugs))
     form = response.forms["delete"]
     form["into"] = str(acme.account.categories.get(name="General").id)
@@ -271,7 +271,7 @@ def test_it_rejects_deleting_the_last_one(acme):
 
 
 def test_it_rejects_in_the_language_of_the_user(acme):
-    """Beside a field it is the message of the model alone, elsewhere it begins with the name of the field."""
+    """An error beside its field is only the model's message; elsewhere it begins with the name of the field."""
     acme.account.users.filter(id=acme.alice.id).update(language="pl")
     page = acme.page(acme.alice)
     assert errors_on(send(page, CATEGORIES, status=422, do="add", name="general")) == ["Ta wartość jest już zajęta"]

@@ -134,7 +134,7 @@ def test_many_voters(acme):
     text = " ".join(acme.page().get(f"/app/posts/{post.id}").html.text.split())
     assert "Voter 00, Voter 01," in text
     assert "Voter 19 and 2 more" in text
-    # To the team customers are shown among so many.
+    # The team also sees customers among the voters, up to the same number.
     for number in range(12):
         post.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice, f"Client {number:02}").id)
     text = " ".join(acme.page(acme.bob).get(f"/app/posts/{post.id}").html.text.split())
@@ -169,13 +169,13 @@ def test_a_merged_post(acme):
         assert page.html.h1.text == "Original"
         assert "“Duplicate” was merged into this suggestion." in page
         assert page.html.select_one(".merged").text == "Duplicate"
-    # The team alone may see it as it was.
+    # Only the team may open the merged post itself.
     assert acme.page(acme.carol).get(f"/app/posts/{duplicate.id}?original=0").status_code == 302
     page = page.click(href="original=0")
     assert page.html.h1.text == "Duplicate"
     assert page.html.select_one(".notice a")["href"] == f"/app/posts/{original.id}"
     assert page.html.select_one(".notice a").text == "Original"
-    # Only what was is said.
+    # The message appears only if that post was really merged.
     assert "was merged into" not in acme.page().get(f"/app/posts/{original.id}?from=1")
 
 
@@ -200,7 +200,7 @@ def test_statements(acme, who):
     planned = acme.account.statuses.get(kind="post", code="planned")
 
     def fill():
-        # The row as it is now.
+        # Read the current row.
         row = Post.objects.get(pk=post.pk)
         row.comment(by=acme.bob, text="a")
         row.vote(by=make_user(acme.account))
@@ -214,5 +214,5 @@ def test_statements(acme, who):
     before = len(statements(visitor, path))
     fill()
     asked = statements(visitor, path)
-    # The forum, the post, comments, history, what was merged into it, voters; the session; those that the team voted for.
+    # The forum; the post; comments; history; merged posts; voters; the session; for the team, the customers who voted.
     assert len(asked) == before <= {None: 6, "carol": 8, "bob": 8}[who], asked

@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from forum.models import Category
 from tests.support.factories import PASSWORD, make_category, make_client, make_post, make_task, make_user
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, send
 from tests.support.team import HTMX, assert_for_the_team_alone, fresh, messages_of, went_to
 
@@ -62,7 +62,7 @@ def test_a_response_alone_and_its_end(acme):
 
 
 def test_what_was_not_changed_is_left_alone(acme):
-    """A form that was open in another tab gives nothing back what it was."""
+    """An outdated form in another tab does not overwrite fields that the user did not change."""
     post = make_post(acme.carol)
     planned, started = (acme.account.statuses.get(kind="post", code=code) for code in ("planned", "started"))
     bob, alice = acme.page(acme.bob), acme.page(acme.alice)
@@ -73,7 +73,7 @@ def test_what_was_not_changed_is_left_alone(acme):
     early["status_id"] = str(started.id)
     assert early.submit("do").status_code == 303
     assert (fresh(post).status_id, fresh(post).response) == (started.id, "Soon.")
-    # A double click is done once.
+    # A double click has an effect once.
     early.submit("do")
     assert acme.account.status_changes.of_post(post.id).count() == 2
 
@@ -141,7 +141,7 @@ def test_a_session_that_ends_while_answering(acme):
     Session.objects.all().delete()
     response = form.submit("do", status=403)
     assert "You are no longer signed in. Nothing is lost" in response
-    # Whoever it is that sees it now learns no more than what was sent.
+    # The page shows no more than the sent values, as another user may see it now.
     assert "A dark theme" not in response
     form = response.forms["again"]
     assert form["response"].value.strip() == "Typed\r\nat length."
@@ -178,7 +178,7 @@ def test_signing_in_in_another_tab_while_answering(acme):
 
 
 def test_a_session_that_ends_where_the_post_is_deleted(acme):
-    """They are signed in again all the same."""
+    """The user can sign in again."""
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     form = form_of(bob, post, "place")
@@ -276,7 +276,7 @@ def test_what_was_deleted_meanwhile(acme):
 
 
 def test_what_is_fetched_beside_a_post_leads_nobody_elsewhere(acme):
-    """It may come while they are on the way to the page that says what they have just done."""
+    """The fragment may arrive while the browser navigates to the page with the message."""
     post = make_post(acme.carol)
     bob, visitor = acme.page(acme.bob), acme.page()
     post.trash(by=acme.alice)
@@ -322,8 +322,8 @@ def test_few_statements(acme):
         make_post(acme.carol, tags=[f"tag {number}"]).merge_into(post, by=acme.bob)
     bob = acme.page(acme.bob)
     assert_few_statements(bob, tools(post))
-    _response, asked = asked_by(lambda: bob.get(tools(post), headers=HTMX))
-    assert len(asked) <= 8
+    _response, queries = capture_queries(lambda: bob.get(tools(post), headers=HTMX))
+    assert len(queries) <= 8
 
 
 def test_whose_wish_it_is(acme):

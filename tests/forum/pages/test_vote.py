@@ -5,7 +5,7 @@ import pytest
 from accounts.models import Session
 from tests.support.factories import PASSWORD, make_post
 from tests.support.pages import Visitor
-from tests.support.queries import asked_by
+from tests.support.queries import capture_queries
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def post(acme):
 
 
 def press(visitor: Visitor, post, **kwargs):
-    """The button on the post's page."""
+    """Press the button on the post's page."""
     return button(visitor.get(f"/app/posts/{post.id}"), post).submit("vote", **kwargs)
 
 
@@ -23,7 +23,7 @@ def button(page, post):
 
 
 def send(visitor: Visitor, post, vote: str = "1", **kwargs):
-    """As htmx does."""
+    """Send a vote as htmx does."""
     if "csrf" not in visitor.cookies:
         visitor.get("/app/sign-in")
     headers = {"HX-Request": "true", "X-CSRFToken": visitor.cookies["csrf"]}
@@ -80,7 +80,7 @@ def test_a_visitor_signs_in_and_the_vote_is_not_lost(acme, post):
     form["login"], form["password"] = "carol", PASSWORD
     page = form.submit().follow()
     assert "Dark mode" in page
-    # To open a page changes nothing.
+    # A GET request changes nothing.
     assert votes(post) == 0
     response = page.forms["vote"].submit()
     assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
@@ -93,7 +93,7 @@ def test_by_htmx_a_visitor_is_sent_to_sign_in(acme, post):
     assert response.headers["HX-Redirect"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}%2Fvote"
     carol = acme.page(acme.carol)
     Session.objects.all().delete()
-    # Nobody who takes a vote back wants to be asked for one.
+    # Removing a vote must not lead to the page that asks for one.
     said = send(carol, post, "0").headers["HX-Redirect"]
     assert said == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}&unsaved=1"
 
@@ -139,7 +139,7 @@ def test_who_may(acme, other, post):
     assert votes(post) == 3
     carol = acme.page(acme.carol)
     send(carol, private, status=404)
-    # The same id may be something else here.
+    # This account may have a post with the same id.
     if not acme.account.posts.filter(id=theirs.id).exists():
         send(carol, theirs, status=404)
     assert send(acme.page(acme.bob), private).status_code == 200
@@ -166,6 +166,6 @@ def test_it_rejects_a_form_of_another_site(acme, post):
 def test_the_statements(acme, post):
     carol = acme.page(acme.carol)
     carol.get("/")
-    asked = asked_by(lambda: send(carol, post))[1]
-    # The session, the forum, the post, held; held again, the vote looked for, made, counted.
-    assert len(asked) <= 8, asked
+    queries = capture_queries(lambda: send(carol, post))[1]
+    # The session; the forum; the locked post, twice; the existing vote; the new vote; the count.
+    assert len(queries) <= 8, queries

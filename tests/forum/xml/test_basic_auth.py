@@ -1,4 +1,4 @@
-"""HTTP Basic: who is let in, and how often a password is hashed for it."""
+"""HTTP Basic: accepted credentials, and the number of password hashes."""
 
 import base64
 
@@ -18,7 +18,7 @@ REFUSED = refusal(401, UNAUTHENTICATED)
 
 @pytest.fixture
 def hashes(monkeypatch) -> list[str]:
-    """The passwords that were hashed, in order; what is made once in a process has been made."""
+    """Record the hashed passwords in order, after the setup that runs once per process."""
     passwords.is_right(None, "")
     hashed = []
     verify, encode = passwords.Argon2idPasswordHasher.verify, passwords.Argon2idPasswordHasher.encode
@@ -40,7 +40,7 @@ def client(cast, login: str, password: str = PASSWORD) -> XMLClient:
 
 
 def enter(cast, login: str, password: str = PASSWORD) -> str:
-    """The login that one is let in as, or the refusal."""
+    """Return the login of the authenticated user, or the error message."""
     response = client(cast, login, password).get(ME)
     if response.status_code == 200:
         return response.text.partition("<login>")[2].partition("</login>")[0]
@@ -73,7 +73,7 @@ def test_it_rejects_an_unknown_login_as_a_wrong_password(acme, django_assert_num
         del hashes[:]
         with django_assert_num_queries(1):
             answers.append(client(acme, login, password).get(ME))
-        # One hash for each, so that the time says nothing either.
+        # Each attempt takes one hash, so that the response time reveals nothing.
         assert hashes == [password]
     for answer in answers:
         assert shown(answer) == REFUSED
@@ -199,7 +199,7 @@ def test_any_password(acme, password):
 
 
 def test_credentials_in_latin_1(acme):
-    """What browsers and older libraries send."""
+    """Browsers and older libraries send credentials in Latin-1."""
     make_user(acme.account, "hervé", password="très secret")
     answer = call(acme.host, HTTP_AUTHORIZATION=encoded("hervé:très secret".encode("latin-1")))
     assert answer.status_code == 200
@@ -231,7 +231,7 @@ def test_the_realm_is_the_forums_name(acme, name, realm):
     assert response.headers["WWW-Authenticate"] == f'Basic realm="{realm}", charset="UTF-8"'
 
 
-# What changes takes effect on the very next request
+# Changes take effect with the next request
 
 
 def test_a_deactivated_user_is_refused_at_once(acme, hashes):
@@ -288,7 +288,7 @@ def test_a_login_taken_over_needs_its_new_users_password(acme):
     assert enter(acme, "carol", "another secret") == "carol"
 
 
-# What is remembered
+# The cache of verified credentials
 
 
 def test_a_wrong_password_is_never_remembered(acme, hashes):
@@ -361,7 +361,7 @@ def test_a_hash_is_upgraded_when_the_parameters_change(acme, hashes, monkeypatch
     assert enter(acme, "alice") == "alice"
     acme.alice.refresh_from_db()
     assert acme.alice.password.startswith("argon2$argon2id$v=19$m=8,t=2,p=1$")
-    # Verified once, and hashed once more; the upgraded one is remembered.
+    # One hash verifies the password, one upgrades it; the upgraded hash is cached.
     assert hashes == [PASSWORD, PASSWORD]
     assert enter(acme, "alice") == "alice"
     assert hashes == [PASSWORD, PASSWORD]

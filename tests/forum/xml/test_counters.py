@@ -1,4 +1,4 @@
-"""Counters under real concurrency: threads, each with a connection of its own, and transactions that really commit."""
+"""Counters under concurrency: threads with their own connections, and committed transactions."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def acme(transactional_db, request):
 
 
 def counted(post: Post) -> tuple[int, int]:
-    """The counters, which are the numbers of rows."""
+    """Return the counters. Assert that they equal the numbers of rows."""
     post.refresh_from_db()
     assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
     assert post.comments_cache == post.account.comments.filter(post_id=post.id).count()
@@ -24,7 +24,7 @@ def counted(post: Post) -> tuple[int, int]:
 
 
 def again(post: Post) -> Post:
-    """The post as another process would have read it."""
+    """Return another instance of the post, as another process would read it."""
     return Post.objects.get(pk=post.pk)
 
 
@@ -32,7 +32,7 @@ def test_it_works(acme):
     post = make_post(acme.carol)
     assert post.vote(by=acme.bob)
     post.comment(by=acme.bob, text="yes")
-    # What was counted is on the object too.
+    # The instance has the new counters too.
     assert (post.votes_cache, post.comments_cache) == (1, 1)
     assert counted(post) == (1, 1)
     assert not post.vote(by=acme.bob)

@@ -57,7 +57,7 @@ def create(client: XMLClient, fields: str):
     ],
 )
 def test_it_rejects_what_a_browser_sends_for_another_site_without_asking(acme, origin, content_type, status):
-    """It asks before a body of that type is sent, and is not told that it may."""
+    """Browsers send a preflight request for other content types, which gets no permission."""
     given = {"Origin": origin, "Content-Type": content_type}
     headers = {name: value for name, value in given.items() if value is not None}
     response = acme.xml().post("/app/posts.xml", content=POST, headers=headers)
@@ -70,7 +70,7 @@ def test_it_rejects_what_a_browser_sends_for_another_site_without_asking(acme, o
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account, the first category, the status, and the post; two savepoints with their releases.
+    # The user with the account; the first category; the status; the post; two savepoints with their releases.
     with django_assert_num_queries(5):
         response = client.send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()
@@ -78,7 +78,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(response) == (201, CONTENT_TYPE, expected)
     assert response.headers["Location"] == f"http://acme.example.test/app/posts/{post.id}.xml"
     assert (post.user_id, post.forum_id, post.task_kind) == (acme.carol.id, acme.forum.id, "feedback")
-    # The very document is what is read back.
+    # Reading the post returns the same document.
     read = client.get(f"/app/posts/{post.id}.xml")
     inner = expected.removeprefix(DECLARATION)
     indented = "".join(f"  {line}\n" for line in inner.splitlines())
@@ -234,7 +234,7 @@ def test_it_rejects_a_body_of_more_than_1_mib(acme, chunked):
 
 
 class Endless:
-    """A body in chunks that never ends; only so much of it is asked for."""
+    """An endless body in chunks. The test fails if too much of it is read."""
 
     def __init__(self):
         self.sent = 0
@@ -260,7 +260,7 @@ def test_a_body_in_chunks_is_read(acme):
     assert acme.account.posts.get().title == "A dark theme"
 
 
-# What a post gets
+# Defaults of a post
 
 
 def test_the_agent_is_cut_at_255_characters(acme):

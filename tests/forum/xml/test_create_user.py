@@ -28,7 +28,7 @@ def create(client: XMLClient, fields: str):
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.bob)
     client.get("/app/users/me.xml")
-    # The asking user with the account, whether the login and the e-mail are free, the user; a savepoint and its release.
+    # The requesting user with the account; whether login and e-mail are free; the user; a savepoint and its release.
     with django_assert_num_queries(6):
         response = create(client, DORA)
     user = acme.account.users.get(login="dora")
@@ -36,7 +36,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(response) == (201, CONTENT_TYPE, expected)
     assert user.role == "member"
     assert user.password.startswith("argon2$argon2id$")
-    # The new user sees the same.
+    # The new user gets the same document.
     mine = XMLClient(acme.host, auth=("dora", "a very good secret")).get("/app/users/me.xml")
     assert shown(mine) == (200, CONTENT_TYPE, expected)
 
@@ -129,7 +129,7 @@ def user(login="dora", email="dora@acme.example", password="a very good secret",
         (user(email="x" * 255 + "@acme.example"), ["Email is too long (maximum is 255 characters)"]),
         (user(email="alice@acme.example"), ["Email is already taken"]),
         (user(email="Alice@ACME.example"), ["Email is already taken"]),
-        # Basic and the pages know people by either, so nobody's login is another one's e-mail.
+        # Users can sign in with either, so a login must not equal the e-mail of another user.
         (user("Alice@ACME.example"), ["Login is already taken"]),
         (user("alice@acme.example", "alice@acme.example"), ["Login is already taken", "Email is already taken"]),
         (user(password="f4&amp;g"), ["Password is too short (minimum is 8 characters)"]),

@@ -12,11 +12,11 @@ def test_it_works(acme, django_assert_num_queries):
     post = make_post(acme.carol, "A dark theme", content="So that one can read at night.")
     client = acme.xml()
     client.get("/app/users/me.xml")
-    # The user with the account, the locked post with its status, and the post; two savepoints with their releases.
+    # The user with the account; the locked post with its status; the post; two savepoints with their releases.
     with django_assert_num_queries(5):
         response = client.delete(f"/app/posts/{post.id}.xml")
     assert shown(response) == document(200, single(post))
-    # It is in the trash, and nothing of it is lost.
+    # The post is in the trash with all its values.
     post.refresh_from_db()
     assert (post.title, post.trashed_by_id) == ("A dark theme", acme.alice.id)
     assert post.trashed_at <= timezone.now()

@@ -1,4 +1,4 @@
-"""What the renderer writes, the parser reads back, and so does anybody else's."""
+"""The parser, and other XML parsers, read back the documents of the renderer."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -32,7 +32,7 @@ from tests.support.xml import CONTENT_TYPE
 WARSAW = ZoneInfo("Europe/Warsaw")
 THING = Shape("thing", a_number=INTEGER, a_text=STRING, a_time=DATETIME)
 
-# XML 1.0, section 2.2: Char.
+# The production Char of XML 1.0, section 2.2.
 CHARACTERS = st.characters(blacklist_categories=["Cs"], blacklist_characters="\ufffe\uffff").filter(
     lambda character: character >= " " or character in "\t\n\r"
 )
@@ -85,7 +85,7 @@ def test_it_rejects_a_row_of_another_length():
         THING.write((1, "text"), WARSAW)
 
 
-# The contract's tables, field by field.
+# The fields of each document, with their types.
 TABLES = {
     USER: "created-at:datetime description email login name notification updated-at:datetime www",
     POST_ITEM: (
@@ -164,7 +164,7 @@ def test_what_is_carriable_is_what_a_parser_accepts(text):
         assert ElementTree.fromstring(body).findtext("text") == text
 
 
-# Through the whole application. The database is emptied of nothing between examples: each makes a post of its own.
+# Through the whole application. The database is not emptied between examples: each creates a post of its own.
 
 
 def test_any_text_survives_a_round_trip_through_the_application(acme):

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is a refusal in XML and never a failure of the service."""
+"""Hostile requests get an error in XML, and never cause a server error."""
 
 import logging
 
@@ -43,7 +43,7 @@ ROUTES = [
 
 @pytest.fixture(autouse=True)
 def no_failure(caplog):
-    """An exception that nobody expected is logged by Django, even where the answer looks like a refusal."""
+    """Fail if Django logs an unexpected exception, even if the response looks like a client error."""
     yield
     failures = [record for record in caplog.get_records("call") if record.levelno >= logging.ERROR]
     assert [record for record in failures if record.exc_info] == []
@@ -264,7 +264,7 @@ def test_it_rejects_a_length_of_more_than_1_mib_unread(acme, method, path):
 
 @pytest.mark.parametrize("body", [b"", b"<post><title>t", b"<post><title>t</title></post>"])
 def test_it_rejects_a_body_that_was_cut_off(acme, body):
-    """RFC 9112, section 8: however complete it looks."""
+    """A truncated body is rejected even if it looks complete (RFC 9112, section 8)."""
     answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, CONTENT_LENGTH="1000")
     assert shown(answer) == refusal(400, "The request was cut off on its way; send it again")
     assert not acme.account.posts.exists()
@@ -318,7 +318,7 @@ def test_it_answers_503_where_the_database_goes_away(acme, method, path, error):
     body = b"<hash><post><title>t</title></post><user><login>x</login></user></hash>"
 
     def answer_after(queries: int):
-        """The answer where the database answers so many statements and then no more."""
+        """Return the response if the database fails after `queries` statements."""
         done = 0
 
         def execute(run, sql, params, many, context):
@@ -394,7 +394,7 @@ HOSTILE_VALUES = ["", " ", "\x85", "0", "-0", "1" * 5000, "1e400", "-1e400", "Na
     ["", ' type="integer"', ' type="boolean"', ' type="datetime"', ' type="array"', ' type="float"', ' nil="true"'],
 )
 def test_hostile_values(acme, kind):
-    """Each value in each field by itself: one that is refused would hide another."""
+    """Send each value in each field alone, because a rejected one would hide another."""
     post = make_post(acme.alice)
     for value in HOSTILE_VALUES:
         for field in ("title", "content", "kind", "category-id", "status", "responsible-id"):

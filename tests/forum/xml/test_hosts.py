@@ -1,4 +1,4 @@
-"""Which addresses there are, and what is said at those that there are not."""
+"""The addresses of the Forum API, and the errors at unknown ones."""
 
 import pytest
 from django.db import OperationalError
@@ -28,7 +28,7 @@ UNKNOWN_IN_JSON = (404, "application/json", '{"code":"not_found","message":"No f
 
 
 def test_it_works(acme, django_assert_num_queries):
-    # The host and its forum, once in seconds; then the user with the account.
+    # The host and its forum, which are cached for seconds; the user with the account.
     with django_assert_num_queries(3):
         assert call(acme.host, user=ALICE).status_code == 200
     with django_assert_num_queries(1):
@@ -111,7 +111,7 @@ def test_it_rejects_unknown_hosts_in_the_format_of_the_path(acme, host):
         answer = call(host, path, user=ALICE)
         assert shown(answer) == UNKNOWN
         assert "WWW-Authenticate" not in answer.headers
-    # The token decides at the service's own address, and a JSON path there is another matter.
+    # At the service's own address the token selects the account, and JSON paths are served.
     if normalize(host) != "example.test":
         assert shown(call(host, b"/app/clients/1.json", user=ALICE)) == UNKNOWN_IN_JSON
 
@@ -171,7 +171,7 @@ def test_a_forum_at_a_host_of_its_own(db, host):
     assert len(LONGEST) == 253
     account, owner, _ = make_account("own", login="ann", host=host.partition(":")[0])
     post = make_post(owner, "there")
-    # The default forum answers at the account's own address as well.
+    # The account's own address also serves the default forum.
     for address in (host, "own.example.test"):
         client = XMLClient(address, auth=("ann", PASSWORD))
         assert shown(client.get("/")) == posts(post)
@@ -224,7 +224,7 @@ def test_two_forums_of_an_account_are_apart(acme):
     client = acme.xml()
     assert titles(client.get("/")) == ["first"]
     assert titles(client.get("http://ideas.example.org/")) == ["second"]
-    # The users are the account's.
+    # All forums of an account have the same users.
     assert client.get("http://ideas.example.org/app/users/me.xml").text == client.get("/app/users/me.xml").text
     answer = call("ideas.example.org")
     assert answer.headers["WWW-Authenticate"] == 'Basic realm="Ideas", charset="UTF-8"'
@@ -281,5 +281,5 @@ def test_health_is_told_at_any_host(acme, readiness_probe, django_assert_num_que
     with django_assert_num_queries(0):
         for host in (acme.host, "unknown.example.org", "", "\xff", "a" * 70_000):
             assert shown(call(host, b"/healthz")) == (200, "text/plain", "ok\n")
-        # On a connection of its own.
+        # The thread has its own connection.
         assert shown(call("unknown.example.org", b"/readyz")) == (200, "text/plain", "ok\n")

@@ -51,7 +51,7 @@ def change(post: Post, **values) -> None:
 
 @pytest.fixture
 def three(acme) -> list[Post]:
-    """Posts that each order arranges in another way."""
+    """Create posts that have another sequence in each order."""
     made = [make_post(acme.alice, title) for title in ("first", "second", "third")]
     for hours, (post, votes, comments, active) in enumerate(zip(made, (1, 3, 2), (2, 1, 3), (30, 20, 10), strict=True)):
         change(
@@ -78,7 +78,7 @@ def test_it_works(acme, django_assert_num_queries):
     )
     client = acme.xml()
     client.get("/")
-    # The user with the account, and the page.
+    # The user with the account; the page.
     with django_assert_num_queries(2):
         response = client.get("/", params={"order": "new", "page": 1})
     assert shown(response) == (200, CONTENT_TYPE, LIST.format(id=post.id))
@@ -174,7 +174,7 @@ def test_it_rejects_a_form(acme):
 def test_orders(acme, three, order, expected):
     parameters = {} if order is None else {"order": order}
     assert titles(acme.xml().get("/", params=parameters)) == expected
-    # A member's list is put together in another way.
+    # The list of a member has another query.
     assert titles(acme.xml(acme.carol).get("/", params=parameters)) == expected
 
 
@@ -206,7 +206,7 @@ def test_the_code_of_a_status_keeps_the_posts_in_it_newest_first(acme, three, dj
         change(post, status_id=rejected.id)
     client = acme.xml()
     client.get("/")
-    # One more than another list: the statuses.
+    # The statuses, and the statements of any list.
     with django_assert_num_queries(3):
         response = client.get("/", params={"order": "rejected"})
     assert shown(response) == posts(three[2], three[0])
@@ -296,7 +296,7 @@ def test_a_link_is_at_the_address_that_was_asked(acme):
     assert answer.headers["Link"] == '<http://acme.example.test:8000/?page=1>; rel="first"'
 
 
-# Where the parameters come from
+# Parameters in query and body
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -307,7 +307,7 @@ def test_parameters_in_an_xml_body(acme, three, method, path):
     assert shown(response) == posts(*three)
     assert response.headers["Link"] == f'<http://acme.example.test{path}?order=old&page=1>; rel="first"'
 
-    # Several come in a hash; their names have hyphens or underscores.
+    # A body with several parameters is a hash. Names may have hyphens or underscores.
     for name in ("per-page", "per_page"):
         body = f'<hash><order>old</order><page type="integer">2</page><{name}>2</{name}></hash>'
         response = client.send_xml(method, path, body)
@@ -407,12 +407,12 @@ def test_a_forum_without_categories_has_an_empty_list(acme):
     assert shown(client.get("/?page=0")) == refusal(422, BAD_PAGE)
 
 
-# Who sees what
+# Visibility
 
 
 @pytest.fixture
 def shelves(acme) -> None:
-    """A post of carol's in every state, and a task, which is none of the forum's."""
+    """Create a post of carol in every state, and a task, which belongs to no forum."""
     for title in ("open", "closed", "private", "of kind private", "unapproved", "duplicate", "trashed"):
         post = make_post(
             acme.carol,

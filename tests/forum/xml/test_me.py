@@ -33,7 +33,7 @@ def test_it_works(acme):
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
     assert response.text == ME
-    # The host (kept for seconds), the forum of the host, and the user with the account.
+    # The host with its forum, which are cached for seconds; the user with the account.
     assert len(queries) == 3
 
 

@@ -1,4 +1,4 @@
-"""What a body may look like, and what it is read as."""
+"""Parsing of XML bodies."""
 
 import codecs
 from encodings.aliases import aliases
@@ -182,7 +182,7 @@ def test_very_many_elements_and_attributes():
 
 @pytest.mark.parametrize("declared", ['xmlns="{}"', 'xmlns:x="{}"'])
 def test_a_namespace_that_each_name_would_be_written_with(acme, declared):
-    """An element would take as long as its namespace, however short it is itself."""
+    """The parser repeats the namespace in every name, so even short elements would take long."""
     sentence = "The XML has a namespace that is too long (maximum is 255 characters)"
     body = "<a " + declared.format("u" * 500_000) + f">{'<b/>' * 100_000}</a>"
     began = process_time()
@@ -265,7 +265,7 @@ def test_characters_and_references(text, expected):
 
 
 UTF_16 = ("utf-16-le", "utf-16-be")
-# Each is what some client sends.
+# Encodings that clients send.
 ENCODINGS = [
     (f"<a>{NAMES}</a>".encode(), None),
     (f"<a>{NAMES}</a>".encode(), "utf-8"),
@@ -281,7 +281,7 @@ ENCODINGS = [
     (f"<a>{NAMES}</a>".encode("iso-8859-2"), "iso-8859-2"),
     (f"<a>{NAMES}</a>".encode("iso-8859-2"), "ISO8859-2"),
     (f"<a>{NAMES}</a>".encode("windows-1250"), "windows-1250"),
-    # The header says more than the declaration (RFC 7303).
+    # The header takes precedence over the declaration (RFC 7303).
     (f'<?xml version="1.0" encoding="UTF-8"?><a>{NAMES}</a>'.encode("iso-8859-2"), "iso-8859-2"),
     (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode(), "utf-8"),
     (f"<a>{NAMES}</a>".encode("utf-16"), None),

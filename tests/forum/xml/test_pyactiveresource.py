@@ -1,4 +1,4 @@
-"""What a client library of the ActiveResource family makes of generation A: Python's, talking to a real port."""
+"""The Python client library of the ActiveResource family, connected to the Forum API on a real port."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class Library:
 
 @pytest.fixture
 def library(transactional_db, settings, request):
-    """The library's resources as classes that reach alice's forum."""
+    """Return the library's resource classes for alice's forum."""
     settings.LOCAL_ACCOUNT = "acme"
     acme = request.getfixturevalue("acme")
     with serving() as port:
@@ -63,7 +63,7 @@ def test_it_works(library):
     )
     assert post.votes_cache == post.comments_cache == 0
 
-    # Saved whole, with what it was once given.
+    # The library sends all fields, including the outdated ones.
     post.title = "A darker theme"
     assert post.save() is True
     assert acme.account.posts.get().title == "A darker theme"

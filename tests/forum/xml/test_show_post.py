@@ -48,7 +48,7 @@ SINGLE = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def alone(post: Post) -> tuple[int, str, str]:
-    """The answer with a post that nobody commented."""
+    """Return the expected response for a post without comments."""
     indented = "".join(f"  {line}\n" for line in single(post).splitlines())
     return document(200, '<hash>\n  <comments type="array"/>\n', indented, "</hash>\n")
 
@@ -65,7 +65,7 @@ def test_it_works(acme, django_assert_num_queries):
     Post.objects.update(agent="Mozilla/5.0", votes_cache=5, created_at=moment, updated_at=moment)
     client = acme.xml()
     client.get("/app/users/me.xml")
-    # The user with the account, the post with its status, and the comments.
+    # The user with the account; the post with its status; the comments.
     with django_assert_num_queries(3):
         response = client.get(f"/app/posts/{post.id}.xml")
     expected = SINGLE.format(comment=comment.id, category=acme.category.id, post=post.id)
@@ -202,7 +202,7 @@ SEEN_BY_NONE = {"trashed"}
 
 
 def post_in(state: str, acme) -> Post:
-    """A post of carol's in one of the states; what is a duplicate or in the trash may be private as well."""
+    """Create a post of carol in a state. Duplicates and trashed posts may also be private."""
     state, _, duplicate = state.partition(" duplicate")
     post = make_post(acme.carol, **STATES.get(state, {}))
     if duplicate or state == "duplicate":

@@ -19,7 +19,7 @@ BLANK = "Title can't be blank"
 
 
 def code_of(post: Post) -> str:
-    # `post.status` may be what it was before the row was read again.
+    # `post.status` may be cached from before `refresh_from_db`.
     return post.account.statuses.get(id=post.status_id).code
 
 
@@ -34,8 +34,8 @@ def test_it_works(acme, django_assert_num_queries):
     before = post.updated_at
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account, the locked post with its status (whose counts say that nobody commented or voted), what was
-    # merged, whether other words have to wait there, and the post; a savepoint with its release.
+    # The user with the account; the locked post with its status (its counts show no comments and votes); merged posts; whether
+    # the forum requires approval; the post; a savepoint with its release.
     with django_assert_num_queries(7):
         response = client.send_xml("PUT", f"/app/posts/{post.id}.xml", "<post><title>A dark theme</title></post>")
     post.refresh_from_db()
@@ -152,7 +152,7 @@ def test_what_the_author_may_change(acme):
     response = update(acme.xml(acme.carol), post, fields)
     assert shown(response) == document(200, single(post))
     assert (post.title, post.content, post.kind, post.category_id) == ("after", "text", "question", category.id)
-    # These two are the team's, and ignored like any element that is not for the author.
+    # Only the team may set these two. For authors they are ignored like any read-only element.
     assert (code_of(post), post.responsible_id, post.closed) == ("new", None, False)
 
 
@@ -189,7 +189,7 @@ def test_an_empty_content_empties_it(acme):
 
 @pytest.mark.parametrize("role", ["agent", "member"])
 def test_a_post_is_sent_back_whole(acme, role):
-    """What ActiveResource does to save: every element that it was given, one of them changed."""
+    """ActiveResource saves a post by sending every element that it received, with one changed."""
     post = make_post(acme.carol, "A dark them", content="text", kind="question", responsible_id=acme.bob.id)
     post.vote(by=acme.carol)
     post.comment(by=acme.carol, text="mine")
