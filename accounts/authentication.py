@@ -1,4 +1,4 @@
-"""Who asks: HTTP Basic for generation A, an api_token for generation B.
+"""Authentication: HTTP Basic for the Forum API, an api_token for the Account API.
 
 Both read the user and the account in one statement and put the account on the request, so that whatever is decided is
 decided on what the database says now.

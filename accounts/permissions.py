@@ -1,4 +1,4 @@
-"""Who may do what, beyond what the row decides (decisions, section 2)."""
+"""Permissions of the API views that depend on the role alone. Rules that depend on a row are methods of its model."""
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 

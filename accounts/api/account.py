@@ -1,4 +1,4 @@
-"""The account itself; and a partner makes one with its first user (decisions, section 2)."""
+"""The account in JSON. A partner creates accounts here, each with its first user."""
 
 from typing import Any
 

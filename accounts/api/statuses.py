@@ -1,4 +1,4 @@
-"""Statuses of posts, deals and clients (decisions, section 4)."""
+"""Statuses of posts, deals and clients, in JSON."""
 
 from decimal import Decimal
 from typing import Any

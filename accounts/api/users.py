@@ -1,4 +1,4 @@
-"""Users as JSON, and the rules for a new one in both generations."""
+"""Users in JSON, and the rules for a new user in both APIs."""
 
 from functools import cached_property
 

@@ -1,7 +1,7 @@
-"""Fields of the wire, for both generations: what is accepted for a value, and the messages for what is not.
+"""Serializer fields of both APIs: the values that they accept, and the error messages for others.
 
 A message continues the field's name ("Title can't be blank"). Numbers are taken for texts, numeric texts for numbers, a
-blank text for no number, date or id; a list or an object where a scalar belongs never is (decisions, section 4).
+blank text for no number, date or id; a list or an object where a scalar belongs is rejected.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Lists of generation B: pages, orders, filters and searches, the same for every resource."""
+"""Lists of the Account API: pages, orders, filters and searches, the same for every resource."""
 
 from collections.abc import Callable, Iterable
 from functools import cache

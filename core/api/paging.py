@@ -1,4 +1,4 @@
-"""Pages of a list, counted from 1, without counting the list (decisions, sections 3 and 4)."""
+"""Pages of a list, numbered from 1. The rows of the list are not counted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

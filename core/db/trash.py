@@ -1,4 +1,4 @@
-"""Nothing is lost: DELETE moves a resource to the trash, whence it may come back for 30 days (decisions, section 6)."""
+"""The trash: deleting a resource moves it there, and for 30 days it can be restored."""
 
 from datetime import datetime, timedelta
 from typing import Any, Self

@@ -1,4 +1,4 @@
-"""What all operations share: headers, and the refusals of both generations."""
+"""Components that all operations share: headers, and the error responses of both APIs."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def _headers(status: int) -> JSONSchema:
 
 
 def refusal(status: int) -> JSONSchema:
-    """What generation B answers with that status, as a value."""
+    """Return an example of the error response with that status in the Account API."""
     return _json(status)["content"]["application/json"]["schema"]
 
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document of both generations: built once for a process, from the routes and the code that serves them."""
+"""The OpenAPI document of both APIs: built once for a process, from the routes and the code that serves them."""
 
 import hashlib
 from functools import cache

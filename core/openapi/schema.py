@@ -40,7 +40,7 @@ PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
 
 
 class OperationSchema(AutoSchema):
-    """What both generations share."""
+    """The description of an operation, for both APIs."""
 
     media_type: ClassVar[str]
     # Which refusals are theirs.
@@ -192,7 +192,7 @@ class OperationSchema(AutoSchema):
 
 
 class JSONOperationSchema(OperationSchema):
-    """Generation B."""
+    """The description of an operation of the Account API."""
 
     media_type = "application/json"
     language = "json"

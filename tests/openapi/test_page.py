@@ -35,7 +35,7 @@ def test_all_that_it_names_is_there(acme):
 
 
 @pytest.mark.parametrize("host", ["acme.example.test", "example.test", "api.example.test"])
-def test_it_is_at_the_hosts_of_both_generations(acme, host):
+def test_it_is_at_the_hosts_of_both_apis(acme, host):
     client = Client(host)
     assert client.get("/app/docs").status_code == 200
     assert client.head("/app/docs").status_code == 200
