@@ -23,7 +23,7 @@ from forum.xml.documents import (
     Shape,
     array,
     document,
-    local,
+    local_time,
 )
 from forum.xml.formats import XMLParser
 from tests.support.factories import make_category
@@ -125,7 +125,7 @@ def test_an_empty_list():
     ],
 )
 def test_times_are_in_the_accounts_zone(moment, zone, expected):
-    assert local(moment, ZoneInfo(zone)) == expected
+    assert local_time(moment, ZoneInfo(zone)) == expected
 
 
 @settings(deadline=None)
