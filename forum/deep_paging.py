@@ -44,7 +44,7 @@ ORDERS = {
 
 class PostCountQuerySet(models.QuerySet["PostCount"]):
     def clean_up(self) -> None:
-        """Compact the categories with many deltas, whose deep pages nobody reads."""
+        """Compact the categories that have collected many deltas because no reader came to their deep pages."""
         deltas = self.filter(is_mark=False).values_list("account_id", "category_id").order_by()
         for account_id, category_id in (
             deltas.annotate(deltas=Count("number"))

@@ -76,7 +76,7 @@ def test_it_works():
 
 
 def test_it_rejects_a_shape_that_is_not_alphabetical():
-    with pytest.raises(ValueError, match="alphabetically"):
+    with pytest.raises(ValueError, match="alphabetical order"):
         Shape("thing", b=STRING, a=STRING)
 
 
