@@ -141,7 +141,7 @@ class DemoBuilder:
         save(first, **self.content["forum"])
         names = second.pop("categories")
         # The posts of the demo content set `requires_approval` themselves; `approval` applies to those that are written later.
-        forum = self.account.forums.open(self.account, approval=True, **second)
+        forum = self.account.forums.create_for(self.account, approval=True, **second)
         first_category = self.account.categories.get(forum_id=forum.id)
         first_category.write(name=names[0])
         self.categories = {None: self.account.categories.get(forum_id=first.id), names[0]: first_category}
