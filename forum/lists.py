@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery, Value
@@ -16,9 +16,6 @@ from core.db.trash import TrashableQuerySet
 from core.search.queries import find_similar, search, search_transaction
 from forum import deep_paging
 from forum.forums import Category, Forum
-
-if TYPE_CHECKING:
-    from forum.models import Post
 
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
@@ -74,7 +71,7 @@ class PostQuerySet(TrashableQuerySet):
 
     def erase_one(self) -> int:
         """Erase the post in this queryset, after detaching its duplicates. Return the number of erased rows."""
-        for post in cast("Iterable[Post]", self.without_tasks()):
+        for post in cast("Iterable[Any]", self.without_tasks()):
             post.detach_duplicates()
         return super().erase_one()
 
