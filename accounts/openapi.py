@@ -1,4 +1,4 @@
-"""The operations on an account, its users, statuses, trash and changes; and the document itself."""
+"""The OpenAPI operations on accounts, users, statuses, trash and changes, and on the document itself."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ SHAPES[StatusSerializer] = Shape(Status)
 
 
 class SinceExtension(WireFieldExtension):
-    """A cursor is one that was given: its form says nothing."""
+    """A cursor, which is opaque to clients."""
 
     target_class = Since
 
@@ -42,7 +42,7 @@ class PrefixExtension(TextExtension):
     target_class = Prefix
 
     def accepted(self) -> JSONSchema:
-        # Two digits are a prefix, and a number is taken as its text.
+        # A number is accepted as its text, and a prefix of digits has at least two.
         return {**self.asked(), "type": ["string", "integer"], "minimum": 10}
 
     def asked(self) -> JSONSchema:
@@ -73,13 +73,13 @@ def asked(field) -> JSONSchema:
 
 
 def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    """The account with its address; a new one with its owner and first token too."""
+    """Return the schema of an account with its URL, and of a new one with its owner and first token."""
     found = schema.output_schema(AccountSerializer)
     properties = dict(found["properties"])
     times = {name: properties.pop(name) for name in TIMES}
     properties["url"] = {"type": "string", "format": "uri"}
     if status == 201:
-        # Given again for the same Idempotency-Key, it is without the token.
+        # The token is null in the repeated answer to an Idempotency-Key.
         properties |= {"user": schema.output_component(UserSerializer), "api_token": {"type": ["string", "null"]}}
     properties |= times
     name = "MadeAccount" if status == 201 else "Account"
@@ -201,7 +201,7 @@ def kinds() -> dict[str, JSONSchema]:
 
 
 def restored(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    """Any of the resources that go to the trash."""
+    """Return the schema of a restored resource, which may be of any kind."""
     viewsets = [resource.viewset for _, resource in sorted(registry.trashable().items())]
     return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
 

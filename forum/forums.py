@@ -138,7 +138,7 @@ class Forum(TenantModel):
 
     def settle(self, address: str) -> None:
         """Take the address that somebody typed. The caller saves the row."""
-        host = Host.objects.claim(self.account, address)
+        host = Host.objects.get_or_create_for(self.account, address)
         if host.name == self.account.prefix and not self.is_default:
             raise FieldError("host", _("is the account's own, where its first forum answers"))
         if self.account.forums.filter(host_id=host.id).exclude(id=self.id).exists():
@@ -208,7 +208,7 @@ def _category_named(account_id, forum_id, key):
 
 @prepared(account_id=int, forum_id=int)
 def _first_category(account_id, forum_id):
-    statuses = Account(id=account_id).first_statuses(Status.Kind.POST)
+    statuses = Account(id=account_id).statuses_of_kind(Status.Kind.POST)
     first = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
     forum = Forum.objects.filter(account_id=account_id, id=forum_id)
     categories = Category.objects.filter(account_id=account_id).of_forum(forum_id)

@@ -210,7 +210,7 @@ class PostQuerySet(TrashableQuerySet):
                 status,
                 _most_wanted(account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, most=most),
             )
-            for status in account.first_statuses(Status.Kind.POST).filter(code__in=Status.ROADMAP)
+            for status in account.statuses_of_kind(Status.Kind.POST).filter(code__in=Status.ROADMAP)
         ]
 
     def in_status(
@@ -270,7 +270,7 @@ def _statuses_in_use(account_id, forum_id=None, category_id=None):
     # Of each status, the next one in use from it on is looked up, which is the first entry there of the one index in that order.
     # A post that has just this status the database would look for among all others, in the hope to meet one soon.
     account = Account(id=account_id)
-    statuses = account.first_statuses(Status.Kind.POST)
+    statuses = account.statuses_of_kind(Status.Kind.POST)
     posts = account.posts.filter(shelf=Shelf.OPEN).order_by("status_id").values("status_id")
     if category_id is not None:
         next_one = posts.filter(category_id=category_id, status_id__gte=OuterRef("id"))[:1]

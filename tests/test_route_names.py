@@ -31,7 +31,7 @@ UPWARD = {
     ("accounts/templates/accounts/base.html", "forum-roadmap"),
     ("accounts/templates/accounts/base.html", "forum-moderation"),
     ("accounts/templates/accounts/base.html", "forum-own-posts"),
-    ("accounts/templates/accounts/profile_frame.html", "forum-own-posts"),
+    ("accounts/templates/accounts/profile_base.html", "forum-own-posts"),
     ("accounts/templates/accounts/settings.html", "forum-settings-forums"),
     ("accounts/templates/accounts/settings.html", "forum-settings-categories"),
 }

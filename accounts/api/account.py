@@ -1,4 +1,4 @@
-"""The account itself; and a partner makes one with its first user (decisions, section 2)."""
+"""The account of the request, and the creation of accounts by partners."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from rest_framework.exceptions import PermissionDenied
 
 from accounts import throttling
 from accounts.account import PREFIX_PATTERN
+from accounts.account_creation import create_account
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.host_names import is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE, has_invisible
-from accounts.opening import open_account
-from accounts.permissions import AdminToWrite
+from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import Integer, Text
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
@@ -50,7 +50,7 @@ class FromPartner(Text):
 
 
 class AccountName(Text):
-    """The name of a new account, which its first site gets as well."""
+    """The name of a new account, which is also the name of its first site."""
 
     default_error_messages = {"invisible": INVISIBLE}
 
@@ -73,13 +73,14 @@ class AccountSerializer(ResourceSerializer):
 
 
 class OwnerSerializer(NewUserSerializer):
-    """The first user of a new account: its owner."""
+    """The first user of a new account, who is its owner."""
 
-    role = None
+    # DRF's way to remove an inherited field.
+    role = None  # type: ignore[assignment]
 
 
 class AccountViewSet(JSONViewSet):
-    permission_classes = [AdminToWrite]
+    permission_classes = [IsAdminOrTeamReadOnly]
     body_keys = ("account", "user")
     shown_once = ("api_token",)
 
@@ -98,7 +99,7 @@ class AccountViewSet(JSONViewSet):
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
-            made = open_account(
+            made = create_account(
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],
@@ -107,20 +108,20 @@ class AccountViewSet(JSONViewSet):
             )
             return *made, ignored
 
-        with throttling.new_account(request, partner.id):
+        with throttling.limit_new_accounts(request, partner.id):
             account, owner, token, ignored = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
         return self.answer(
             data, status=201, ignored=ignored, headers={"Location": data["url"] + reverse("accounts-json-account")}
         )
 
-    def represent(self, account: Account, **besides) -> dict[str, Any]:
-        data = AccountSerializer.represent(account, account.zone)
+    def represent(self, row: Account, **extra: Any) -> dict[str, Any]:
+        data = AccountSerializer.represent(row, row.zone)
         times = {name: data.pop(name) for name in ("created_at", "updated_at")}
-        return {**data, "url": self.url_of(account), **besides, **times}
+        return {**data, "url": self.url_of(row), **extra, **times}
 
     def url_of(self, account: Account) -> str:
-        """The account's own address, by the scheme and at the port that this request came to."""
+        """Return the URL of the account's own host, with the scheme and the port of this request."""
         host = self.request._request.get_host()
         _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
         return f"{self.request._request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (

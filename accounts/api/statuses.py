@@ -1,4 +1,4 @@
-"""Statuses of posts, deals and clients (decisions, section 4)."""
+"""Statuses of posts, deals and clients in the Account API."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
-from accounts.permissions import AdminToWrite
+from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import Boolean, Choice, Integer, Text
 from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Listing
@@ -28,7 +28,7 @@ class StatusSerializer(ResourceSerializer):
     closed = Boolean()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The rules between fields. A null for what a status always has means that it was not said."""
+        """Apply the rules that involve several fields. A null for a required field counts as a missing value."""
         values = {name: value for name, value in values.items() if value is not None or name == "color"}
         row = self.instance
         kind = row.kind if row else values.setdefault("kind", Status.Kind.POST)
@@ -46,13 +46,13 @@ class StatusFilters(ListFilters):
 
 
 class StatusViewSet(Listing, ResourceViewSet):
-    """Shops post their whole list of statuses every time: one whose code and kind are there already is updated."""
+    """CRUD of statuses. A POST with an existing code and kind is an update, because shops send their whole list every time."""
 
     key = "status"
     route = "accounts-json-status"
     model = Status
     serializer_class = StatusSerializer
-    permission_classes = [AdminToWrite]
+    permission_classes = [IsAdminOrTeamReadOnly]
     filters = StatusFilters
     default_order = ("kind", "position", "id")
 
@@ -69,7 +69,7 @@ class StatusViewSet(Listing, ResourceViewSet):
 
     def destroy(self, request, id: int) -> HttpResponse:
         def act() -> None:
-            # All of them: two that are deleted at the same time could be the last two.
+            # Lock all statuses, because two concurrent requests could delete the last two.
             statuses = {status.id: status for status in self.rows().order_by("id").locked()}
             if id not in statuses:
                 raise Http404

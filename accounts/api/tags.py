@@ -1,3 +1,5 @@
+"""Lists of tags, one for each kind of resource with tags."""
+
 from django.http import HttpResponse
 
 from core.api.views import JSONViewSet
@@ -5,7 +7,7 @@ from core.errors import FieldErrors
 
 
 class TagViewSet(JSONViewSet):
-    """The tags that the resources of one kind have, most used first."""
+    """List of the tags of one kind of resource, most used first."""
 
     kind = ""
 

@@ -1,10 +1,10 @@
-"""The trash: resources that were deleted in the last 30 days, and restoring them."""
+"""The trash: the resources deleted in the last 30 days, and their restoration."""
 
 from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from accounts.permissions import Admin
+from accounts.permissions import IsAdmin
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
 from core.api.serializers import format_time
@@ -16,10 +16,10 @@ from core.registry import registry
 
 
 class TrashViewSet(Paged, JSONViewSet):
-    permission_classes = [Admin]
+    permission_classes = [IsAdmin]
 
     def kinds(self) -> dict[str, type[Trashable]]:
-        """Return the kinds of resources that the request is for: the one that it names, else all."""
+        """Return the models that the request selects, by resource: the one that the parameter names, or all."""
         every = dict(sorted(registry.trashable_models().items()))
         named = self.parameters.get("resource", "").strip()
         if named and named not in every:

@@ -1,4 +1,4 @@
-"""Users as JSON, and the rules for a new one in both generations."""
+"""Users in the Account API, and the validation of new users in both APIs."""
 
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from core.db.tenancy import fold
 from core.db.text import is_carriable
 from core.errors import FieldError, FieldErrors
 
-# By the codes of Django's validators, whose own messages are whole sentences and do not continue the name of a field.
+# By code of Django's validators. Django's own messages are sentences, while a message here continues the name of the field.
 PASSWORD_ERRORS = {
     "password_too_short": _("is too short (minimum is 8 characters)"),
     "password_too_common": _("is too common"),
@@ -26,8 +26,8 @@ PASSWORD_ERRORS = {
 }
 
 
-class Unique(Text):
-    """A login or an e-mail: no other user of the account is known by it, in any case, nor by one that looks like it."""
+class UniqueName(Text):
+    """A login or an e-mail that neither equals nor looks like one of another user of the account."""
 
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
 
@@ -40,11 +40,11 @@ class Unique(Text):
         return text
 
 
-class Login(Unique):
+class Login(UniqueName):
     default_error_messages = {"form": _("can't have a colon, nor a space at either end")}
 
 
-class UniqueEmail(Unique, Email):
+class UniqueEmail(UniqueName, Email):
     pass
 
 
@@ -62,7 +62,7 @@ class Password(Text):
 
 
 class NewUserSerializer(ResourceSerializer):
-    """What a user is made of. Without an account in the context it is the first user of a new one."""
+    """A new user. Without an account in the context, it is the first user of a new account."""
 
     login = Login(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
@@ -72,10 +72,10 @@ class NewUserSerializer(ResourceSerializer):
 
     @cached_property
     def taken(self) -> set[str]:
-        """Which of the login and the e-mail somebody has; within the transaction that makes the user."""
+        """The folded login or e-mail that another user has. Read it in the transaction that creates the user."""
         account = self.context["account"]
-        names = [self.initial_data.get(name) for name in ("login", "email")]
-        names = [name for name in names if isinstance(name, str) and is_carriable(name)]
+        values = [self.initial_data.get(name) for name in ("login", "email")]
+        names = [name for name in values if isinstance(name, str) and is_carriable(name)]
         return set() if account is None else User.objects.taken(account.id, names)
 
 
@@ -91,7 +91,7 @@ class UserSerializer(ResourceSerializer):
 
 
 class UserViewSet(Listing, JSONViewSet):
-    """The team: whoever may be made responsible for something."""
+    """List of the team, who can be responsible for resources."""
 
     serializer_class = UserSerializer
     filters = ListFilters

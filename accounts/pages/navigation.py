@@ -1,4 +1,4 @@
-"""What the pages of accounts add to the menus."""
+"""The menu entries of this app."""
 
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _

@@ -37,7 +37,7 @@ class Server(MPServer):
     def _spawn_worker(self, idx: int, target, callback_loader) -> WorkerProcess:
         from django.conf import settings
 
-        # A request that runs an API example serves a second request within its slot (`accounts.pages.running`).
+        # A request that runs an API example serves a second request within its slot (`accounts.pages.example_requests`).
         in_flight = InFlight(settings.THREADS + settings.SLOTS)
         worker = super()._spawn_worker(idx, partial(run_worker, target, in_flight, self.bind_port), callback_loader)
         worker.in_flight = in_flight

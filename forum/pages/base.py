@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.authentication import has_token_of_page, is_from_elsewhere
+from accounts.authentication import has_valid_csrf_token, is_cross_origin
 from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import throttling
 from core.error_responses import error_response
@@ -48,8 +48,8 @@ class KeepingPage(ForumPage):
         return None if self.request.method == "POST" and self.request.user is None else super().refuse()
 
     def post(self, request, **kwargs) -> HttpResponse:
-        if not has_token_of_page(request):
-            if is_from_elsewhere(request):
+        if not has_valid_csrf_token(request):
+            if is_cross_origin(request):
                 # It was not written here: it is nobody's to lose, and ours to show to nobody.
                 return csrf_failure(request)
             self.stale = True

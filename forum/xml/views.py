@@ -6,9 +6,9 @@ from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.users import NewUserSerializer
-from accounts.authentication import Basic, SignedIn
+from accounts.authentication import BasicAuthentication, SessionAuthentication
 from accounts.models import Status, User
-from accounts.permissions import Authenticated
+from accounts.permissions import IsAuthenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
 from core.api.views import TenantViewSet
@@ -24,8 +24,8 @@ from forum.xml.serializers import PostSerializer, TeamPostSerializer
 
 
 class XMLViewSet(TenantViewSet):
-    authentication_classes = [Basic, SignedIn]
-    permission_classes = [Authenticated]
+    authentication_classes = [BasicAuthentication, SessionAuthentication]
+    permission_classes = [IsAuthenticated]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
     schema = XMLOperationSchema()

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if not check_password(password, owner.password):
             password = "(changed since)"  # noqa: S105
             del variables["PASSWORD"]
-        if APIToken.objects.holding(token) is None:
+        if APIToken.objects.find_by_token(token) is None:
             token = "(revoked since)"  # noqa: S105
             del variables["API_TOKEN"]
         self.explain(account, owner, port, password, token)

@@ -19,7 +19,7 @@ REFUSED = refusal(401, UNAUTHENTICATED)
 @pytest.fixture
 def hashes(monkeypatch) -> list[str]:
     """The passwords that were hashed, in order; what is made once in a process has been made."""
-    passwords.is_right(None, "")
+    passwords.verify(None, "")
     hashed = []
     verify, encode = passwords.Argon2idPasswordHasher.verify, passwords.Argon2idPasswordHasher.encode
 
