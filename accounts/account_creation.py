@@ -1,6 +1,6 @@
 """Creation of an account together with the rows that it needs."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.db import transaction
 
@@ -26,12 +26,12 @@ def create_account(
     """Create an account with its hosts, statuses and owner, and send `account_created`, with which other apps add their rows.
 
     Return the account, its owner and the owner's API token, which is stored only as a digest. `host` is the host of the account's
-    first site; the default is the account's own host, which is named after the prefix.
+    first site, which the caller has validated. The default is the account's own host, which is named after the prefix.
     """
     account = Account.objects.create(prefix=prefix, **fields)
     site_host = account.hosts.create(name=prefix)
     if host:
-        site_host = account.hosts.create(name=normalize(host))
+        site_host = account.hosts.create(name=cast(str, normalize(host)))
     account_created.send(Account, account=account, host=site_host)
     account.statuses.bulk_create(Status.defaults(account))
     owner = User.objects.create_for(

@@ -30,8 +30,8 @@ class HostQuerySet(models.QuerySet["Host"]):
             raise FieldError("host", _("is not available"))
         host = self.filter(name=name).first()
         if host is None:
-            host = self.create(account=account, name=name)
-        elif host.account_id != account.id:
+            return self.create(account=account, name=name)
+        if host.account_id != account.id:
             raise FieldError("host", _("is not available"))
         return host
 

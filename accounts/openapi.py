@@ -1,6 +1,8 @@
 """The OpenAPI operations on accounts, users, statuses, trash and changes, and on the document itself."""
 
-from typing import Any
+from typing import Any, cast
+
+from rest_framework.fields import Field
 
 from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
 from accounts.api.statuses import StatusFilters, StatusSerializer
@@ -68,8 +70,9 @@ class PasswordExtension(TextExtension):
         return {**super().asked(), "minLength": 8, "format": "password"}
 
 
-def asked(field) -> JSONSchema:
-    return WireFieldExtension.get_match(field).asked()
+def asked(field: Field) -> JSONSchema:
+    """Return the schema of a query parameter with this field."""
+    return cast(WireFieldExtension, WireFieldExtension.get_match(field)).asked()
 
 
 def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:

@@ -1,12 +1,14 @@
 """Permissions by role. Rules that depend on a row are in its model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
+
+    from accounts.users import User
 
 
 class IsAuthenticated(BasePermission):
@@ -20,7 +22,8 @@ class IsTeam(BasePermission):
     message = "Only the team may do this"
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        return request.user is not None and request.user.is_team
+        user = cast("User | None", request.user)
+        return user is not None and user.is_team
 
 
 class IsAdmin(BasePermission):
@@ -29,7 +32,8 @@ class IsAdmin(BasePermission):
     message = "Only an admin or the owner may do this"
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        return request.user is not None and request.user.is_admin
+        user = cast("User | None", request.user)
+        return user is not None and user.is_admin
 
 
 class IsAdminOrTeamReadOnly(BasePermission):

@@ -69,7 +69,7 @@ class RoleMixin(models.Model):
         """Return whether the user may send an invitation with the role. An owner is never invited."""
         return role != Role.OWNER and self.may_create(role)
 
-    def may_manage(self, user: "User") -> bool:
+    def may_manage(self, user: "RoleMixin") -> bool:
         return self.is_active and user.role in MANAGEABLE_ROLES.get(self.role, NO_ROLES)
 
     @property
@@ -97,7 +97,7 @@ class RoleMixin(models.Model):
         if role not in by.assignable_roles:
             raise PermissionDenied(ONLY_OWNERS)
         self.role = role
-        self.save(update_fields=["role", "updated_at"])
+        self._save("role")
         self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
@@ -110,7 +110,7 @@ class RoleMixin(models.Model):
         self._check_managed(by)
         self._refuse_self(by)
         self.is_active = False
-        self.save(update_fields=["is_active", "updated_at"])
+        self._save("is_active")
         self.sessions.all().delete()
         self._revoke_invitations()
 
@@ -120,7 +120,7 @@ class RoleMixin(models.Model):
         self._lock(by)
         self._check_managed(by)
         self.is_active = True
-        self.save(update_fields=["is_active", "updated_at"])
+        self._save("is_active")
 
     @transaction.atomic(savepoint=False)
     def revoke_token(self, id: int, *, by: "User") -> None:
@@ -132,6 +132,9 @@ class RoleMixin(models.Model):
             self._lock(by)
             self._check_managed(by)
         self.tokens.filter(id=id, revoked_at=None).update(revoked_at=timezone.now())
+
+    def _save(self, field: str) -> None:
+        self.save(update_fields=[field, "updated_at"])  # type: ignore[misc]  # a field of `User`
 
     def _lock(self, by: "User") -> None:
         """Lock both rows, and reload the roles, so that two owners cannot demote each other in concurrent transactions.

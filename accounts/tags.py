@@ -22,7 +22,7 @@ class TagQuerySet(models.QuerySet["Tag"]):
         found = {tag.name_key: tag for tag in self.filter(account=account, name_key__in=wanted)}
         missing = sorted(wanted.keys() - found.keys())
         if missing:
-            self.bulk_create([Tag(account=account, name=wanted[key]) for key in missing], ignore_conflicts=True)
+            Tag.objects.bulk_create([Tag(account=account, name=wanted[key]) for key in missing], ignore_conflicts=True)
             found |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=missing)}
         return [found[key] for key in dict.fromkeys(fold(name) for name in names)]
 

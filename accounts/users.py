@@ -4,7 +4,7 @@ import re
 import secrets
 from collections.abc import Iterable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account import Account
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
 from accounts.sessions import Invitation
@@ -22,14 +23,11 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
 
-if TYPE_CHECKING:
-    from accounts.account import Account
-
 # The password hash of a user who is not stored. It has the length of a real one, so that signing takes the same time.
 PLACEHOLDER_HASH = "!" * 97
 
 
-class UserQuerySet(RoleQuerySet):
+class UserQuerySet(RoleQuerySet):  # type: ignore[override]  # the plugin gives each as_manager() a type of its own
     def team(self) -> Self:
         """Return the active users of the team."""
         return self.filter(role__in=User.TEAM, is_active=True)
@@ -38,7 +36,7 @@ class UserQuerySet(RoleQuerySet):
         """Return the user with the login, or else the one with the e-mail, together with the account."""
         return _user_by_login.first(account_id=account_id, key=fold(name))
 
-    def find_for_password_reset(self, account: "Account", name: str) -> tuple["User", bool]:
+    def find_for_password_reset(self, account: Account, name: str) -> tuple["User", bool]:
         """Return the active user with the login, or else the one with the e-mail, and True. If there is none, return a user who
         is not stored, and False.
 
@@ -51,7 +49,7 @@ class UserQuerySet(RoleQuerySet):
         user = User(account=account, id=id, login=login, email=email, password=password, language=language)
         return user, is_known
 
-    def create_for(self, account: "Account", *, login: str, email: str, password: str, **fields: Any) -> "User":
+    def create_for(self, account: Account, *, login: str, email: str, password: str, **fields: Any) -> "User":
         """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters."""
         check_visible(login=login, email=email)
         return self.create(
@@ -80,12 +78,12 @@ class UserQuerySet(RoleQuerySet):
         # Look up the keys as well, because during an upgrade the previous version writes rows without skeletons.
         same = Q(login_key__in=keys) | Q(email_key__in=keys)
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)
-        users = self.filter(same | similar, account_id=account_id).exclude(id=exclude_id)
+        users = self.filter(same | similar, account_id=account_id).exclude(id=exclude_id)  # type: ignore[misc]  # exclude(id=None) excludes nothing
         others = set(chain.from_iterable(users.values_list("login_key", "email_key")))
         return {key for key in keys if looks_like_any(key, others)}
 
     @transaction.atomic(savepoint=False)
-    def sign_up(self, account: "Account", *, login: str, email: str, password: str, name: str, **fields: Any) -> "User":
+    def sign_up(self, account: Account, *, login: str, email: str, password: str, name: str, **fields: Any) -> "User":
         """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
         self.check_free(account.id, login=login, email=email)
         return self.create_for(account, login=login, email=email, password=password, name=name, **fields)
@@ -230,7 +228,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         """Set the password and end the user's sessions, except the one with the given id. Tokens stay valid."""
         self.password = make_password(password)
         self.save(update_fields=["password", "updated_at"])
-        self.sessions.exclude(id=keep_session_id).delete()
+        self.sessions.exclude(id=keep_session_id).delete()  # type: ignore[misc]  # exclude(id=None) excludes nothing
 
     def upgrade_password(self, password: str) -> None:
         """Hash the verified password with the current parameters, unless it was changed meanwhile."""
@@ -242,11 +240,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 @prepared(account_id=int, key=str)
 def _user_for_password_reset(account_id: int, key: str) -> models.QuerySet[Any, Any]:
     """Return one row in any case: the user's columns, or nulls if no user has the name."""
-    accounts: models.QuerySet[Any] = User._meta.get_field("account").related_model.objects.filter(id=account_id)
     known = Q(users__login_key=key) | Q(users__email_key=key)
     by_login_first = models.Case(
         models.When(known__login_key=key, then=0), default=1, output_field=models.IntegerField()
     )
+    accounts = Account.objects.filter(id=account_id)
     rows = accounts.annotate(known=models.FilteredRelation("users", condition=known)).order_by(by_login_first)
     columns = ("id", "login", "email", "password", "language", "is_active")
     return rows.values_list(*(f"known__{column}" for column in columns))[:1]

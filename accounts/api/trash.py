@@ -46,7 +46,7 @@ class TrashViewSet(Paged, JSONViewSet):
             found = restore(self.account, self.kinds(), id)
             if found is None:
                 raise Http404
-            viewset = registry.get(found[0]).viewset(request=request)
+            viewset = registry.trashable()[found[0]].viewset(request=request)
             return viewset, viewset.find(id), ignored
 
         viewset, row, ignored = in_transaction(act)

@@ -29,6 +29,7 @@ PASSWORD_ERRORS = {
 class UniqueName(Text):
     """A login or an e-mail that neither equals nor looks like one of another user of the account."""
 
+    parent: "NewUserSerializer"  # the only serializer with such fields
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
 
     def to_internal_value(self, data) -> str:
@@ -56,7 +57,7 @@ class Password(Text):
         try:
             validate_password(password, User(**about))
         except ValidationError as caught:
-            codes = [error.code for error in caught.error_list]
+            codes = [str(error.code) for error in caught.error_list]
             raise FieldErrors(FieldError("", PASSWORD_ERRORS[code], code) for code in codes) from None
         return password
 

@@ -1,8 +1,9 @@
 """The base class, fields and helpers of the forms of all pages."""
 
 import zoneinfo
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -10,6 +11,7 @@ from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.forms.utils import flatatt
+from django.http import QueryDict
 from django.utils.functional import lazy
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -33,10 +35,19 @@ class Form(forms.Form):
     required_css_class = "required"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, label_suffix="", **kwargs)
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
         for field in self.fields.values():
             if field.required:
                 field.error_messages["required"] = _("Can't be blank")
+
+    def set_choices(self, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
+        cast(forms.ChoiceField, self.fields[name]).choices = list(choices)
+
+    def replace_data(self, name: str, value: Any) -> None:
+        """Replace the value that was sent for a field."""
+        data = cast(QueryDict, self.data).copy()
+        data[name] = value
+        self.data = data
 
     def clean(self) -> dict[str, Any]:
         super().clean()
@@ -87,10 +98,8 @@ class NewPassword(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password", "minlength": 8})
         help_text = _("8 characters or more, and not one that is widely used.")
-        super().__init__(
-            **{"label": _("Password"), "max_length": 1024, "strip": False, "widget": widget, "help_text": help_text}
-            | kwargs
-        )
+        defaults: dict[str, Any] = {"label": _("Password"), "widget": widget, "help_text": help_text}
+        super().__init__(max_length=1024, strip=False, **{**defaults, **kwargs})
 
 
 class PasswordConfirmationForm(Form):

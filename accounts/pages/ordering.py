@@ -30,5 +30,6 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
     else:
         done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
     if not request.htmx:
-        return redirect(f"{back.headers['Location']}#row-{row.id}") if done and row is not None else back
+        # The models that inherit from `Ordered` have an id.
+        return redirect(f"{back.headers['Location']}#row-{row.id}") if done and row is not None else back  # type: ignore[attr-defined]
     return nothing(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)

@@ -92,22 +92,26 @@ class EmailLinkPage(Page):
     purpose = ""
     # The route of the page that sends another link.
     retry_route = ""
-    # None if the link is invalid.
-    user: User | None
+    user: User
     # The signed data of the link.
-    payload: dict[str, Any] | None
+    payload: dict[str, Any]
 
     def refuse(self) -> HttpResponse | None:
-        self.read_link()
-        return self.render_invalid_link() if self.user is None else super().refuse()
+        return super().refuse() if self.read_link() else self.render_invalid_link()
 
-    def read_link(self, *, lock: bool = False) -> None:
-        """Set `user` and `payload`. With `lock`, lock the user, so that concurrent requests use the link one after another."""
+    def read_link(self, *, lock: bool = False) -> bool:
+        """Return whether the link is valid. If it is, set `user` and `payload`.
+
+        With `lock`, lock the user, so that concurrent requests use the link one after another.
+        """
         id, token = parse_id(self.request.GET.get("user")), self.request.GET.get("token", "")
         users = self.request.account.users.filter(id=id or 0, is_active=True)
         user = (users.select_for_update(no_key=True) if lock else users).first()
-        self.payload = None if user is None else links.read(token, *user.link_subject(self.purpose))
-        self.user = None if self.payload is None else user
+        payload = None if user is None else links.read(token, *user.link_subject(self.purpose))
+        if user is None or payload is None:
+            return False
+        self.user, self.payload = user, payload
+        return True
 
     def render_invalid_link(self) -> HttpResponse:
         return render_invalid_link(self, self.retry_route)
@@ -131,13 +135,13 @@ class PasswordResetConfirm(EmailLinkPage):
         if not form.is_valid():
             return self.render_form(form, user=self.user)
 
-        def act() -> None:
-            self.read_link(lock=True)
-            if self.user is not None:
+        def act() -> bool:
+            is_valid = self.read_link(lock=True)
+            if is_valid:
                 self.user.change_password(form.cleaned_data["password"])
+            return is_valid
 
-        in_transaction(act)
-        if self.user is None:
+        if not in_transaction(act):
             return self.render_invalid_link()
         email_password_changed(self.user, request)
         messages.success(request, _("Your password is changed, and you are signed in."))

@@ -109,8 +109,8 @@ class RegionForm(Form):
         shown = {"language": user.language or self.AUTO, "time_zone": user.time_zone or self.AUTO}
         super().__init__(*args, initial=shown, auto_id="region-%s", **kwargs)
         zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
-        self.fields["language"].choices = [(self.AUTO, _("The one my browser asks for")), *language_choices()]
-        self.fields["time_zone"].choices = [(self.AUTO, zone), *time_zone_choices()]
+        self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
+        self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
 
     def clean(self) -> dict[str, Any]:
         return {name: None if value == self.AUTO else value for name, value in super().clean().items()}
@@ -258,7 +258,7 @@ class EndSession(Page):
             return response
         else:
             # Not an error if the session has ended meanwhile.
-            sessions.filter(id=parse_id(end)).delete()
+            sessions.filter(id=parse_id(end) or 0).delete()
             messages.success(request, _("You are signed out there."))
         return redirect("accounts-security")
 
@@ -274,14 +274,16 @@ class ConfirmEmail(EmailLinkPage):
 
     def post(self, request: PageRequest) -> HttpResponse:
         before, email = self.user.email, self.payload["email"]
+        is_valid = True
 
         def change() -> None:
-            self.read_link(lock=True)
-            if self.user is not None:
+            nonlocal is_valid
+            is_valid = self.read_link(lock=True)
+            if is_valid:
                 self.user.change_email(email)
 
         done = self.act(change)
-        if self.user is None:
+        if not is_valid:
             return self.render_invalid_link()
         if done:
             messages.success(request, _("Your e-mail is changed."))

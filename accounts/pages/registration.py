@@ -111,7 +111,7 @@ class RegistrationForm(Form):
         values = super().clean()
         check_login(self, email=self.email)
         check_password_rules(
-            self, "password", User(login=values.get("login"), email=self.email, name=values.get("name"))
+            self, "password", User(login=values.get("login") or "", email=self.email, name=values.get("name") or "")
         )
         return values
 

@@ -77,10 +77,9 @@ class AccountForm(Form):
         # Keep a time zone that was set by other means and is not among the choices.
         if account.time_zone not in dict(known):
             known.insert(0, (account.time_zone, account.time_zone))
-        self.fields["time_zone"].choices = known
-        self.data = self.data.copy()
+        self.set_choices("time_zone", known)
         if currency := self.data.get("currency"):
-            self.data["currency"] = currency.strip().upper()
+            self.replace_data("currency", currency.strip().upper())
         self.account = account
 
     def clean_currency(self) -> str:

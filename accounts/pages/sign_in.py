@@ -1,6 +1,6 @@
 """Signing in and out, and the language of the pages."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -53,7 +53,7 @@ class SignInForm(Form):
         values = super().clean()
         if self.errors:
             return values
-        account_id, name = self.request.address.account_id, values["login"]
+        account_id, name = self.request.account.id, values["login"]
         self.user = User.objects.find_by_login(account_id, name) if is_carriable(name) else None
         try:
             attempt = throttling.LoginAttempt(self.request, account_id, name)
@@ -77,7 +77,8 @@ class SignIn(Page):
         form = SignInForm(request.POST, request=request)
         if not form.is_valid():
             return self.render_form(form)
-        return sign_in(request, redirect(safe_path(request, form.cleaned_data["next"])), form.user)
+        target = safe_path(request, form.cleaned_data["next"])
+        return sign_in(request, redirect(target), cast(User, form.user))
 
 
 class SignOut(Page):

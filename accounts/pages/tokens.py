@@ -100,15 +100,14 @@ class APIPage(Page):
             return self.show(row=row, token=token)
         return self.show(form)
 
-    def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = ""):
+    def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = "") -> HttpResponse:
         request = self.request
         own = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
         after = own.newest_id()
         if form is None:
             form = TokenForm(initial={"after": after})
         else:
-            form.data = form.data.copy()
-            form.data["after"] = after
+            form.replace_data("after", after)
         return self.render_form(
             form,
             part="api",

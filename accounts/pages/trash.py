@@ -25,7 +25,7 @@ class TrashPage(SettingsPage):
         if kind and kind not in every:
             raise Http404
         page = self.read_page()
-        models = {key: resource.model for key, resource in every.items() if kind in ("", key)}
+        models = {key: model for key, model in registry.trashable_models().items() if kind in ("", key)}
         found = list(contents(request.account, models, most=page.stop)[page.start : page.stop])
         rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})

@@ -73,7 +73,7 @@ class RoleForm(Form):
 
     def __init__(self, *args: Any, user: User, by: User, **kwargs: Any) -> None:
         super().__init__(*args, initial={"role": user.role}, **kwargs)
-        self.fields["role"].choices = role_choices(by.assignable_roles)
+        self.set_choices("role", role_choices(by.assignable_roles))
 
 
 class UsersPage(SettingsPage):
@@ -92,6 +92,7 @@ class UsersPage(SettingsPage):
         if tab not in TABS:
             raise Http404
         page, q = self.read_page(), request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
+        found: list[Any]
         if tab == "invitations":
             rows = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
             found = list(rows[page.start : page.stop])
@@ -100,13 +101,11 @@ class UsersPage(SettingsPage):
                 count_search(request)
             users = request.account.users
             found = self.find_users(users.all_team() if tab == "team" else users.members(), q, page)
-        for row in found:
-            row.role_name = ROLES[row.role]
         return self.render_form(
             form,
             tab=tab,
             q=q,
-            found=found[: page.size],
+            rows=[(row, ROLES[row.role]) for row in found[: page.size]],
             page=page,
             more=len(found) > page.size,
             now=timezone.now(),

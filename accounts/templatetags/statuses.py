@@ -8,7 +8,7 @@ from accounts.models import Status
 register = template.Library()
 
 # Default names are translated, and names that a team has chosen are not.
-DEFAULT_NAMES = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
 TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
 
 

@@ -57,7 +57,7 @@ class Command(BaseCommand):
         self.report(made, owner, token, host, as_json=json)
 
     def report(self, account, owner, token, host, *, as_json: bool) -> None:
-        url = public_url(normalize(host) if host else account.prefix)
+        url = public_url((host and normalize(host)) or account.prefix)
         values = {"prefix": account.prefix, "login": owner.login, "url": url, "api_token": token}
         if as_json:
             self.stdout.write(json.dumps(values))
