@@ -81,7 +81,7 @@ class Paged:
         # A blank parameter means the default.
         given = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
-            page = Page.read(given, largest=self.max_page_size)
+            page = Page.read(given, max_size=self.max_page_size)
         except FieldErrors as caught:
             found |= {error.field: error for error in caught.errors}
         found |= errors or {}
