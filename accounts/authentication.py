@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from accounts import passwords, throttling
 from accounts.cookies import SESSION_COOKIE
 from accounts.models import Account, APIToken, Session, User
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.requests import AccountRequest
 
 
@@ -104,7 +104,7 @@ class BasicAuthentication(BaseAuthentication):
 
         # The hosts without an account do not serve the Forum API.
         user, account_id = None, cast(int, account_request(request).address.account_id)
-        if colon and 0 < len(name) <= 255 and is_carriable(name):
+        if colon and 0 < len(name) <= 255 and is_xml_text(name):
             user = User.objects.find_by_login(account_id, name)
         attempt = throttling.LoginAttempt(request, account_id, name)
         if not passwords.verify(user, password, attempt=attempt) or user is None:

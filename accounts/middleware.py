@@ -122,8 +122,8 @@ class AccountMiddleware:
                 response = apply_etag_and_gzip(request, response)
             if response.status_code != 304:
                 response.headers.setdefault("Content-Length", str(len(response.content)))
-        if (standing := getattr(request, "standing", None)) is not None:
-            for name, value in standing.headers.items():
+        if (status := getattr(request, "limit_status", None)) is not None:
+            for name, value in status.headers.items():
                 response.headers[name] = value
         return response
 

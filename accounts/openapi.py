@@ -8,19 +8,19 @@ from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
 from accounts.api.statuses import StatusFilters, StatusSerializer
 from accounts.api.users import Login, Password, UserSerializer
 from accounts.models import Account, Status, User
-from core.api.changes import FeedSerializer, Since
+from core.api.changes import FeedSerializer, SinceField
 from core.changes.models import Change
-from core.openapi.fields import SPACE, UNCARRIABLE, TextExtension, WireFieldExtension
+from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension, WireFieldExtension
 from core.openapi.operations import (
     SHAPES,
     JSONSchema,
     Operation,
     Shape,
-    operate,
-    operate_list,
-    operate_resource,
+    register_list,
+    register_operation,
+    register_resource,
 )
-from core.openapi.schema import PAGES, JSONOperationSchema
+from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from core.registry import registry
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
@@ -34,45 +34,45 @@ SHAPES[StatusSerializer] = Shape(Status)
 class SinceExtension(WireFieldExtension):
     """A cursor, which is opaque to clients."""
 
-    target_class = Since
+    target_class = SinceField
 
-    def asked(self) -> JSONSchema:
+    def query_schema(self) -> JSONSchema:
         return {"type": "string", "description": "The cursor of the last answer, or `now`."}
 
 
 class PrefixExtension(TextExtension):
     target_class = Prefix
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         # A number is accepted as its text, and a prefix of digits has at least two.
-        return {**self.asked(), "type": ["string", "integer"], "minimum": 10}
+        return {**self.query_schema(), "type": ["string", "integer"], "minimum": 10}
 
-    def asked(self) -> JSONSchema:
+    def query_schema(self) -> JSONSchema:
         inner = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
-        return {"type": "string", "pattern": rf"^[{SPACE}]*{inner}[{SPACE}]*$"}
+        return {"type": "string", "pattern": rf"^[{WHITE_SPACE}]*{inner}[{WHITE_SPACE}]*$"}
 
 
 class LoginExtension(TextExtension):
     target_class = Login
 
-    def accepted(self) -> JSONSchema:
-        return {**self.asked(), "type": ["string", "number"]}
+    def request_schema(self) -> JSONSchema:
+        return {**self.query_schema(), "type": ["string", "number"]}
 
-    def asked(self) -> JSONSchema:
-        inner, end = f"[^:{UNCARRIABLE}]", f"[^:{UNCARRIABLE}{SPACE}]"
+    def query_schema(self) -> JSONSchema:
+        inner, end = f"[^:{NON_XML_CHARACTERS}]", f"[^:{NON_XML_CHARACTERS}{WHITE_SPACE}]"
         return {"type": "string", "maxLength": self.target.max_length, "pattern": f"^{end}({inner}*{end})?$"}
 
 
 class PasswordExtension(TextExtension):
     target_class = Password
 
-    def asked(self) -> JSONSchema:
-        return {**super().asked(), "minLength": 8, "format": "password"}
+    def query_schema(self) -> JSONSchema:
+        return {**super().query_schema(), "minLength": 8, "format": "password"}
 
 
-def asked(field: Field) -> JSONSchema:
+def query_schema(field: Field) -> JSONSchema:
     """Return the schema of a query parameter with this field."""
-    return cast(WireFieldExtension, WireFieldExtension.get_match(field)).asked()
+    return cast(WireFieldExtension, WireFieldExtension.get_match(field)).query_schema()
 
 
 def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:
@@ -123,7 +123,7 @@ STATUS = {
     **TIMES,
 }
 
-operate(
+register_operation(
     "GET /app/account.json",
     Operation(
         "read_account",
@@ -131,10 +131,10 @@ operate(
         "The account that the token belongs to.",
         "Account",
         answer=ACCOUNT,
-        gives=account_answer,
+        response=account_answer,
     ),
 )
-operate(
+register_operation(
     "POST /app/account.json",
     Operation(
         "create_account",
@@ -153,25 +153,25 @@ operate(
             "api_token": "x7KqNc2mBv8rTz4wLs6dHj1pGf5yQa3e/new-shop",
         },
         statuses=(201,),
-        takes={"account": AccountSerializer, "user": OwnerSerializer},
-        gives=account_answer,
+        body_serializers={"account": AccountSerializer, "user": OwnerSerializer},
+        response=account_answer,
     ),
 )
-operate_list(
+register_list(
     "/app/users.json", "list_users", "List the team", "Account", [USER], description="Whoever may be made responsible."
 )
 
-operate_list(
+register_list(
     "/app/statuses.json",
     "list_statuses",
     "List statuses",
     "Statuses",
     [STATUS],
     description="By kind and position.",
-    asks=lambda: {**PAGES, "kind": asked(StatusFilters.base_filters["kind"].wire)},
+    query_parameters=lambda: {**PAGE_PARAMETERS, "kind": query_schema(StatusFilters.base_filters["kind"].wire)},
     kind="deal",
 )
-operate_resource(
+register_resource(
     "/app/statuses",
     "status",
     "Statuses",
@@ -209,7 +209,7 @@ def restored(schema: JSONOperationSchema, status: int) -> JSONSchema:
     return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
 
 
-operate_list(
+register_list(
     "/app/trash.json",
     "list_trash",
     "List the trash",
@@ -224,11 +224,11 @@ operate_list(
         }
     ],
     description="For admins: what was deleted in the last 30 days, newest first.",
-    asks=lambda: {**PAGES, **kinds()},
-    gives={"type": "array", "items": TRASHED},
+    query_parameters=lambda: {**PAGE_PARAMETERS, **kinds()},
+    response={"type": "array", "items": TRASHED},
     resource="contact_list",
 )
-operate(
+register_operation(
     "POST /app/trash/{id}/restore.json",
     Operation(
         "restore",
@@ -237,9 +237,9 @@ operate(
         "Trash",
         answer={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
         parameters={"id": 27},
-        takes={},
-        asks=kinds,
-        gives=restored,
+        body_serializers={},
+        query_parameters=kinds,
+        response=restored,
     ),
 )
 
@@ -264,7 +264,7 @@ FEED = {
     "required": ["changes", "cursor", "more"],
     "additionalProperties": False,
 }
-operate(
+register_operation(
     "GET /app/changes.json",
     Operation(
         "list_changes",
@@ -277,12 +277,12 @@ operate(
             "more": False,
         },
         parameters={"since": "now"},
-        asks=lambda: {name: asked(field) for name, field in FeedSerializer._declared_fields.items()},
-        gives=FEED,
+        query_parameters=lambda: {name: query_schema(field) for name, field in FeedSerializer._declared_fields.items()},
+        response=FEED,
     ),
 )
 
-operate(
+register_operation(
     "GET /app/openapi.json",
     Operation(
         "read_openapi",
@@ -290,7 +290,7 @@ operate(
         "OpenAPI 3.1, for everyone.",
         "Documentation",
         answer={"openapi": "3.1.0", "info": {"title": "Rostrum", "version": "0.1.0"}, "paths": {}},
-        gives={
+        response={
             "type": "object",
             "properties": {
                 "openapi": {"type": "string"},
@@ -301,7 +301,7 @@ operate(
         },
     ),
 )
-operate(
+register_operation(
     "GET /app/docs",
     Operation(
         "show_interface",
@@ -309,6 +309,6 @@ operate(
         "Swagger UI, for everyone.",
         "Documentation",
         answer="<!DOCTYPE html>…",
-        gives={"type": "string"},
+        response={"type": "string"},
     ),
 )

@@ -15,7 +15,7 @@ from accounts.names import check_visible
 from accounts.roles import Role
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
             account_id=user.account_id,
             user_id=user.id,
             digest=digest,
-            agent=cleaned(agent)[:255],
+            agent=replace_non_xml(agent)[:255],
             seen_at=now,
             expires_at=now + Session.LIFETIME,
         )
@@ -87,7 +87,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def expired(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
 
-    def keep_house(self) -> None:
+    def clean_up(self) -> None:
         self.expired().delete()
 
 
@@ -194,7 +194,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
     def expired(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
 
-    def keep_house(self) -> None:
+    def clean_up(self) -> None:
         self.expired().delete()
 
     def find_by_secret(self, account_id: int, secret: str) -> "Invitation | None":

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
-from core.db.ordering import BIGGEST_POSITION, Ordered
+from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel
 from core.errors import FieldError
 from core.search.declaration import Search
@@ -70,7 +70,7 @@ class Status(Ordered, TenantModel):
 
     search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
-    objects = StatusQuerySet.as_manager()
+    objects = StatusQuerySet.as_manager()  # type: ignore[misc]  # `Ordered` declares a class variable
 
     class Meta:
         default_related_name = "statuses"
@@ -100,7 +100,7 @@ class Status(Ordered, TenantModel):
         if self._state.adding:
             if "position" not in values:
                 last = self.siblings().aggregate(last=models.Max("position"))["last"] or 0
-                self.position = min(last + 1, BIGGEST_POSITION)
+                self.position = min(last + 1, MAX_POSITION)
             self.save(force_insert=True)
         else:
             self.save(update_fields={*values, "updated_at"})

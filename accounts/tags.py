@@ -144,13 +144,13 @@ class Tagged(Trashable):
         """Return the kind under which the tags are counted."""
         return str(cls._meta.model_name)
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         self._count_tags(-1)
-        super().let_go()
+        super().detach()
 
-    def take_back(self) -> None:
+    def reattach(self) -> None:
         self._count_tags(+1)
-        super().take_back()
+        super().reattach()
 
     def _count_tags(self, by: int) -> None:
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)

@@ -11,14 +11,14 @@ from core.api.throttling import (
     HOUR,
     MINUTE,
     AnyRequest,
-    Standing,
-    address_of,
-    count,
-    hidden,
-    limiter,
-    note,
-    plain_request,
-    take,
+    LimitStatus,
+    client_address_of,
+    django_request,
+    enforce_limit,
+    hashed_key,
+    hit,
+    increment,
+    rate_limiter,
 )
 from core.db.tenancy import fold
 
@@ -37,7 +37,7 @@ def allow_email(account_id: int, recipient: str, *, by: str = "strangers") -> bo
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-    return take(hidden("mailed", by, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
+    return hit(hashed_key("mailed", by, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
 
 
 def count_wrong_token(request: AnyRequest) -> None:
@@ -47,8 +47,8 @@ def count_wrong_token(request: AnyRequest) -> None:
     That is safe: the look-up is one indexed read, and 190 random bits cannot be guessed.
     """
     if settings.FAILED_LOGIN_LIMIT:
-        key = hidden("wrong-token", address_of(request))
-        note(request, limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
+        key = hashed_key("wrong-token", client_address_of(request))
+        enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))
 
 
 class LoginAttempt:
@@ -69,28 +69,28 @@ class LoginAttempt:
         limit = settings.FAILED_LOGIN_LIMIT
         if not limit:
             return
-        address = address_of(self.request)
+        address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
-        standing = self._take(hidden("address", address), limit)
-        if standing.allowed:
-            of_login = self._take(hidden("login", *login), limit)
+        status = self._hit(hashed_key("address", address), limit)
+        if status.allowed:
+            of_login = self._hit(hashed_key("login", *login), limit)
             if not of_login.allowed:
-                elsewhere = self._take(hidden("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
+                elsewhere = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
                 if not elsewhere.allowed:
-                    standing = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
-        if not standing.allowed:
+                    status = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
+        if not status.allowed:
             # The password will not be checked, so this is not a failure.
             self.refund()
-        note(self.request, standing)
+        enforce_limit(self.request, status)
 
     def refund(self) -> None:
         while self.counted:
-            count(self.counted.pop(), -1, HOUR)
-        plain_request(self.request).standing = None
+            increment(self.counted.pop(), -1, HOUR)
+        django_request(self.request).limit_status = None
 
-    def _take(self, key: str, limit: int) -> Standing:
+    def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted.append(key)
-        return take(key, limit, HOUR)
+        return hit(key, limit, HOUR)
 
 
 @contextmanager
@@ -100,12 +100,12 @@ def limit_new_accounts(request: AnyRequest, partner_id: int) -> Iterator[None]:
         yield
         return
     key = f"partner:{partner_id}"
-    standing = take(key, settings.ACCOUNT_LIMIT, MINUTE)
-    if not standing.allowed:
-        note(request, standing)
+    status = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
+    if not status.allowed:
+        enforce_limit(request, status)
     try:
         yield
     except BaseException:
-        count(key, -1, MINUTE)
+        increment(key, -1, MINUTE)
         raise
-    note(request, standing)
+    enforce_limit(request, status)

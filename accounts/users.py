@@ -74,7 +74,7 @@ class UserQuerySet(RoleQuerySet):  # type: ignore[override]  # the plugin gives 
         """
         keys = {fold(name) for name in names}
         skeletons = {skeleton(key) for key in keys}
-        locks.hold(*(("user", account_id, each) for each in skeletons))
+        locks.acquire(*(("user", account_id, each) for each in skeletons))
         # Look up the keys as well, because during an upgrade the previous version writes rows without skeletons.
         same = Q(login_key__in=keys) | Q(email_key__in=keys)
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)

@@ -52,7 +52,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "django.db.models.sql.compiler:SQLUpdateCompiler.as_sql",
     ),
     "ORM: running, objects": (
-        "core.db.prepared:Prepared.__call__",
+        "core.db.prepared:PreparedQuery.__call__",
         "django.db.models.query:QuerySet._fetch_all",
         "django.db.models.sql.compiler:SQLCompiler.execute_sql",
         "django.db.models.base:Model.save",

@@ -82,7 +82,7 @@ class Application:
             admission, size = self.probes, 0
         else:
             admission, size = self.admission, self.body_size(environ)
-        sender = client_address.sender(environ) if size else ""
+        sender = client_address.from_environ(environ) if size else ""
         if not admission.enter(sender):
             # Clients send the next request as soon as they are rejected. Without a delay, rejections would use most of the CPU.
             sleep(settings.REJECTION_DELAY)
@@ -117,11 +117,11 @@ class Application:
 
     def reject(self, environ, start, status=503):
         """Answer 503, or 400 for an incomplete body, without Django's middleware and without the database."""
-        from core.error_responses import cut_off, unavailable  # after Django's setup
+        from core.error_responses import incomplete_request, unavailable  # after Django's setup
 
         self.remove_charset(environ)
         request = WSGIRequest(environ)
-        response = unavailable(request) if status == 503 else cut_off(request)
+        response = unavailable(request) if status == 503 else incomplete_request(request)
         headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
         start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
         return [response.content]

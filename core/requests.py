@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from accounts.sessions import Session
     from accounts.sites import Site
     from accounts.users import User
-    from core.api.throttling import Standing
+    from core.api.throttling import LimitStatus
     from forum.forums import Forum
 
 
@@ -26,7 +26,7 @@ class TenantRequest(HttpRequest):
     # The number of transactions that the connection had committed before the request.
     commits: int
     # The state of the rate limit that the response reports. It is set when the request is counted.
-    standing: "Standing | None"
+    limit_status: "LimitStatus | None"
 
 
 class AccountRequest(TenantRequest):

@@ -11,7 +11,7 @@ from typing import Self
 from django.db import models
 from psycopg.types.numeric import Int8
 
-from core.db.prepared import as_array, execute, fetch, insertion_of
+from core.db.prepared import array_literal, execute, fetch, insertion_of
 from core.db.trash import Trashable
 from core.errors import ConcurrentUpdate, FieldError
 
@@ -56,7 +56,7 @@ class ExternallyIdentified(Trashable):
         rows = fetch(
             f"SELECT key, value, holder_id FROM {cls.HOLDERS._meta.db_table} WHERE account_id = %s AND {which}",  # noqa: S608
             [Int8(account_id), *given],
-            alone=True,
+            single_statement=True,
         )
         held = {(key, value): holder_id for key, value, holder_id in rows}
         return {pair: held[pair] for pair in pairs if pair in held}
@@ -100,14 +100,14 @@ class ExternallyIdentified(Trashable):
         """Its external ids after `changes`: keys not named stay, a null value removes its key."""
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
-    def insert(self, *, alone: bool) -> None:
+    def insert(self, *, single_statement: bool) -> None:
         """Insert the new row; if it is `alone` in the transaction, by one statement with its external ids.
 
         Raises ConcurrentUpdate then where another resource holds any of them, or IntegrityError where it takes one at the same moment:
         who that is has to be looked up.
         """
-        if not alone or not self.external_ids:
-            super().insert(alone=alone)
+        if not single_statement or not self.external_ids:
+            super().insert(single_statement=single_statement)
             return
         insertion, holders = insertion_of(type(self)), self.HOLDERS._meta.db_table
         # Not an array: the database takes one for long while it does not know it, and would plan anew for each.
@@ -131,7 +131,7 @@ class ExternallyIdentified(Trashable):
                 *insertion.values_of(self),
                 *[Int8(self.account_id)] * 2,
             ],
-            alone=True,
+            single_statement=True,
         )
         if not inserted:
             raise ConcurrentUpdate("One of the external ids belongs to another")
@@ -163,7 +163,7 @@ class ExternallyIdentified(Trashable):
             SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
             ORDER BY key, value ON CONFLICT DO NOTHING RETURNING true
             """,  # noqa: S608
-            [Int8(account_id), list(keys), list(values), as_array(holder_ids)],
+            [Int8(account_id), list(keys), list(values), array_literal(holder_ids)],
         )
         if len(inserted) == len(taken):
             return
@@ -171,15 +171,15 @@ class ExternallyIdentified(Trashable):
         others = [cls.taken(pair, holder_id).text for pair, holder_id in held.items() if holder_id != after[pair]]
         raise ConcurrentUpdate("; ".join(others))
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Going to the trash, it holds none; the row keeps them, for a restore."""
         self.HOLDERS.objects.filter(account_id=self.account_id, holder_id=self.id).delete()
-        super().let_go()
+        super().detach()
 
-    def take_back(self) -> None:
+    def reattach(self) -> None:
         """Coming back, it holds again what nobody took meanwhile."""
         held = self.holders(self.account_id, self.external_ids.items())
         self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
         self.hold_all([self])
         self.save(update_fields=["external_ids"])
-        super().take_back()
+        super().reattach()

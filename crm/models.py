@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Account, User
 from accounts.tags import ShardedCount, Tagged
 from core.db import locks
-from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.prepared import insert, update
 from core.db.tenancy import FoldedField, TenantModel, fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.db.trash import Trashable, TrashableQuerySet, TrashedId, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.search.declaration import Search
@@ -66,16 +66,16 @@ class Resource(TenantModel, Trashable):
     class Meta:
         abstract = True
 
-    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
         """Insert it, or update what `values` names; the caller holds the row (`locked`).
 
         `alone` says that nothing else is written in the transaction, and that it is tried again if it fails.
         """
         self.assign(values, by=by)
-        self.flush([self], alone=alone)
+        self.flush([self], single_statement=single_statement)
 
-    def insert(self, *, alone: bool) -> None:
-        insert(self, alone=alone)
+    def insert(self, *, single_statement: bool) -> None:
+        insert(self, single_statement=single_statement)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Take the values on. What can be seen of it is there at once, but for the tags' own spelling; nothing is written."""
@@ -87,7 +87,7 @@ class Resource(TenantModel, Trashable):
         if (pairs := values.pop("external_ids", None)) is not None:
             values["external_ids"] = self.merged_external_ids(pairs)
         if (fields := values.get("additional_fields")) is not None:
-            values["additional_fields"] = merged(self.additional_fields, fields)
+            values["additional_fields"] = merge(self.additional_fields, fields)
         if "email" in values:
             changed.add("email_key")
         assign_links(values, "client_id", "contact_id")
@@ -100,14 +100,14 @@ class Resource(TenantModel, Trashable):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         """Write what the rows, all of one account, have taken on: as many statements for a thousand as for two."""
         if retagged := [(row, row.wanted_tags) for row in rows if row.wanted_tags is not None]:
             cls.tag_all(rows[0].account, retagged)
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
         if len(new) == 1:
-            new[0].insert(alone=alone)
+            new[0].insert(single_statement=single_statement)
         elif new:
             cls.objects.bulk_create(new)
         if len(changed) == 1:
@@ -126,7 +126,7 @@ class Resource(TenantModel, Trashable):
 
 def email_key(email: Any) -> str | None:
     """What a client with this e-mail is found by, if it is one."""
-    return (fold(email) if isinstance(email, str) and email.strip() and is_carriable(email) else None) or None
+    return (fold(email) if isinstance(email, str) and email.strip() and is_xml_text(email) else None) or None
 
 
 def hold_emails(account_id: int, keys: set[str]) -> None:
@@ -134,7 +134,7 @@ def hold_emails(account_id: int, keys: set[str]) -> None:
 
     E-mails share a few locks, so that looking for a thousand of them at once takes no more.
     """
-    locks.hold(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCKS) for key in keys})
+    locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCKS) for key in keys})
 
 
 class ClientQuerySet(TrashableQuerySet):
@@ -180,7 +180,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
     """A customer of the account: a person or a company."""
 
     HOLDERS = ClientExternalId
-    POINTING = ("contacts", "deals", "posts")
+    REFERRERS = ("contacts", "deals", "posts")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -289,7 +289,7 @@ class ContactQuerySet(TrashableQuerySet):
 class Contact(OfClient, Tagged, Resource):
     """A person, mostly at a client."""
 
-    POINTING = ("clients", "posts")
+    REFERRERS = ("clients", "posts")
 
     name = models.CharField(max_length=255)
     email = optional_text()
@@ -334,12 +334,12 @@ class Contact(OfClient, Tagged, Resource):
     def __str__(self) -> str:
         return self.name
 
-    def let_go(self) -> None:
-        super().let_go()
+    def detach(self) -> None:
+        super().detach()
         self._count_places(-1)
 
-    def take_back(self) -> None:
-        super().take_back()
+    def reattach(self) -> None:
+        super().reattach()
         self._count_places(+1)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
@@ -353,12 +353,12 @@ class Contact(OfClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         new = {id(row) for row in rows if row._state.adding}
         placed = [row for row in rows if "contact_list_ids" in row.unwritten]
         for row in placed:
             row.unwritten -= {"contact_list_ids"}
-        super().flush(rows, alone=alone and not placed)
+        super().flush(rows, single_statement=single_statement and not placed)
         if placed:
             cls._place_all(placed, known=[row.id for row in placed if id(row) not in new])
 
@@ -511,7 +511,7 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
 
     @classmethod
     @transaction.atomic(savepoint=False)
-    def flush(cls, rows: list[Self], *, alone: bool = False) -> None:
+    def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         """Write the rows, and before them the clients that they came with."""
         linked = [row for row in rows if row.nested_client]
         if clients := {id(row.nested_client): row.nested_client for row in linked}:
@@ -519,4 +519,4 @@ class Deal(ExternallyIdentified, OfClient, Tagged, Resource):
         for row in linked:
             row.client_id, row.trashed_client_id, row.nested_client = row.nested_client.id, None, None
             row.unwritten |= {"client_id", "trashed_client_id"}
-        super().flush(rows, alone=alone and not linked)
+        super().flush(rows, single_statement=single_statement and not linked)

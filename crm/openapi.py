@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from core.api.fields import NAME_LENGTH
+from core.api.fields import MAX_NAME_LENGTH
 from core.api.serializers import ResourceSerializer
 from core.openapi.additional_fields import typed_shape
 from core.openapi.components import API_TOKEN, refusal
 from core.openapi.fields import (
-    CARRIABLE,
-    PRESENT,
+    NOT_BLANK,
+    XML_TEXT,
     TextExtension,
     WireFieldExtension,
 )
@@ -19,10 +19,10 @@ from core.openapi.operations import (
     Operation,
     Shape,
     example_of,
-    operate,
-    operate_list,
-    operate_resource,
-    operate_tags,
+    register_list,
+    register_operation,
+    register_resource,
+    register_tags,
 )
 from core.openapi.schema import JSONOperationSchema
 from crm.api.fields import BuiltName, ExternalIds
@@ -39,7 +39,7 @@ from crm.external_ids import MOST
 from crm.models import Client, Contact, ContactList, Deal
 
 KEY = f"^{ExternalIds.KEY.pattern}$"
-VALUE = {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH}
+VALUE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
 
 class BuiltNameExtension(TextExtension):
@@ -47,45 +47,45 @@ class BuiltNameExtension(TextExtension):
 
     target_class = BuiltName
 
-    def accepted(self) -> JSONSchema:
-        return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **CARRIABLE}
+    def request_schema(self) -> JSONSchema:
+        return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **XML_TEXT}
 
 
 class ExternalIdsExtension(WireFieldExtension):
     target_class = ExternalIds
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         return {
             "type": "object",
             "propertyNames": {"pattern": KEY},
-            "additionalProperties": {**VALUE, "type": ["string", "number", "null"], **PRESENT},
+            "additionalProperties": {**VALUE, "type": ["string", "number", "null"], **NOT_BLANK},
             "maxProperties": MOST,
         }
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "object", "propertyNames": {"pattern": KEY}, "additionalProperties": VALUE}
 
 
 class ExternalIdPairsExtension(WireFieldExtension):
     target_class = ExternalIdPairs
 
-    def asked(self) -> JSONSchema:
+    def query_schema(self) -> JSONSchema:
         return {
             "type": "object",
             "propertyNames": {"pattern": KEY},
-            "additionalProperties": {**VALUE, **PRESENT},
+            "additionalProperties": {**VALUE, **NOT_BLANK},
             "maxProperties": MOST,
         }
 
 
 def identifying() -> dict[str, JSONSchema]:
-    return {"external_ids": {**ExternalIdPairsExtension(ExternalIdPairs()).asked(), "minProperties": 1}}
+    return {"external_ids": {**ExternalIdPairsExtension(ExternalIdPairs()).query_schema(), "minProperties": 1}}
 
 
 class NestedClientExtension(WireFieldExtension):
     target_class = NestedClient
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         return {
             "type": "object",
             "properties": {
@@ -101,7 +101,7 @@ def named(schema: JSONSchema, partial: bool) -> JSONSchema:
     """A new one has a name, or something that it is built from."""
     if partial:
         return schema
-    text = {"type": ["string", "number"], **PRESENT}
+    text = {"type": ["string", "number"], **NOT_BLANK}
     return {
         **{keyword: value for keyword, value in schema.items() if keyword != "required"},
         "anyOf": [
@@ -194,8 +194,8 @@ NEW_DEAL = {
     "client": {"name": "Ann Kowalska", "email": "ann@example.com", "external_ids": {"shop_id": 1043}},
 }
 
-operate_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT])
-operate_resource(
+register_list("/app/clients.json", "list_clients", "List clients", "Clients", [CLIENT])
+register_resource(
     "/app/clients",
     "client",
     "Clients",
@@ -208,7 +208,7 @@ operate_resource(
     deletion=f"{TO_TRASH} What belonged to it stays, with a null client_id.",
     create_statuses=(201, 200),
 )
-operate_list(
+register_list(
     "/app/contacts.json",
     "list_contacts",
     "List contacts",
@@ -216,7 +216,7 @@ operate_list(
     [CONTACT],
     client_id=26,
 )
-operate_resource(
+register_resource(
     "/app/contacts",
     "contact",
     "Contacts",
@@ -227,7 +227,7 @@ operate_resource(
     creation="contact_list_ids says which contact lists it is in.",
     deletion=TO_TRASH,
 )
-operate_list(
+register_list(
     "/app/contact_lists.json",
     "list_contact_lists",
     "List contact lists",
@@ -235,7 +235,7 @@ operate_list(
     [CONTACT_LIST],
     order="name",
 )
-operate_resource(
+register_resource(
     "/app/contact_lists",
     "contact list",
     "Contact lists",
@@ -246,8 +246,8 @@ operate_resource(
     creation="Its name is unique in the account.",
     deletion=f"{TO_TRASH} Its contacts stay.",
 )
-operate_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
-operate_resource(
+register_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
+register_resource(
     "/app/deals",
     "deal",
     "Deals",
@@ -259,14 +259,14 @@ operate_resource(
     deletion=TO_TRASH,
 )
 for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")):
-    operate_tags(kind, tag)
+    register_tags(kind, tag)
 
 for key, article, answer, changes, pair in (
     ("client", "the client", CLIENT, {"name": "Ann Kowalska", "email": "ann@example.com"}, {"shop_id": "1043"}),
     ("deal", "the deal", DEAL, {"name": "Order 1043", "price": 149.9}, {"order_id": "1043"}),
 ):
     for method, verb in (("PUT", "put"), ("PATCH", "patch")):
-        operate(
+        register_operation(
             f"{method} /app/{key}s.json",
             Operation(
                 f"{verb}_{key}_by_external_id",
@@ -277,7 +277,7 @@ for key, article, answer, changes, pair in (
                 answer,
                 {"external_ids": pair},
                 statuses=(200, 201),
-                asks=identifying,
+                query_parameters=identifying,
             ),
         )
 
@@ -287,14 +287,14 @@ def bulk(
 ) -> None:
     """Many creates in one request. Each item is judged by itself, so anything may stand for one."""
 
-    def accepts(operation: JSONOperationSchema) -> JSONSchema:
+    def body_schema(operation: JSONOperationSchema) -> JSONSchema:
         items = {"anyOf": [operation.input_component(serializer), {}]}
         most = operation.view.MOST_AT_ONCE
         properties = {"api_token": API_TOKEN, f"{key}s": {"type": "array", "maxItems": most, "items": items}}
         properties |= {name: {"description": "As in each item."} for name in operation.view.body_keys}
         return {"type": "object", "properties": properties, "required": [f"{key}s"], "additionalProperties": True}
 
-    def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
+    def response(operation: JSONOperationSchema, status: int) -> JSONSchema:
         done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
         pending = {"type": "array", "items": {"type": "string"}, "description": "As X-Pending-Links, of this item."}
         refused = refusal(422)
@@ -309,7 +309,7 @@ def bulk(
         return {"type": "array", "items": {"anyOf": [written, refused]}}
 
     error = {"code": "validation_failed", "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
-    operate(
+    register_operation(
         f"POST /app/{key}s/bulk.json",
         Operation(
             f"create_{key}s",
@@ -319,9 +319,9 @@ def bulk(
             tag,
             {f"{key}s": [item, {"name": ""}]},
             [{"status": 201, key: answer}, {"status": 422, **error}],
-            accepts=accepts,
-            gives=gives,
-            heeds=("X-Atomic",),
+            body_schema=body_schema,
+            response=response,
+            header_parameters=("X-Atomic",),
         ),
     )
 

@@ -42,7 +42,7 @@ DIRECTIONS = {
 
 
 class PostCountQuerySet(models.QuerySet):
-    def keep_house(self) -> None:
+    def clean_up(self) -> None:
         """Gather wherever nobody comes far, so that notes do not pile up."""
         noted = self.filter(is_mark=False).values_list("account_id", "category_id").order_by()
         for account_id, category_id in (
@@ -96,7 +96,7 @@ def find(order: str, row: int, **given: int) -> Entry:
 def gather(account_id: int, category_id: int) -> None:
     """Count what is noted or not counted yet, and cut what is long; nothing, if somebody is at it."""
     with transaction.atomic(), connection.cursor() as cursor:
-        if locks.try_to_hold("posts of", account_id, category_id):
+        if locks.try_acquire("posts of", account_id, category_id):
             # The first time, it counts them all.
             with connection.without_statement_timeout():
                 cursor.execute(GATHER, {"account_id": account_id, "category_id": category_id, "length": LENGTH})

@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, Host, Status, User
 from accounts.names import check_visible, looks_like_any
-from core.db.ordering import BIGGEST_POSITION, Ordered
+from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import FieldError
 
 # What a forum answers itself in the place of a category's name.
@@ -183,7 +183,7 @@ class CategoryQuerySet(models.QuerySet):
 
     def named(self, account_id: int, forum_id: int, name: str) -> "Category | None":
         """The forum's category of that name, in any case; some clients write its spaces as `+`, as in a query."""
-        if not is_carriable(name):
+        if not is_xml_text(name):
             return None
         names = dict.fromkeys([name, name.replace("+", " ")])
         found = (_category_named.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names)
@@ -276,7 +276,7 @@ class Category(Ordered, TenantModel):
         if others.count() >= self.MOST:
             raise FieldError("name", _("can't be added: a forum can't have more categories"))
         last = others.aggregate(last=models.Max("position"))["last"] or 0
-        self.position = min(last + 1, BIGGEST_POSITION)
+        self.position = min(last + 1, MAX_POSITION)
         self.save(force_insert=True)
 
     @transaction.atomic(savepoint=False)

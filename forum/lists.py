@@ -11,7 +11,7 @@ from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, Tuple
 
 from accounts.models import Account, Status, User
 from core.db.prepared import fetch, prepared
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.db.trash import TrashableQuerySet
 from core.search.queries import find_similar, search, search_transaction
 from forum import depth
@@ -173,7 +173,7 @@ class PostQuerySet(TrashableQuerySet):
         rows = account.posts.listed_for(user).of_forum(forum_id)
         given = {"category_id": category_id, "status_id": status_id}
         rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
-        if not is_carriable(text):
+        if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
             ids = search(rows, query, listed=account.posts.live().of_forums(), enough=start + size)
@@ -192,7 +192,7 @@ class PostQuerySet(TrashableQuerySet):
         """Return the columns of at most `most` open posts of a forum whose title is similar to a text that is still being typed, or
         that was `searched` in vain; the best first."""
         rows = account.posts.live().of_forums().of_forum(forum_id).filter(shelf=Shelf.OPEN)
-        if not is_carriable(text):
+        if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
             ids = find_similar(

@@ -115,8 +115,8 @@ class Mergeable(models.Model):
             )
 
         others = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
-        votes = self.account.votes.take_back(self.account_id, of=self.id, to=original.id, others=others)
-        self.account.proxy_votes.take_back(self.account_id, of=self.id, to=original.id, others=others)
+        votes = self.account.votes.reattach(self.account_id, of=self.id, to=original.id, others=others)
+        self.account.proxy_votes.reattach(self.account_id, of=self.id, to=original.id, others=others)
         came_along = self.account.comments.filter(post_id=original.id, from_post_id__in=[self.id, *self._all_merged()])
         comments = came_along.update(post_id=self.id, from_post_id=NullIf(F("from_post_id"), self.id))
         original._count_merged(-votes, -comments)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
-from core.db.additional_fields import NOT_SEARCHED, additional_fields, merged
+from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.db.prepared import insert, prepared, update
 from core.db.tenancy import TenantModel
 from core.db.trash import assign_links, link_indexes, trash_index
@@ -52,7 +52,7 @@ class Post(TenantModel, Tagged, Mergeable):
         ERROR = "error"
         IDEA = "idea"
 
-    CALLED = "title"
+    DISPLAY_NAME_FIELD = "title"
 
     forum_id = models.BigIntegerField(null=True)
     category_id = models.BigIntegerField(null=True)
@@ -231,7 +231,7 @@ class Post(TenantModel, Tagged, Mergeable):
     # Acts
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User, alone: bool = False) -> None:
+    def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
         """Insert it, or update what `values` names; the caller holds the row (`locked`). `alone` says that nothing else is
         written in the transaction.
 
@@ -253,7 +253,7 @@ class Post(TenantModel, Tagged, Mergeable):
                 # What the team decides now is what it stays, even if it is merged no more.
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
-            values["additional_fields"] = merged(self.additional_fields, fields)
+            values["additional_fields"] = merge(self.additional_fields, fields)
         assign_links(values, "client_id", "contact_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
@@ -276,7 +276,7 @@ class Post(TenantModel, Tagged, Mergeable):
             self.user_id, self.created_at = by.id, self.updated_at
             if self._waits_for_approval(by):
                 self.approved = False
-            insert(self, alone=alone)
+            insert(self, single_statement=single_statement)
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))

@@ -32,7 +32,7 @@ class CastQuerySet(models.QuerySet):
             )
             return cursor.rowcount
 
-    def take_back(self, account_id: int, *, of: int, to: int, others: list[int]) -> int:
+    def reattach(self, account_id: int, *, of: int, to: int, others: list[int]) -> int:
         """Undo `copy`; returns how many are gone. A voter of `others`, which are merged too, keeps the vote from there."""
         copies = self.filter(account_id=account_id, post_id=to, from_post_id=of)
         if others:

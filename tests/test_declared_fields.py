@@ -7,7 +7,7 @@ from django.core.exceptions import FieldError
 from django.db import models
 from django.urls import get_resolver
 
-from core.api.fields import Text
+from core.api.fields import TextField
 from core.api.resources import ResourceSerializer, ResourceViewSet
 from core.db.tenancy import account_of
 
@@ -64,7 +64,7 @@ def test_a_text_is_no_longer_than_its_column(viewset):
     fields = {field.name: field for field in model._meta.concrete_fields if isinstance(field, models.CharField)}
     for name, field in serializer._declared_fields.items():
         column = fields.get(serializer.sources.get(name, name))
-        if isinstance(field, Text) and not field.read_only and column is not None:
+        if isinstance(field, TextField) and not field.read_only and column is not None:
             assert field.max_length == column.max_length, f"{serializer.__name__}.{name}"
 
 
@@ -73,5 +73,5 @@ def test_a_copy_of_a_field_has_the_limit_of_its_column(serializer):
     """DRF copies the fields of a serializer; the copies are what reads."""
     copies = serializer(data=dict.fromkeys(serializer.writable), context={"account": None}).fields
     for name, field in copies.items():
-        if isinstance(field, Text):
+        if isinstance(field, TextField):
             assert field.max_length == serializer._declared_fields[name].max_length

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.db.tenancy import take_ids
+from core.db.tenancy import next_ids
 from forum.models import Forum
 from tests.support.factories import (
     make_client,
@@ -134,7 +134,7 @@ ACTS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "me
 def test_it_rejects_ids_of_another_account(acme, other):
     """They are as if there were none, for whoever may do everything here."""
     # Ids that this account has not come to.
-    take_ids(other.account.id, 1000)
+    next_ids(other.account.id, 1000)
     ids = things(other.account, other.mallory)
     alice = acme.page(acme.alice)
     for route, methods in ROUTES.items():

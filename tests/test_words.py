@@ -10,7 +10,7 @@ from accounts.models import Status
 from config.local import messages
 from core.api.errors import envelope, xml_response
 from core.errors import FieldError
-from core.pages.errors import as_sentence, beside_field, field_labels
+from core.pages.errors import error_sentence, field_labels, field_message
 from tests.support.assertions import headers_of
 from tests.support.examples import ROOT
 from tests.support.words import (
@@ -141,10 +141,10 @@ MERGED = gettext_lazy("was merged into post {id}")
     ],
 )
 def test_an_error_is_a_sentence_in_the_readers_language(error, english, polish):
-    assert as_sentence(error) == english
+    assert error_sentence(error) == english
     with translation.override("pl"):
-        assert as_sentence(error) == polish
-        assert beside_field(error) == polish.partition(": ")[2].capitalize()
+        assert error_sentence(error) == polish
+        assert field_message(error) == polish.partition(": ")[2].capitalize()
 
 
 def test_an_error_is_in_english_for_programs():

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
 
 from accounts import throttling
 from accounts.account import PREFIX_PATTERN
@@ -15,20 +16,20 @@ from accounts.host_names import is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import Integer, Text
+from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
 
 
-class Prefix(Text):
+class Prefix(TextField):
     default_error_messages = {
         "form": "must be 2-63 letters a-z, digits and hyphens, neither first nor last a hyphen",
         "reserved": "is reserved",
         "taken": "is already taken",
     }
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         prefix = super().to_internal_value(data.strip().lower() if isinstance(data, str) else data)
         if len(prefix) < 2:
             self.fail("form")
@@ -39,22 +40,22 @@ class Prefix(Text):
         return prefix
 
 
-class FromPartner(Text):
+class FromPartner(TextField):
     default_error_messages = {"other": "is not your partner identifier"}
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         key = super().to_internal_value(data)
         if key and key != self.context["account"].partner_key:
             self.fail("other")
         return key
 
 
-class AccountName(Text):
+class AccountName(TextField):
     """The name of a new account, which is also the name of its first site."""
 
     default_error_messages = {"invisible": INVISIBLE}
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
         if has_invisible(name):
             self.fail("invisible")
@@ -62,14 +63,14 @@ class AccountName(Text):
 
 
 class AccountSerializer(ResourceSerializer):
-    id = Integer(read_only=True)
+    id = IntegerField(read_only=True)
     prefix = Prefix(required=True, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
-    initial_module = Text(pattern="[a-z][a-z0-9_]{0,31}")
+    initial_module = TextField(pattern="[a-z][a-z0-9_]{0,31}")
     from_partner = FromPartner()
     name = AccountName()
-    time_zone = Text(read_only=True)
-    language = Text(read_only=True)
-    currency = Text(read_only=True)
+    time_zone = TextField(read_only=True)
+    language = TextField(read_only=True)
+    currency = TextField(read_only=True)
 
 
 class OwnerSerializer(NewUserSerializer):
@@ -84,10 +85,10 @@ class AccountViewSet(JSONViewSet):
     body_keys = ("account", "user")
     shown_once = ("api_token",)
 
-    def retrieve(self, request) -> HttpResponse:
+    def retrieve(self, request: Request) -> HttpResponse:
         return self.answer(self.represent(self.account))
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: Request) -> HttpResponse:
         partner = self.account
         if not partner.partner_key:
             raise PermissionDenied("Only a partner's account may create accounts")

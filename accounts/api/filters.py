@@ -1,12 +1,12 @@
 """Filters of lists that need the account."""
 
 from accounts.models import Tag
-from core.api.fields import Text
+from core.api.fields import TextField
 from core.api.filters import WireFilter
 from core.db.tenancy import fold
 
 
-class TagName(Text):
+class TagName(TextField):
     blank_is_null = True
 
 

@@ -3,29 +3,31 @@
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
 
-from accounts.models import Status
+from accounts.models import Account, Status
 from accounts.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import Boolean, Choice, Integer, Text
+from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
-from core.db.ordering import BIGGEST_POSITION
-from core.db.text import is_carriable
+from core.db.ordering import MAX_POSITION
+from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 
 
 class StatusSerializer(ResourceSerializer):
-    code = Text(required=True)
-    name = Text(required=True)
-    kind = Choice(Status.Kind.values)
-    color = Text()
-    position = Integer(low=-BIGGEST_POSITION, high=BIGGEST_POSITION)
-    closed = Boolean()
+    code = TextField(required=True)
+    name = TextField(required=True)
+    kind = ChoiceField(Status.Kind.values)
+    color = TextField()
+    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+    closed = BooleanField()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Apply the rules that involve several fields. A null for a required field counts as a missing value."""
@@ -42,7 +44,7 @@ class StatusSerializer(ResourceSerializer):
 
 
 class StatusFilters(ListFilters):
-    kind = WireFilter(Choice(Status.Kind.values))
+    kind = WireFilter(ChoiceField(Status.Kind.values))
 
 
 class StatusViewSet(Listing, ResourceViewSet):
@@ -57,20 +59,20 @@ class StatusViewSet(Listing, ResourceViewSet):
     default_order = ("kind", "position", "id")
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> QuerySet[Status]:
         return account.statuses.all()
 
     def find_existing(self, given: Any) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)
-        if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_carriable(str(code)):
+        if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_xml_text(str(code)):
             return None
         kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
-        return self.rows().locked().filter(code=str(code), kind=kind).first() if is_carriable(kind) else None
+        return self.account.statuses.locked().filter(code=str(code), kind=kind).first() if is_xml_text(kind) else None
 
-    def destroy(self, request, id: int) -> HttpResponse:
+    def destroy(self, request: Request, id: int) -> HttpResponse:
         def act() -> None:
             # Lock all statuses, because two concurrent requests could delete the last two.
-            statuses = {status.id: status for status in self.rows().order_by("id").locked()}
+            statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
             if id not in statuses:
                 raise Http404
             statuses[id].erase()

@@ -1,6 +1,7 @@
 """Lists of tags, one for each kind of resource with tags."""
 
 from django.http import HttpResponse
+from rest_framework.request import Request
 
 from core.api.views import JSONViewSet
 from core.errors import FieldErrors
@@ -11,7 +12,7 @@ class TagViewSet(JSONViewSet):
 
     kind = ""
 
-    def list(self, request) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         if errors := self.ignore_parameters(()):
             raise FieldErrors(errors.values())
         return self.answer(list(self.account.tags.in_use(self.kind)))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
 from accounts.permissions import IsAdmin
 from core.api.lists import Paged
@@ -10,7 +11,7 @@ from core.api.resources import ResourceViewSet
 from core.api.serializers import format_time
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
-from core.db.trash import Trashable, contents, restore
+from core.db.trash import Trashable, restore, trash_contents
 from core.errors import FieldError
 from core.registry import registry
 
@@ -26,21 +27,21 @@ class TrashViewSet(Paged, JSONViewSet):
             raise FieldError("resource", f"is not one of {', '.join(every)}", "choice")
         return {named: every[named]} if named else every
 
-    def list(self, request) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         page = self.read_page("resource")
-        rows = contents(self.account, self.kinds(), most=page.stop)
+        rows = trash_contents(self.account, self.kinds(), limit=page.stop)
         return self.answer_page(page, rows[page.start : page.stop])
 
     def represent(self, row: dict[str, Any]) -> dict[str, Any]:
         return {
             "id": row["id"],
             "resource": row["resource"],
-            "name": row["called"],
+            "name": row["display_name"],
             "trashed_at": format_time(row["trashed_at"], self.account.zone),
             "trashed_by_id": row["trashed_by_id"],
         }
 
-    def restore(self, request, id: int) -> HttpResponse:
+    def restore(self, request: Request, id: int) -> HttpResponse:
         def act() -> tuple[ResourceViewSet, Any, list[str]]:
             ignored = self.check()
             found = restore(self.account, self.kinds(), id)

@@ -1,20 +1,22 @@
 """Users in the Account API, and the validation of new users in both APIs."""
 
 from functools import cached_property
+from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models import Account, User
 from accounts.names import INVISIBLE, has_invisible
-from core.api.fields import Choice, Email, Integer, Text
+from core.api.fields import ChoiceField, EmailField, IntegerField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.tenancy import fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 
 # By code of Django's validators. Django's own messages are sentences, while a message here continues the name of the field.
@@ -26,13 +28,13 @@ PASSWORD_ERRORS = {
 }
 
 
-class UniqueName(Text):
+class UniqueName(TextField):
     """A login or an e-mail that neither equals nor looks like one of another user of the account."""
 
     parent: "NewUserSerializer"  # the only serializer with such fields
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
         if has_invisible(text):
             self.fail("invisible")
@@ -45,12 +47,12 @@ class Login(UniqueName):
     default_error_messages = {"form": _("can't have a colon, nor a space at either end")}
 
 
-class UniqueEmail(UniqueName, Email):
+class UniqueEmail(UniqueName, EmailField):
     pass
 
 
-class Password(Text):
-    def to_internal_value(self, data) -> str:
+class Password(TextField):
+    def to_internal_value(self, data: Any) -> str:
         password = super().to_internal_value(data)
         given = self.parent.initial_data
         about = {name: given[name] for name in ("login", "email", "name") if isinstance(given.get(name), str)}
@@ -68,27 +70,27 @@ class NewUserSerializer(ResourceSerializer):
     login = Login(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
     password = Password(required=True, write_only=True)
-    name = Text()
-    role = Choice(User.Role.values)
+    name = TextField()
+    role = ChoiceField(User.Role.values)
 
     @cached_property
     def taken(self) -> set[str]:
         """The folded login or e-mail that another user has. Read it in the transaction that creates the user."""
         account = self.context["account"]
         values = [self.initial_data.get(name) for name in ("login", "email")]
-        names = [name for name in values if isinstance(name, str) and is_carriable(name)]
+        names = [name for name in values if isinstance(name, str) and is_xml_text(name)]
         return set() if account is None else User.objects.taken(account.id, names)
 
 
 class UserSerializer(ResourceSerializer):
-    id = Integer(read_only=True)
-    login = Text(read_only=True)
-    email = Text(read_only=True)
-    name = Text(read_only=True)
-    role = Text(read_only=True)
-    notification = Text(read_only=True)
-    description = Text(read_only=True)
-    www = Text(read_only=True)
+    id = IntegerField(read_only=True)
+    login = TextField(read_only=True)
+    email = TextField(read_only=True)
+    name = TextField(read_only=True)
+    role = TextField(read_only=True)
+    notification = TextField(read_only=True)
+    description = TextField(read_only=True)
+    www = TextField(read_only=True)
 
 
 class UserViewSet(Listing, JSONViewSet):
@@ -98,5 +100,5 @@ class UserViewSet(Listing, JSONViewSet):
     filters = ListFilters
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> QuerySet[User]:
         return account.users.team()

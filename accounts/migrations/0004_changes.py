@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from core.changes.models import CREATE_NOTE_CHANGE, DROP_NOTE_CHANGE, note_changes
+from core.changes.models import CREATE_CHANGE_FUNCTION, DROP_CHANGE_FUNCTION, change_triggers
 
 
 class Migration(migrations.Migration):
@@ -51,6 +51,6 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.RunSQL(CREATE_NOTE_CHANGE, DROP_NOTE_CHANGE),
-        note_changes("accounts_status", "status", trash=False),
+        migrations.RunSQL(CREATE_CHANGE_FUNCTION, DROP_CHANGE_FUNCTION),
+        change_triggers("accounts_status", "status", trash=False),
     ]

@@ -3,7 +3,7 @@ import django.utils.timezone
 from django.db import migrations, models
 
 import core.db.tenancy
-from core.db.tenancy import account_ids, composite_foreign_key
+from core.db.tenancy import composite_foreign_key, id_triggers
 
 
 class Migration(migrations.Migration):
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=("account", "digest"), name="session_digest_unique")],
             },
         ),
-        *account_ids("accounts_invitation", "accounts_session"),
+        *id_triggers("accounts_invitation", "accounts_session"),
         composite_foreign_key("accounts_invitation", "invited_by_id", "accounts_user", on_delete="CASCADE"),
         composite_foreign_key("accounts_session", "user_id", "accounts_user", on_delete="CASCADE"),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.db.tenancy import planned_for_large_accounts
+from core.db.tenancy import plan_for_large_accounts
 
 TABLES = (
     "accounts_apitoken",
@@ -23,4 +23,4 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("accounts", "0012_learn_words")]
 
-    operations = planned_for_large_accounts(*TABLES)
+    operations = plan_for_large_accounts(*TABLES)

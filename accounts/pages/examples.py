@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from accounts.pages.example_requests import ExampleResponse, execute
-from core.db.trash import contents
+from core.db.trash import trash_contents
 from core.openapi.document import document
 from core.pages.base import Page, base_url
 from core.registry import registry
@@ -173,7 +173,7 @@ def read_samples(request: UserRequest, needed: set[str]) -> dict[str, Any]:
     if columns:
         found = dict(Account.objects.filter(id=request.account.id).values(**columns).get())
     if TRASH in needed:
-        row = contents(request.account, registry.trashable_models(), most=1).first()
+        row = trash_contents(request.account, registry.trashable_models(), limit=1).first()
         found[TRASH] = row and row["id"]
     return {name: value for name, value in found.items() if value is not None} | {"responsible": request.user.id}
 
@@ -362,7 +362,7 @@ class Examples(Page):
     """The examples with one tag."""
 
     request: UserRequest
-    may = "team"
+    access = "team"
     template_name = "accounts/examples.html"
 
     def get(self, request: UserRequest, section: str) -> HttpResponse:

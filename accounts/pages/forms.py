@@ -24,7 +24,7 @@ from accounts.api.users import PASSWORD_ERRORS
 from accounts.models import User
 from accounts.names import has_invisible
 from core.db.tenancy import fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.requests import UserRequest
 
@@ -53,7 +53,7 @@ class Form(forms.Form):
         super().clean()
         values = self.cleaned_data
         for name, value in list(values.items()):
-            if isinstance(value, str) and not is_carriable(value):
+            if isinstance(value, str) and not is_xml_text(value):
                 self.add_error(name, _("Has characters that can't be stored"))
         return values
 
@@ -151,7 +151,7 @@ def check_password_rules(form: forms.Form, field: str, user: User) -> None:
             password_validation.validate_password(password, user)
         except ValidationError as caught:
             for error in caught.error_list:
-                form.add_error(field, capfirst(PASSWORD_ERRORS[error.code]))
+                form.add_error(field, capfirst(PASSWORD_ERRORS[str(error.code)]))
 
 
 def language_choices() -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.pages.settings import parse_id
 from core.db.ordering import Ordered
-from core.pages.base import Page, nothing, redirect
+from core.pages.base import Page, no_content, redirect
 from core.requests import PageRequest
 
 STEPS = {"up": -1, "down": 1}
@@ -28,8 +28,7 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
         messages.error(request, _("The list has changed in the meantime. This is how it looks now."))
         done = False
     else:
-        done = page.act(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
+        done = page.perform(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
     if not request.htmx:
-        # The models that inherit from `Ordered` have an id.
-        return redirect(f"{back.headers['Location']}#row-{row.id}") if done and row is not None else back  # type: ignore[attr-defined]
-    return nothing(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)
+        return redirect(f"{back.headers['Location']}#row-{row.id}") if done and row is not None else back
+    return no_content(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)

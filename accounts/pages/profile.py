@@ -121,7 +121,7 @@ class Profile(Page):
 
     request: UserRequest
     template_name = "accounts/profile.html"
-    may = "user"
+    access = "user"
     parts: dict[str, type[ProfileForm | NotificationForm | RegionForm]] = {
         "about": ProfileForm,
         "notification": NotificationForm,
@@ -137,7 +137,7 @@ class Profile(Page):
             return self.render_parts()
         form = self.parts[part](request.POST, user=user)
         change = user.change_profile if part == "about" else user.change_preferences
-        if not form.is_valid() or not self.fill_form(form, lambda: change(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
             return self.render_parts(part, form)
         with override(user.language):
             messages.success(request, _("Saved."))
@@ -180,7 +180,7 @@ class Security(Page):
 
     request: UserRequest
     template_name = "accounts/security.html"
-    may = "user"
+    access = "user"
     parts: dict[str, type[EmailForm | PasswordForm]] = {"email": EmailForm, "password": PasswordForm}
     MAX_SESSIONS_SHOWN = 50
 
@@ -242,7 +242,7 @@ class EndSession(Page):
     """The action that ends sessions of the user. The field `end` is the id of a session, or "others"."""
 
     request: UserRequest
-    may = "user"
+    access = "user"
 
     def post(self, request: UserRequest) -> HttpResponse:
         end, own = request.POST.get("end", ""), request.session
@@ -282,7 +282,7 @@ class ConfirmEmail(EmailLinkPage):
             if is_valid:
                 self.user.change_email(email)
 
-        done = self.act(change)
+        done = self.perform(change)
         if not is_valid:
             return self.render_invalid_link()
         if done:

@@ -162,7 +162,7 @@ class RegistrationPage(Page):
 
     def post(self, request: PageRequest) -> HttpResponse:
         form, created = RegistrationForm(request.POST, email=self.confirmed.email), []
-        if not form.is_valid() or not self.fill_form(
+        if not form.is_valid() or not self.submit_form(
             form, lambda: created.append(self.create_user(**form.cleaned_data))
         ):
             # Another request may have registered the e-mail address meanwhile.

@@ -23,7 +23,7 @@ class SettingsPage(Page):
     """A page of the settings. Its forms post to the page itself, and the field `do` names the action."""
 
     request: UserRequest
-    may = "admin"
+    access = "admin"
     # The name of the page's entry in the menu of the settings.
     part = ""
     # The method for each value of `do`. The first is the default.
@@ -115,7 +115,7 @@ class AccountPage(SettingsPage):
     def save(self, request: UserRequest) -> HttpResponse:
         account = request.account
         form = AccountForm(request.POST, account=account)
-        if not form.is_valid() or not self.fill_form(form, lambda: account.change(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: account.change(**form.cleaned_data)):
             return self.show(form)
         messages.success(request, _("The account is saved."))
         return redirect("accounts-account")

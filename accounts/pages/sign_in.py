@@ -14,7 +14,7 @@ from accounts import passwords, throttling
 from accounts.cookies import delete_session, set_language, set_session
 from accounts.models import Session, User
 from accounts.pages.forms import Form, too_many_attempts
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
 from core.requests import PageRequest
@@ -54,7 +54,7 @@ class SignInForm(Form):
         if self.errors:
             return values
         account_id, name = self.request.account.id, values["login"]
-        self.user = User.objects.find_by_login(account_id, name) if is_carriable(name) else None
+        self.user = User.objects.find_by_login(account_id, name) if is_xml_text(name) else None
         try:
             attempt = throttling.LoginAttempt(self.request, account_id, name)
             if not passwords.verify(self.user, values["password"], attempt=attempt):

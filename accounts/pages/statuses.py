@@ -16,7 +16,7 @@ from accounts.models import Account, Status
 from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
-from core.api.paging import LARGEST
+from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 from core.requests import UserRequest
 
@@ -117,7 +117,7 @@ class StatusesPage(SettingsPage):
         return self.show(StatusForm(kind=self.kind))
 
     def show(self, form: Form) -> HttpResponse:
-        page = self.read_page(per_page=LARGEST)
+        page = self.read_page(per_page=DEFAULT_MAX_PAGE_SIZE)
         rows = list(self.request.account.statuses_of_kind(self.kind)[page.start : page.stop])
         return self.render_form(
             form,
@@ -131,7 +131,7 @@ class StatusesPage(SettingsPage):
 
     def add(self, request: UserRequest) -> HttpResponse:
         form = StatusForm(request.POST, kind=self.kind)
-        if not form.is_valid() or not self.fill_form(
+        if not form.is_valid() or not self.submit_form(
             form, lambda: write_status(request.account, None, self.kind, form.cleaned_data)
         ):
             return self.show(form)
@@ -173,7 +173,7 @@ class StatusPage(SettingsPage):
             write_status(request.account, locked, locked.kind, changed)
 
         try:
-            if not form.is_valid() or not self.fill_form(form, act):
+            if not form.is_valid() or not self.submit_form(form, act):
                 return self.show(row, form)
         except Status.DoesNotExist:
             raise Http404 from None
@@ -188,7 +188,7 @@ class StatusPage(SettingsPage):
             if id in statuses:
                 statuses[id].erase()
 
-        done = self.act(act, done=_("%(name)s is deleted.") % {"name": row.name})
+        done = self.perform(act, done=_("%(name)s is deleted.") % {"name": row.name})
         return self.redirect_back(row) if done else redirect("accounts-status", id)
 
     def redirect_back(self, row: Status) -> HttpResponse:

@@ -16,7 +16,7 @@ from accounts.pages.forms import Form
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.base import Page, base_url, redirect
-from core.pages.errors import as_sentence
+from core.pages.errors import error_sentence
 from core.requests import UserRequest
 
 MAX_LIFETIME = timedelta(days=3650)
@@ -70,7 +70,7 @@ class TokenForm(Form):
 
 class APIPage(Page):
     request: UserRequest
-    may = "team"
+    access = "team"
     template_name = "accounts/api.html"
     MAX_EXPIRED_SHOWN = 10
 
@@ -95,7 +95,7 @@ class APIPage(Page):
             )
         except FieldErrors as caught:
             for error in caught.errors:
-                form.add_error(None, as_sentence(error))
+                form.add_error(None, error_sentence(error))
         else:
             return self.show(row=row, token=token)
         return self.show(form)
@@ -127,12 +127,12 @@ class APIPage(Page):
 
 class RevokeToken(Page):
     request: UserRequest
-    may = "team"
+    access = "team"
 
     def post(self, request: UserRequest, id: int) -> HttpResponse:
         token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
         if token is None:
             raise Http404
         revoke = partial(request.user.revoke_token, id, by=request.user)
-        self.act(revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
+        self.perform(revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
         return redirect("accounts-tokens")

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.pages.settings import SettingsPage, parse_id
 from core.db.transactions import in_transaction
-from core.db.trash import KEPT_FOR, contents, restore
+from core.db.trash import KEPT_FOR, restore, trash_contents
 from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
 from core.registry import registry
@@ -26,7 +26,7 @@ class TrashPage(SettingsPage):
             raise Http404
         page = self.read_page()
         models = {key: model for key, model in registry.trashable_models().items() if kind in ("", key)}
-        found = list(contents(request.account, models, most=page.stop)[page.start : page.stop])
+        found = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
         rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
         users_by_id = {user.id: user for user in users} if rows else {}

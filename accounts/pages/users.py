@@ -17,7 +17,7 @@ from accounts.pages.forms import Email, Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.api.paging import Page as ListPage
 from core.api.throttling import count_search
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.pages.base import redirect
 from core.requests import UserRequest
 from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
@@ -115,7 +115,7 @@ class UsersPage(SettingsPage):
         """Return the users of a page and the first one of the next. Search results are ordered by rank."""
         if not q:
             return list(listed[page.start : page.stop])
-        if page.start >= MAX_RESULTS or not is_carriable(q):
+        if page.start >= MAX_RESULTS or not is_xml_text(q):
             return []
         with search_transaction(self.request.account.id, q) as query:
             ids = search(listed.order_by(), query, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
@@ -126,7 +126,7 @@ class UsersPage(SettingsPage):
         form = InvitationForm(request.POST, account=request.account)
         if form.is_valid() and not self.allow_email(form.cleaned_data["email"]):
             form.add_error("email", TOO_MANY_INVITATIONS)
-        if not form.is_valid() or not self.fill_form(form, lambda: self.save_invitation(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: self.save_invitation(**form.cleaned_data)):
             return self.show(form)
         return self.send_invitation()
 
@@ -134,7 +134,7 @@ class UsersPage(SettingsPage):
         row = self.find_invitation()
         if row is not None and not self.allow_email(row.email):
             messages.error(request, TOO_MANY_INVITATIONS)
-        elif row is not None and self.act(lambda: self.save_invitation(email=row.email, role=row.role)):
+        elif row is not None and self.perform(lambda: self.save_invitation(email=row.email, role=row.role)):
             return self.send_invitation()
         return self.redirect_back()
 
@@ -217,12 +217,12 @@ class UserPage(SettingsPage):
             return self.show(user, form)
         role = form.cleaned_data["role"]
         message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLES[role]}
-        self.act(lambda: user.change_role(role, by=request.user), done=message)
+        self.perform(lambda: user.change_role(role, by=request.user), done=message)
         return self.redirect_back(user)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
-        self.act(
+        self.perform(
             lambda: user.deactivate(by=request.user),
             done=_("%(name)s is signed out, and can't sign in any more.") % {"name": display_name(user)},
         )
@@ -231,14 +231,14 @@ class UserPage(SettingsPage):
     def reactivate(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         message = _("%(name)s can sign in again.") % {"name": display_name(user)}
-        self.act(lambda: user.reactivate(by=request.user), done=message)
+        self.perform(lambda: user.reactivate(by=request.user), done=message)
         return self.redirect_back(user)
 
     def revoke(self, request: UserRequest, id: int) -> HttpResponse:
         user, token_id = self.find(id), parse_id(request.POST.get("token"))
         if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
-        self.act(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
+        self.perform(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
         return self.redirect_back(user)
 
     def redirect_back(self, user: User) -> HttpResponse:

@@ -71,7 +71,7 @@ def end_excess(port: int, in_flight: InFlight) -> int:
         with connection, contextlib.suppress(OSError):
             if (unanswered := unanswered_for(connection)) >= COUNTED_AFTER:
                 peer = connection.getpeername()
-                waiting[client_address.counted(peer[0])].append((unanswered, descriptor, peer))
+                waiting[client_address.normalize(peer[0])].append((unanswered, descriptor, peer))
     ended = 0
     for found in waiting.values():
         for _, descriptor, peer in sorted(found, reverse=True)[: max(0, len(found) - limit)]:

@@ -7,28 +7,36 @@ from typing import Any, ClassVar
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
-from core.api.fields import Boolean, Day, Exact, Integer, Time, WireField, long_text
+from core.api.fields import (
+    BooleanField,
+    DateField,
+    DateTimeField,
+    DecimalField,
+    IntegerField,
+    WireField,
+    long_text_field,
+)
 from core.api.serializers import ResourceSerializer, format_time
-from core.db.additional_fields import MAX_FIELDS, MAX_LENGTH, as_json, merged, storable
-from core.db.text import is_carriable
+from core.db.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
+from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 
 # A name and the field that reads its value.
 FieldTypes = Mapping[str, Callable[..., WireField]]
 
 
-class AnyScalar(WireField):
+class AnyScalarField(WireField):
     """A text, a number, true or false, stored as it was sent."""
 
     def to_internal_value(self, data) -> Any:
         if isinstance(data, bool):
             return data
         if isinstance(data, str | dict | list):
-            return self.read_by(long_text(), data)
+            return self.read_by(long_text_field(), data)
         try:
-            return self.read_by(Integer(), data)
+            return self.read_by(IntegerField(), data)
         except FieldErrors:
-            return self.read_by(Exact(), data)
+            return self.read_by(DecimalField(), data)
 
     def read_by(self, field: Field, data: Any) -> Any:
         field.bind("", self)
@@ -37,25 +45,25 @@ class AnyScalar(WireField):
 
 # Custom fields, ten of each type: `string1` … `string10`.
 CUSTOM_TYPES: FieldTypes = {
-    "string": long_text,
-    "text": long_text,
-    "integer": Integer,
-    "decimal": Exact,
-    "boolean": Boolean,
-    "checkbox": Boolean,
-    "date": Day,
-    "datetime": Time,
+    "string": long_text_field,
+    "text": long_text_field,
+    "integer": IntegerField,
+    "decimal": DecimalField,
+    "boolean": BooleanField,
+    "checkbox": BooleanField,
+    "date": DateField,
+    "datetime": DateTimeField,
 }
 CUSTOM_FIELDS: FieldTypes = {f"{name}{number}": make for name, make in CUSTOM_TYPES.items() for number in range(1, 11)}
 
 
-class AdditionalFields(WireField):
+class AdditionalFieldsField(WireField):
     """An object of key to text, number, true or false; merged into the stored one, and null removes a key.
 
     `typed` gives the type of some keys.
     """
 
-    KEY_LENGTH = 64
+    MAX_KEY_LENGTH = 64
     default_error_messages = {
         "object": "must be an object of key to value",
         "key": "key {key} is not a text of 1-{most} characters",
@@ -73,14 +81,14 @@ class AdditionalFields(WireField):
             self.fail("object")
         values, errors = {}, []
         for key, value in data.items():
-            if not key.strip() or len(key) > self.KEY_LENGTH or not is_carriable(key):
-                params = {"key": key[: self.KEY_LENGTH], "most": self.KEY_LENGTH}
+            if not key.strip() or len(key) > self.MAX_KEY_LENGTH or not is_xml_text(key):
+                params = {"key": key[: self.MAX_KEY_LENGTH], "most": self.MAX_KEY_LENGTH}
                 errors.append(FieldError("", self.error_messages["key"], "key", params))
                 continue
-            field = self.typed.get(key, AnyScalar)()
+            field = self.typed.get(key, AnyScalarField)()
             field.bind("", self)
             try:
-                values[key] = storable(field.run_validation(value))
+                values[key] = to_json_value(field.run_validation(value))
             except FieldErrors as caught:
                 errors += [
                     FieldError("", "{key} {error.text}", error.code, {"key": key, "error": error})
@@ -104,18 +112,18 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         before = self.instance.additional_fields if self.instance else {}
         changes = values.pop("additional_fields", {})
         for name in self.typed.keys() & values.keys():
-            value = storable(values.pop(name))
+            value = to_json_value(values.pop(name))
             # Both places are answered: when a client sends a whole resource back, the one that it changed counts.
             if name not in changes or value != before.get(name):
                 changes[name] = value
         if changes:
-            after = merged(before, changes)
+            after = merge(before, changes)
             if len(after) > MAX_FIELDS:
                 message = _("are too many (maximum is {most})")
                 raise FieldError("additional_fields", message, "too_many", {"most": MAX_FIELDS})
-            if len(as_json(after)) > MAX_LENGTH:
+            if len(to_json(after)) > MAX_JSON_LENGTH:
                 message = _("are too long (maximum is {most} characters in all)")
-                raise FieldError("additional_fields", message, "too_long", {"most": MAX_LENGTH})
+                raise FieldError("additional_fields", message, "too_long", {"most": MAX_JSON_LENGTH})
             values["additional_fields"] = changes
         return values
 
@@ -124,7 +132,9 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         data = super().represent_values(values, zone)
         if stored := cls.additional_fields_of(data):
             fields = {
-                name: format_time(datetime.fromisoformat(value), zone) if cls.typed.get(name) is Time else value
+                name: format_time(datetime.fromisoformat(value), zone)
+                if cls.typed.get(name) is DateTimeField
+                else value
                 for name, value in sorted(stored.items())
             }
             data = {**data, "additional_fields": fields, **{name: fields[name] for name in cls.typed if name in fields}}

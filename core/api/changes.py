@@ -2,17 +2,19 @@
 
 from django.http import HttpResponse
 
-from core.api.fields import Integer, Scalar
+from core.api.fields import IntegerField, ScalarField
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
 from core.changes.models import KEPT_FOR, Cursor, ExpiredError
 from core.errors import FieldError, FieldErrors
 
 NOW = "now"
-EXPIRED = f"is older than the {KEPT_FOR.days} days that changes are kept for: read everything again, from since=now on"
+EXPIRED_MESSAGE = (
+    f"is older than the {KEPT_FOR.days} days that changes are kept for: read everything again, from since=now on"
+)
 
 
-class Since(Scalar):
+class SinceField(ScalarField):
     """A cursor that this account was given, or `now`."""
 
     default_error_messages = {"cursor": "is not a cursor of this account"}
@@ -27,8 +29,8 @@ class Since(Scalar):
 class FeedSerializer(WireSerializer):
     """The parameters of the feed."""
 
-    since = Since()
-    limit = Integer(low=1, high=1000)
+    since = SinceField()
+    limit = IntegerField(min_value=1, max_value=1000)
 
 
 class ChangeViewSet(JSONViewSet):
@@ -45,15 +47,15 @@ class ChangeViewSet(JSONViewSet):
         changes = self.account.changes
         if since is None:
             since = Cursor(self.account.id)
-            changes.number(self.account.id)
+            changes.assign_numbers(self.account.id)
             rows = changes.filter(number__isnull=False).order_by("number")[: limit + 1]
         elif since == NOW:
             since, rows = changes.newest(self.account.id), []
         else:
             try:
-                rows = changes.after(since, most=limit + 1)
+                rows = changes.after(since, limit=limit + 1)
             except ExpiredError:
-                raise FieldError("since", EXPIRED, "expired") from None
+                raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
         given = rows[:limit]
         return self.answer(

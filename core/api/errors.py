@@ -6,7 +6,7 @@ import orjson
 from django.http import HttpResponse
 from django.utils.translation import override
 
-from core.db.text import cleaned, escape
+from core.db.text import escape, replace_non_xml
 from core.errors import FieldError
 
 CODES = {
@@ -61,11 +61,11 @@ def envelope(status: int, *, message: str | None = None, errors: Sequence[FieldE
     """Return the JSON object of an error response."""
     with in_english():
         sentence = sentence_of(errors[0]) if errors else str(message or SENTENCES[status])
-        body = {"code": CODES[status], "message": cleaned(sentence)}
+        body = {"code": CODES[status], "message": replace_non_xml(sentence)}
         if errors:
             body["errors"] = texts = {}
             for error in errors:
-                texts.setdefault(cleaned(error.field or "request"), []).append(cleaned(error.text))
+                texts.setdefault(replace_non_xml(error.field or "request"), []).append(replace_non_xml(error.text))
     return body
 
 
@@ -89,6 +89,6 @@ def xml_response(
 ) -> HttpResponse:
     with in_english():
         sentences = [sentence_of(error) for error in errors] or [str(message or SENTENCES[status])]
-    lines = "".join(f"  <error>{escape(cleaned(sentence))}</error>\n" for sentence in sentences)
+    lines = "".join(f"  <error>{escape(replace_non_xml(sentence))}</error>\n" for sentence in sentences)
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
     return HttpResponse(content, status=status, content_type="application/xml; charset=utf-8", headers=headers)

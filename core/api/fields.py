@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field
 
 from core.db.tenancy import fold
-from core.db.text import is_carriable
+from core.db.text import is_xml_text
 from core.db.trash import TrashedId
 from core.errors import FieldError
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from accounts.account import Account
 
 MISSING = _("can't be blank")
-NAME_LENGTH = 255
-TEXT_LENGTH = 65_536
-BIGGEST_INTEGER = 2**63 - 1
+MAX_NAME_LENGTH = 255
+MAX_TEXT_LENGTH = 65_536
+MAX_INTEGER = 2**63 - 1
 # The codes of ISO 4217: funds, metals and what banks account in are among them, and what was replaced since the euro came, as
 # deals are old too.
 CURRENCIES = frozenset(
@@ -66,7 +66,7 @@ class WireField(Field):
         raise FieldError("", self.error_messages[code], code, params)
 
 
-class Scalar(WireField):
+class ScalarField(WireField):
     blank_is_null = True
 
     def run_validation(self, data):
@@ -77,7 +77,7 @@ class Scalar(WireField):
         return super().run_validation(data)
 
 
-class Text(Scalar):
+class TextField(ScalarField):
     """Text that XML 1.0 can carry, of at most `max_length` characters. Where it is required it is not blank either."""
 
     blank_is_null = False
@@ -89,7 +89,7 @@ class Text(Scalar):
     }
 
     def __init__(
-        self, *, max_length: int = NAME_LENGTH, blank: bool | None = None, pattern: str | None = None, **kwargs
+        self, *, max_length: int = MAX_NAME_LENGTH, blank: bool | None = None, pattern: str | None = None, **kwargs
     ):
         super().__init__(**kwargs)
         self.max_length = max_length
@@ -100,7 +100,7 @@ class Text(Scalar):
         if isinstance(data, bool):
             self.fail("boolean")
         text = data if isinstance(data, str) else str(data)
-        if not is_carriable(text):
+        if not is_xml_text(text):
             self.fail("characters")
         if not self.blank and not text.strip():
             self.fail("null")
@@ -111,11 +111,11 @@ class Text(Scalar):
         return text
 
 
-def long_text(**kwargs) -> Text:
-    return Text(max_length=TEXT_LENGTH, **kwargs)
+def long_text_field(**kwargs) -> TextField:
+    return TextField(max_length=MAX_TEXT_LENGTH, **kwargs)
 
 
-class Email(Text):
+class EmailField(TextField):
     """An address that mail can be sent to: users have one."""
 
     default_error_messages = {"form": _("is not an e-mail address")}
@@ -124,7 +124,7 @@ class Email(Text):
         super().__init__(pattern=r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*", **kwargs)
 
 
-class Choice(Scalar):
+class ChoiceField(ScalarField):
     default_error_messages = {"choice": _("is not one of {choices}")}
 
     def __init__(self, choices, **kwargs):
@@ -137,7 +137,7 @@ class Choice(Scalar):
         return str(data)
 
 
-class Currency(Scalar):
+class CurrencyField(ScalarField):
     """A currency by its code. What a row has stays, also where that is none."""
 
     default_error_messages = {"currency": _("is not a code of ISO 4217, such as EUR")}
@@ -148,12 +148,12 @@ class Currency(Scalar):
         return str(data)
 
 
-class Integer(Scalar):
+class IntegerField(ScalarField):
     default_error_messages = {"number": _("is not a whole number"), "range": _("must be between {low} and {high}")}
 
-    def __init__(self, *, low: int = -BIGGEST_INTEGER, high: int = BIGGEST_INTEGER, **kwargs):
+    def __init__(self, *, min_value: int = -MAX_INTEGER, max_value: int = MAX_INTEGER, **kwargs):
         super().__init__(**kwargs)
-        self.low, self.high = low, high
+        self.min_value, self.max_value = min_value, max_value
 
     def to_internal_value(self, data) -> int:
         if isinstance(data, bool):
@@ -162,15 +162,15 @@ class Integer(Scalar):
         # The exponent is looked at before anything is made of it: 1e999999999 has a billion digits.
         if number is None or number.adjusted() > 20 or number != number.to_integral_value():
             self.fail("number")
-        if not self.low <= number <= self.high:
-            self.fail("range", low=self.low, high=self.high)
+        if not self.min_value <= number <= self.max_value:
+            self.fail("range", low=self.min_value, high=self.max_value)
         return int(number)
 
 
-class Exact(Scalar):
+class DecimalField(ScalarField):
     """A decimal number, exact: at most 14 digits before and 6 after the point."""
 
-    DIGITS, PLACES = 14, 6
+    MAX_WHOLE_DIGITS, MAX_DECIMAL_PLACES = 14, 6
     default_error_messages = {
         "number": _("is not a number"),
         "range": _("must have at most {most} digits before the decimal point"),
@@ -181,12 +181,14 @@ class Exact(Scalar):
         number = None if isinstance(data, bool) else to_decimal(data)
         if number is None:
             self.fail("number")
-        if number and number.adjusted() >= self.DIGITS:
-            self.fail("range", most=self.DIGITS)
-        if (number and number.adjusted() < -self.PLACES) or number != round(number, self.PLACES):
-            self.fail("places", most=self.PLACES)
+        if number and number.adjusted() >= self.MAX_WHOLE_DIGITS:
+            self.fail("range", most=self.MAX_WHOLE_DIGITS)
+        if (number and number.adjusted() < -self.MAX_DECIMAL_PLACES) or number != round(
+            number, self.MAX_DECIMAL_PLACES
+        ):
+            self.fail("places", most=self.MAX_DECIMAL_PLACES)
         # Zero has no sign.
-        return round(number, self.PLACES) + 0
+        return round(number, self.MAX_DECIMAL_PLACES) + 0
 
 
 def to_decimal(data) -> Decimal | None:
@@ -201,7 +203,7 @@ def to_decimal(data) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-class Boolean(Scalar):
+class BooleanField(ScalarField):
     default_error_messages = {"boolean": _("is not true or false")}
 
     WORDS = {"true": True, "1": True, "yes": True, "on": True, "t": True, "false": False, "0": False, "no": False}
@@ -223,7 +225,7 @@ _DAY_FIRST = re.compile(r"(\d{1,2})([.-])(\d{1,2})\2(\d{4})", re.ASCII)
 _YEAR_FIRST = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})", re.ASCII)
 
 
-def to_day(text: str) -> date | None:
+def to_date(text: str) -> date | None:
     """A date as ISO 8601 has it, `2026/12/01`, `01.12.2026` or `01-12-2026`. Raises ValueError for a day that there is not."""
     if match := _DAY_FIRST.fullmatch(text):
         return date(int(match[4]), int(match[3]), int(match[1]))
@@ -232,7 +234,7 @@ def to_day(text: str) -> date | None:
     return parse_date(text)
 
 
-class Time(Scalar):
+class DateTimeField(ScalarField):
     """A time (ISO 8601) or a date; without an offset it is in the account's time zone."""
 
     default_error_messages = {"time": _("is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)")}
@@ -241,7 +243,7 @@ class Time(Scalar):
         text = data.strip() if isinstance(data, str) else ""
         try:
             moment = parse_datetime(text)
-            if moment is None and (day := to_day(text)) is not None:
+            if moment is None and (day := to_date(text)) is not None:
                 moment = datetime.combine(day, datetime.min.time())
             if moment is not None and moment.tzinfo is None:
                 moment = timezone.make_aware(moment, self.context["account"].zone)
@@ -255,7 +257,7 @@ class Time(Scalar):
         return moment
 
 
-class Day(Scalar):
+class DateField(ScalarField):
     """A date, or the date of a time."""
 
     default_error_messages = {"date": _("is not a date (ISO 8601, such as 2009-01-26)")}
@@ -263,7 +265,7 @@ class Day(Scalar):
     def to_internal_value(self, data) -> date:
         text = data.strip() if isinstance(data, str) and data.isascii() else ""
         try:
-            day = to_day(text) or parse_datetime(text)
+            day = to_date(text) or parse_datetime(text)
         except ValueError:
             day = None
         if day is None:
@@ -271,7 +273,7 @@ class Day(Scalar):
         return day.date() if isinstance(day, datetime) else day
 
 
-def held(rows, lock: str = "SHARE") -> list[int]:
+def lock_ids(rows, lock: str = "SHARE") -> list[int]:
     """The ids of these rows, each a `TrashedId` if the row is in the trash.
 
     Nobody can move them to the trash, restore or erase them before the transaction ends (SELECT … FOR SHARE).
@@ -290,48 +292,48 @@ def to_id(data) -> int | None:
     return int(number)
 
 
-class Reference:
+class ReferenceMixin:
     """A field that names things of the same account by their ids. They are looked up through the account, and held until
     the transaction ends if they could go to the trash meanwhile.
 
     Where many bodies are read, what all of them name was looked up ahead: the context's `found` has it, by field.
     """
 
-    things: str
+    relation: str
     only: dict[str, Any]
     lock = "SHARE"
 
     def found(self, ids: list[int]) -> Mapping[int, int]:
         """The ids that are there, each by itself; what is in the trash has a `TrashedId`."""
-        ahead = self.context.get("found")
+        ahead = self.context.get("existing_ids")
         return self.look_up(self.context["account"], ids) if ahead is None else ahead[self.field_name]
 
     def look_up(self, account: "Account", ids: Collection[int]) -> dict[int, int]:
         # The database would not take the others for ids at all.
-        ids = [id for id in ids if 0 < id <= BIGGEST_INTEGER]
+        ids = [id for id in ids if 0 < id <= MAX_INTEGER]
         if not ids:
             return {}
-        rows = getattr(account, self.things).filter(id__in=ids, **self.only)
+        rows = getattr(account, self.relation).filter(id__in=ids, **self.only)
         return {
-            id: id for id in (held(rows, self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
+            id: id for id in (lock_ids(rows, self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
         }
 
     @staticmethod
     def ids_in(data) -> set[int]:
         """The ids that a body names, whatever is wrong with it."""
-        items = listed(data)
+        items = to_list(data)
         return {id for item in (items if isinstance(items, list) else [items]) if (id := to_id(item)) is not None}
 
 
-class Related(Reference, Integer):
+class RelatedField(ReferenceMixin, IntegerField):
     """The id of something. What a row names already may stay, such as who has left the team."""
 
     default_error_messages = {"missing": _("can't be found"), "number": _("is not an id"), "range": _("can't be found")}
 
-    def __init__(self, things: str, **only):
-        self.things = things
+    def __init__(self, relation: str, **only):
+        self.relation = relation
         self.only = only
-        super().__init__(low=1)
+        super().__init__(min_value=1)
 
     def to_internal_value(self, data) -> int:
         number = super().to_internal_value(data)
@@ -344,14 +346,14 @@ class Related(Reference, Integer):
         return found[number]
 
 
-def listed(data: Any) -> Any:
+def to_list(data: Any) -> Any:
     """The list that PHP writes with numbers for keys, in forms above all: `{"0": "a", "1": "b"}`; other data as it is."""
     if isinstance(data, dict) and data and list(data) == [str(number) for number in range(len(data))]:
         return list(data.values())
     return data
 
 
-class RelatedList(Reference, WireField):
+class RelatedListField(ReferenceMixin, WireField):
     """Ids of things, each once. Blank ones are left out, as forms have one to say that a list is empty."""
 
     default_error_messages = {
@@ -359,10 +361,10 @@ class RelatedList(Reference, WireField):
         "too_many": _("has too many ids (maximum is {most})"),
         "missing": _("{ids} can't be found"),
     }
-    MOST = 1000
+    MAX_IDS = 1000
 
-    def __init__(self, things: str, **kwargs):
-        self.things = things
+    def __init__(self, relation: str, **kwargs):
+        self.relation = relation
         self.only = {}
         super().__init__(**kwargs)
 
@@ -370,12 +372,12 @@ class RelatedList(Reference, WireField):
         return super().run_validation([] if data in (None, "") else data)
 
     def to_internal_value(self, data) -> list[int]:
-        items = listed(data)
+        items = to_list(data)
         if not isinstance(items, list):
             self.fail("list")
         items = [item for item in items if not isinstance(item, str) or item.strip()]
-        if len(items) > self.MOST:
-            self.fail("too_many", most=self.MOST)
+        if len(items) > self.MAX_IDS:
+            self.fail("too_many", most=self.MAX_IDS)
         wanted = list(dict.fromkeys(to_id(item) for item in items))
         if None in wanted:
             self.fail("list")
@@ -385,15 +387,15 @@ class RelatedList(Reference, WireField):
         return [found[number] for number in wanted]
 
 
-class Tags(WireField):
+class TagsField(WireField):
     """Names of tags: a list, or one text with commas."""
 
-    MOST, LENGTH = 100, 64
+    MAX_TAGS, MAX_TAG_LENGTH = 100, 64
     default_error_messages = {
         "list": _("must be a list of names, or one text with commas"),
         "too_many": _("are too many (maximum is {most})"),
         "too_long": _("has a name that is too long (maximum is {most} characters)"),
-        "characters": Text.default_error_messages["characters"],
+        "characters": TextField.default_error_messages["characters"],
         "comma": _("has a name with a comma"),
     }
 
@@ -401,17 +403,17 @@ class Tags(WireField):
         return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data) -> list[str]:
-        names = data.split(",") if isinstance(data, str) else listed(data)
+        names = data.split(",") if isinstance(data, str) else to_list(data)
         if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
             self.fail("list")
         names = [" ".join(str(name).split()) for name in names if str(name).strip()]
         for name in names:
-            if not is_carriable(name):
+            if not is_xml_text(name):
                 self.fail("characters")
-            if len(name) > self.LENGTH:
-                self.fail("too_long", most=self.LENGTH)
+            if len(name) > self.MAX_TAG_LENGTH:
+                self.fail("too_long", most=self.MAX_TAG_LENGTH)
             if "," in name:
                 self.fail("comma")
-        if len({fold(name) for name in names}) > self.MOST:
-            self.fail("too_many", most=self.MOST)
+        if len({fold(name) for name in names}) > self.MAX_TAGS:
+            self.fail("too_many", most=self.MAX_TAGS)
         return names

@@ -6,7 +6,7 @@ import django_filters
 from django import forms
 from rest_framework.fields import Field
 
-from core.api.fields import Integer, Text, Time
+from core.api.fields import DateTimeField, IntegerField, TextField
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_QUERY_LENGTH
 
@@ -51,14 +51,14 @@ class WireFilter(django_filters.Filter):
         return _FormField(wire, widget=self.widget)
 
 
-class QueryTime(Time):
+class QueryDateTimeField(DateTimeField):
     """A time in a query string, where the plus of its offset, unless it was escaped, has become a space."""
 
     def to_internal_value(self, data):
         return super().to_internal_value(re.sub(r" (\d\d(:?\d\d)?)$", r"+\1", data) if "T" in data else data)
 
 
-class SearchText(Text):
+class SearchTextField(TextField):
     default_error_messages = {"words": "must have a letter or a digit"}
 
     def __init__(self):
@@ -75,7 +75,7 @@ class SearchFilter(WireFilter):
     """`q`: the list ranks what is found, when the other filters are laid on."""
 
     def __init__(self):
-        super().__init__(SearchText())
+        super().__init__(SearchTextField())
 
     def filter(self, rows, value):
         return rows
@@ -83,7 +83,7 @@ class SearchFilter(WireFilter):
 
 def link_filter() -> WireFilter:
     """By the id of something that the rows name. One that there is not has no rows."""
-    return WireFilter(Integer())
+    return WireFilter(IntegerField())
 
 
 class ListFilters(django_filters.FilterSet):
@@ -91,7 +91,7 @@ class ListFilters(django_filters.FilterSet):
 
     # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
     # that its time was read from: nothing is missed.
-    updated_since = WireFilter(QueryTime(), field_name="updated_at", lookup_expr="gte")
+    updated_since = WireFilter(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
     q = SearchFilter()
 
     def __init__(self, parameters, queryset, *, account):

@@ -28,13 +28,13 @@ MAX_KEY_LENGTH = 255
 
 
 class IdempotentAnswerQuerySet(models.QuerySet):
-    def erase(self, *, most: int) -> int:
-        """Erase at most `most` expired answers, and return how many were erased."""
+    def erase(self, *, limit: int) -> int:
+        """Erase at most `limit` expired answers, and return how many were erased."""
         table = self.model._meta.db_table
         with connection.cursor() as cursor:
             cursor.execute(
                 f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE created_at < %s LIMIT %s))",  # noqa: S608
-                [timezone.now() - KEPT_FOR, most],
+                [timezone.now() - KEPT_FOR, limit],
             )
             return cursor.rowcount
 
@@ -111,7 +111,7 @@ def _answer_once(view, key: str, handler: Callable[[], HttpResponse]) -> HttpRes
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",
         "key": key,
     }
-    if not locks.try_to_hold("idempotency key", *identity.values()):
+    if not locks.try_acquire("idempotency key", *identity.values()):
         raise Conflict("The first request with this Idempotency-Key is still being carried out; try again")
     fingerprint = fingerprint_of(request, view.request_options)
     stored = IdempotentAnswer.objects.filter(**identity).first()
@@ -159,7 +159,7 @@ def once_from_form(user, form_key: str, values: dict[str, Any], create: Callable
     The second of two simultaneous requests waits for the first: a double click creates one thing.
     """
     identity = _identity_of_form(user, form_key, values)
-    locks.hold(tuple(identity.values()))
+    locks.acquire(tuple(identity.values()))
     if (location := location_of_form(user, form_key, values)) is not None:
         return location
     location = create()

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from core.api.filters import ListFilters
 from core.api.paging import Page
 from core.api.resources import values_query
-from core.db.prepared import Prepared, prepared
+from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
@@ -81,7 +81,7 @@ class Paged:
         # A blank parameter means the default.
         given = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
-            page = Page.read(given, largest=self.max_page_size)
+            page = Page.read(given, max_size=self.max_page_size)
         except FieldErrors as caught:
             found |= {error.field: error for error in caught.errors}
         found |= errors or {}
@@ -219,7 +219,7 @@ class Listing(Paged):
 
 
 @cache
-def listed_by(listing: type[Listing]) -> Prepared:
+def listed_by(listing: type[Listing]) -> PreparedQuery:
     """Return the prepared statement for the ids of a list in an order."""
 
     @prepared(account_id=int, start=int, size=int)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.prepared import Prepared, prepared
+from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
@@ -118,7 +118,7 @@ class ResourceViewSet(JSONViewSet):
 
 
 @cache
-def row_query(viewset: type[ResourceViewSet]) -> Prepared:
+def row_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
     """Return the query for the row of an id."""
 
     @prepared(account_id=int, id=int)
@@ -130,7 +130,7 @@ def row_query(viewset: type[ResourceViewSet]) -> Prepared:
 
 
 @cache
-def values_query(viewset: type[ResourceViewSet]) -> Prepared:
+def values_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
     """Return the query for the values that are answered for rows of some ids, in no particular order."""
 
     @prepared(account_id=int, ids=list)

@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import MISSING, Integer, Text, Time
+from core.api.fields import MISSING, DateTimeField, IntegerField, TextField
 from core.db.trash import TrashedId
 from core.errors import FieldError, FieldErrors
 
@@ -61,9 +61,9 @@ class ResourceSerializer(WireSerializer):
     in `ignored`.
     """
 
-    id = Integer(read_only=True)
-    created_at = Time(read_only=True)
-    updated_at = Time(read_only=True)
+    id = IntegerField(read_only=True)
+    created_at = DateTimeField(read_only=True)
+    updated_at = DateTimeField(read_only=True)
 
     # Attributes of the row, for fields that have another name there.
     sources: ClassVar[dict[str, str]] = {}
@@ -82,7 +82,7 @@ class ResourceSerializer(WireSerializer):
         # Inherited fields come first in a subclass, but the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
         cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
-        cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], Time))
+        cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], DateTimeField))
         cls.columns: ClassVar = tuple(cls.sources.get(name, name) for name in cls.names)
         # The position of each writable field, and the names of those that a new resource must have.
         cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
@@ -93,7 +93,7 @@ class ResourceSerializer(WireSerializer):
         limits = {column.name: column.max_length for column in model._meta.concrete_fields}
         for name, field in cls._declared_fields.items():
             limit = limits.get(cls.sources.get(name, name))
-            if limit and isinstance(field, Text) and "max_length" not in field._kwargs:
+            if limit and isinstance(field, TextField) and "max_length" not in field._kwargs:
                 # DRF copies a field from these arguments.
                 field._kwargs["max_length"] = field.max_length = limit
 

@@ -14,7 +14,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 
 from core.api import idempotency, throttling
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.api.negotiation import SuffixDecides
+from core.api.negotiation import SuffixNegotiation
 from core.api.parameters import as_parameters
 from core.api.serializers import ResourceSerializer
 from core.api.unused_hooks import check_view, refuse_unused_hooks
@@ -44,12 +44,12 @@ def join_names(names: Sequence[str]) -> str:
     return ",".join(written)
 
 
-def named(errors: Iterable[FieldError], key: str) -> list[FieldError]:
+def nest_errors(errors: Iterable[FieldError], key: str) -> list[FieldError]:
     """Return the errors of the one object in a body, which stands under `key`: that is the name only of the object itself."""
     return [error if error.field else error.within(key) for error in errors]
 
 
-def not_settable(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
+def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
     """Return an error for each name that was ignored, but for those that have one among `errors`."""
     known = {error.field.partition(".")[0] for error in errors}
     return [FieldError(name, NOT_SETTABLE) for name in names if name not in known]
@@ -118,7 +118,7 @@ class TenantViewSet(viewsets.ViewSet):
 
     def get_content_negotiator(self) -> BaseContentNegotiation:
         """Return what chooses the parser of a body. Nothing chooses a renderer, because a view has one."""
-        return SuffixDecides()
+        return SuffixNegotiation()
 
     def answer(self, data, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """Return the response with the data, rendered."""
@@ -271,10 +271,10 @@ class JSONViewSet(TenantViewSet):
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
             found = serializer.find_errors()
-            errors += named(found, key) if single else [error.within(key) for error in found]
+            errors += nest_errors(found, key) if single else [error.within(key) for error in found]
             ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
         if ignored and self.strict:
-            errors += not_settable(ignored, errors)
+            errors += not_settable_errors(ignored, errors)
         if errors:
             raise FieldErrors(errors)
         return ignored

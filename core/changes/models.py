@@ -30,7 +30,7 @@ from django.db import connection, migrations, models, transaction
 KEPT_FOR = timedelta(days=90)
 
 # So many changes are given numbers in one statement.
-PORTION = 10_000
+NUMBERING_BATCH = 10_000
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -68,7 +68,7 @@ class Cursor(NamedTuple):
 class ChangeQuerySet(models.QuerySet):
     """Changes of one account."""
 
-    def number(self, account_id: int) -> int:
+    def assign_numbers(self, account_id: int) -> int:
         """Give numbers to the first changes without; returns to how many. Readers of an account take turns."""
         if not self.filter(account_id=account_id, number=None).exists():
             return 0
@@ -77,38 +77,38 @@ class ChangeQuerySet(models.QuerySet):
                 "SELECT pg_advisory_xact_lock(hashtextextended('changes of account ' || %s::text, 0))", [account_id]
             )
             # A statement of its own: it sees the numbers that were given before the lock was had.
-            cursor.execute(NUMBER, {"account": account_id, "portion": PORTION})
+            cursor.execute(NUMBER_CHANGES, {"account": account_id, "portion": NUMBERING_BATCH})
             return cursor.rowcount
 
-    def after(self, cursor: Cursor, *, most: int) -> list["Change"]:
+    def after(self, cursor: Cursor, *, limit: int) -> list["Change"]:
         """The first changes after a cursor. Raises ExpiredError if any of them is not kept."""
-        self.number(cursor.account_id)
-        rows = list(self.filter(number__gte=cursor.number).order_by("number")[: most + 1])
+        self.assign_numbers(cursor.account_id)
+        rows = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
         if cursor == Cursor(cursor.account_id):
             if rows and rows[0].number != 1:
                 raise ExpiredError
-            return rows[:most]
+            return rows[:limit]
         # What the cursor stands at is read with the rest, to see that it is still there, and still the same.
         if not rows or rows[0].cursor != cursor:
             raise ExpiredError
         return rows[1:]
 
-    def number_all(self, account_id: int) -> None:
-        while self.number(account_id) == PORTION:
+    def assign_all_numbers(self, account_id: int) -> None:
+        while self.assign_numbers(account_id) == NUMBERING_BATCH:
             pass
 
     def newest(self, account_id: int) -> Cursor:
         """Where a reader is that wants to know only of what comes."""
-        self.number_all(account_id)
+        self.assign_all_numbers(account_id)
         last = self.filter(account_id=account_id, number__isnull=False).order_by("number").last()
         return last.cursor if last else Cursor(account_id)
 
-    def erase(self, *, before: datetime, most: int) -> int:
+    def erase(self, *, before: datetime, limit: int) -> int:
         """Erase those of the `most` oldest that were made before then, but never the last one; returns how many."""
         ends = self.aggregate(first=models.Min("number"), last=models.Max("number"))
         if ends["first"] is None:
             return 0
-        oldest = self.filter(number__lt=min(ends["first"] + most, ends["last"]))
+        oldest = self.filter(number__lt=min(ends["first"] + limit, ends["last"]))
         return oldest.filter(at__lt=before).delete()[0]
 
 
@@ -154,7 +154,7 @@ class Change(models.Model):
 
 # Migrations
 
-CREATE_NOTE_CHANGE = """
+CREATE_CHANGE_FUNCTION = """
 CREATE SEQUENCE accounts_change_positions CACHE 1;
 
 CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -175,9 +175,9 @@ BEGIN
 END $$;
 """
 
-DROP_NOTE_CHANGE = "DROP FUNCTION note_change(); DROP SEQUENCE accounts_change_positions;"
+DROP_CHANGE_FUNCTION = "DROP FUNCTION note_change(); DROP SEQUENCE accounts_change_positions;"
 
-NUMBER = """
+NUMBER_CHANGES = """
 UPDATE accounts_change SET number = base.number + unnumbered.place
 FROM
     (SELECT coalesce(max(number), 0) AS number FROM accounts_change WHERE account_id = %(account)s) AS base,
@@ -191,7 +191,7 @@ WHERE account_id = %(account)s AND accounts_change.position = unnumbered.positio
 """
 
 
-def note_changes(table: str, resource: str, *, trash: bool = True) -> migrations.RunSQL:
+def change_triggers(table: str, resource: str, *, trash: bool = True) -> migrations.RunSQL:
     """Changes of the rows of a table are noted, as changes of `resource`.
 
     What is in the trash is gone for the feed as for the rest of the interface: what happens to it there is not told, and

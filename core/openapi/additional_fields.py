@@ -8,46 +8,50 @@ from django.db.models import Model
 from core.api.additional_fields import (
     CUSTOM_FIELDS,
     CUSTOM_TYPES,
-    AdditionalFields,
+    AdditionalFieldsField,
     AdditionalFieldsSerializer,
-    AnyScalar,
+    AnyScalarField,
     FieldTypes,
 )
-from core.api.fields import TEXT_LENGTH, Exact, Integer
+from core.api.fields import MAX_TEXT_LENGTH, DecimalField, IntegerField
 from core.db.additional_fields import MAX_FIELDS
-from core.openapi.fields import BLANK, CARRIABLE, UNCARRIABLE, JSONSchema, WireFieldExtension, nullable
+from core.openapi.fields import BLANK, NON_XML_CHARACTERS, XML_TEXT, JSONSchema, WireFieldExtension, nullable
 from core.openapi.operations import Shape
 
 # How a number without a type is read.
-NUMBERS = {"integer": Integer, "number": Exact}
+NUMBERS = {"integer": IntegerField, "number": DecimalField}
 
 
 class AnyScalarExtension(WireFieldExtension):
-    target_class = AnyScalar
+    target_class = AnyScalarField
 
-    def accepted(self) -> JSONSchema:
-        numbers = [{**WireFieldExtension.get_match(make()).asked(), "type": kind} for kind, make in NUMBERS.items()]
-        other = {"type": ["string", "boolean"], "maxLength": TEXT_LENGTH, **CARRIABLE}
+    def request_schema(self) -> JSONSchema:
+        numbers = [
+            {**WireFieldExtension.get_match(make()).query_schema(), "type": kind} for kind, make in NUMBERS.items()
+        ]
+        other = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}
         return {"anyOf": [other, *numbers]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": ["string", "number", "boolean"]}
 
 
 class AdditionalFieldsExtension(WireFieldExtension):
     """Keys with a type are described by it; any other key holds a text, a number, true or false."""
 
-    target_class = AdditionalFields
+    target_class = AdditionalFieldsField
 
-    def accepted(self) -> JSONSchema:
-        other = nullable(AnyScalarExtension(AnyScalar()).accepted())
-        return self.described(accepted(self.target.typed), other) | {"maxProperties": MAX_FIELDS}
+    def request_schema(self) -> JSONSchema:
+        other = nullable(AnyScalarExtension(AnyScalarField()).request_schema())
+        return self.described(request_schema(self.target.typed), other) | {"maxProperties": MAX_FIELDS}
 
-    def answered(self) -> JSONSchema:
-        return self.described(answered(self.target.typed), AnyScalarExtension(AnyScalar()).answered())
+    def response_schema(self) -> JSONSchema:
+        return self.described(
+            response_schema(self.target.typed), AnyScalarExtension(AnyScalarField()).response_schema()
+        )
 
     def described(self, typed: JSONSchema, other: JSONSchema) -> JSONSchema:
-        name = rf"^[^{UNCARRIABLE}]{{0,{AdditionalFields.KEY_LENGTH}}}$"
+        name = rf"^[^{NON_XML_CHARACTERS}]{{0,{AdditionalFieldsField.MAX_KEY_LENGTH}}}$"
         return {
             "type": "object",
             "propertyNames": {"pattern": name, "not": {"pattern": BLANK}},
@@ -56,12 +60,12 @@ class AdditionalFieldsExtension(WireFieldExtension):
         }
 
 
-def accepted(typed: FieldTypes) -> JSONSchema:
-    return _by_name(typed, lambda make: nullable(WireFieldExtension.get_match(make()).accepted()))
+def request_schema(typed: FieldTypes) -> JSONSchema:
+    return _by_name(typed, lambda make: nullable(WireFieldExtension.get_match(make()).request_schema()))
 
 
-def answered(typed: FieldTypes) -> JSONSchema:
-    return _by_name(typed, lambda make: WireFieldExtension.get_match(make()).answered())
+def response_schema(typed: FieldTypes) -> JSONSchema:
+    return _by_name(typed, lambda make: WireFieldExtension.get_match(make()).response_schema())
 
 
 def _by_name(typed: FieldTypes, schema_of: Callable[[Any], JSONSchema]) -> JSONSchema:
@@ -83,10 +87,10 @@ def typed_shape(
 
     def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
         own = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}
-        return refine_input(_extended(schema, own, accepted(serializer.typed)), partial)
+        return refine_input(_extended(schema, own, request_schema(serializer.typed)), partial)
 
     def typed_output(schema: JSONSchema) -> JSONSchema:
-        return _extended(schema, schema["properties"], answered(serializer.typed))
+        return _extended(schema, schema["properties"], response_schema(serializer.typed))
 
     return Shape(model, nullable=nullable, refine_input=typed_input, refine_output=typed_output)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from core.api.errors import CODES, SENTENCES
-from core.api.fields import Boolean
+from core.api.fields import BooleanField
 from core.api.idempotency import MAX_KEY_LENGTH
 
 JSONSchema = dict[str, Any]
@@ -83,7 +83,7 @@ PARAMETERS = {
         "in": "header",
         "name": "X-Atomic",
         "description": "With `true` it is all or nothing: if anything is wrong, nothing is written.",
-        "schema": {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, Boolean.WORDS))})$"},
+        "schema": {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, BooleanField.WORDS))})$"},
     },
     "If-None-Match": {
         "in": "header",

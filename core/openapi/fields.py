@@ -12,20 +12,20 @@ from core.api import fields
 JSONSchema = dict[str, Any]
 
 # The white space that Python strips, which is not what \s means in every language.
-SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-UNCARRIABLE = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
+WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+NON_XML_CHARACTERS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
 
-BLANK = rf"^[{SPACE}]*$"
+BLANK = rf"^[{WHITE_SPACE}]*$"
 # Text that XML can carry, and such text that says something; said by what it is not, as numbers are taken for texts too.
-CARRIABLE = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]"}}
-PRESENT = {"not": {"type": "string", "pattern": f"[{UNCARRIABLE}]|{BLANK}"}}
+XML_TEXT = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]"}}
+NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|{BLANK}"}}
 # A time that is of the years from 2 to 9998 in UTC, whatever its own offset is.
 YEAR = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 
 
 def stripped(pattern: str) -> str:
     """The pattern of a text whose white space at either end is left out, or that is blank."""
-    return rf"^[{SPACE}]*({pattern})?[{SPACE}]*$"
+    return rf"^[{WHITE_SPACE}]*({pattern})?[{WHITE_SPACE}]*$"
 
 
 def either_case(word: str) -> str:
@@ -54,99 +54,99 @@ class WireFieldExtension(OpenApiSerializerFieldExtension):
 
     def map_serializer_field(self, auto_schema, direction) -> JSONSchema:
         if direction == "response":
-            return self.answered()
-        schema = self.accepted()
+            return self.response_schema()
+        schema = self.request_schema()
         return nullable(schema) if self.target.allow_null else schema
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         raise NotImplementedError(type(self.target).__name__)
 
-    def asked(self) -> JSONSchema:
-        return self.accepted()
+    def query_schema(self) -> JSONSchema:
+        return self.request_schema()
 
-    def answered(self) -> JSONSchema:
-        return self.accepted()
+    def response_schema(self) -> JSONSchema:
+        return self.request_schema()
 
 
 class TextExtension(WireFieldExtension):
-    target_class = fields.Text
+    target_class = fields.TextField
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         """Numbers are taken as their text, which has no part in what a pattern asks for."""
-        return {**self.asked(), "type": "string" if self.target.pattern else ["string", "number"]}
+        return {**self.query_schema(), "type": "string" if self.target.pattern else ["string", "number"]}
 
-    def asked(self) -> JSONSchema:
+    def query_schema(self) -> JSONSchema:
         schema = {"type": "string", "maxLength": self.target.max_length}
         if self.target.pattern:
             return {**schema, "pattern": f"^({self.target.pattern.removeprefix('^')})$"}
-        return {**schema, **(CARRIABLE if self.target.blank else PRESENT)}
+        return {**schema, **(XML_TEXT if self.target.blank else NOT_BLANK)}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string"}
 
 
 class EmailExtension(TextExtension):
-    target_class = fields.Email
+    target_class = fields.EmailField
 
-    def asked(self) -> JSONSchema:
-        part = rf"[^@{UNCARRIABLE}{SPACE}"
+    def query_schema(self) -> JSONSchema:
+        part = rf"[^@{NON_XML_CHARACTERS}{WHITE_SPACE}"
         pattern = rf"^{part}]+@{part}.]+(\.{part}.]+)*$"
         return {"type": "string", "maxLength": self.target.max_length, "pattern": pattern}
 
 
 class ChoiceExtension(WireFieldExtension):
-    target_class = fields.Choice
+    target_class = fields.ChoiceField
 
-    def accepted(self) -> JSONSchema:
-        return {"anyOf": [self.answered(), {"type": "string", "pattern": BLANK}]}
+    def request_schema(self) -> JSONSchema:
+        return {"anyOf": [self.response_schema(), {"type": "string", "pattern": BLANK}]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string", "enum": list(self.target.choices)}
 
 
 class CurrencyExtension(WireFieldExtension):
-    target_class = fields.Currency
+    target_class = fields.CurrencyField
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         codes = {"type": "string", "enum": sorted(fields.CURRENCIES)}
         return {"anyOf": [codes, {"type": "string", "pattern": BLANK}]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string"}
 
 
 class IntegerExtension(WireFieldExtension):
-    target_class = fields.Integer
+    target_class = fields.IntegerField
 
     @property
     def text(self) -> str:
         """A number as a text: of as many digits as are surely in its range."""
-        return rf"[+-]?[0-9]{{1,{len(str(self.target.high)) - 1}}}(\.0*)?"
+        return rf"[+-]?[0-9]{{1,{len(str(self.target.max_value)) - 1}}}(\.0*)?"
 
-    def accepted(self) -> JSONSchema:
-        return {**self.asked(), "type": ["integer", "string"], "pattern": stripped(self.text)}
+    def request_schema(self) -> JSONSchema:
+        return {**self.query_schema(), "type": ["integer", "string"], "pattern": stripped(self.text)}
 
-    def asked(self) -> JSONSchema:
-        return {"type": "integer", "minimum": self.target.low, "maximum": self.target.high}
+    def query_schema(self) -> JSONSchema:
+        return {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "integer"}
 
 
 class RelatedExtension(IntegerExtension):
-    target_class = fields.Related
+    target_class = fields.RelatedField
     text = r"\+?0*[1-9][0-9]{0,17}(\.0*)?"
 
     def present(self) -> JSONSchema:
         """One that may not be blank."""
-        return {**self.accepted(), "pattern": rf"^[{SPACE}]*{self.text}[{SPACE}]*$"}
+        return {**self.request_schema(), "pattern": rf"^[{WHITE_SPACE}]*{self.text}[{WHITE_SPACE}]*$"}
 
 
-class ExactExtension(WireFieldExtension):
-    target_class = fields.Exact
+class DecimalExtension(WireFieldExtension):
+    target_class = fields.DecimalField
 
-    def asked(self) -> JSONSchema:
-        digits, places = fields.Exact.DIGITS, fields.Exact.PLACES
+    def query_schema(self) -> JSONSchema:
+        digits, places = fields.DecimalField.MAX_WHOLE_DIGITS, fields.DecimalField.MAX_DECIMAL_PLACES
         return {
             "type": "number",
             "exclusiveMinimum": -(10**digits),
@@ -154,76 +154,76 @@ class ExactExtension(WireFieldExtension):
             "multipleOf": 10**-places,
         }
 
-    def accepted(self) -> JSONSchema:
-        digits, places = fields.Exact.DIGITS, fields.Exact.PLACES
+    def request_schema(self) -> JSONSchema:
+        digits, places = fields.DecimalField.MAX_WHOLE_DIGITS, fields.DecimalField.MAX_DECIMAL_PLACES
         return {
-            **self.asked(),
+            **self.query_schema(),
             "type": ["number", "string"],
             "pattern": stripped(rf"[+-]?[0-9]{{1,{digits}}}(\.[0-9]{{0,{places}}}0*)?"),
         }
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "number"}
 
 
 class BooleanExtension(WireFieldExtension):
-    target_class = fields.Boolean
+    target_class = fields.BooleanField
 
-    def accepted(self) -> JSONSchema:
-        words = "|".join(map(either_case, fields.Boolean.WORDS))
+    def request_schema(self) -> JSONSchema:
+        words = "|".join(map(either_case, fields.BooleanField.WORDS))
         return {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": stripped(words)}
 
-    def asked(self) -> JSONSchema:
-        return self.answered()
+    def query_schema(self) -> JSONSchema:
+        return self.response_schema()
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "boolean"}
 
 
 class TimeExtension(WireFieldExtension):
-    target_class = fields.Time
+    target_class = fields.DateTimeField
 
-    def accepted(self) -> JSONSchema:
-        return {"anyOf": [self.asked(), {"type": "string", "pattern": BLANK}]}
+    def request_schema(self) -> JSONSchema:
+        return {"anyOf": [self.query_schema(), {"type": "string", "pattern": BLANK}]}
 
-    def asked(self) -> JSONSchema:
+    def query_schema(self) -> JSONSchema:
         return {"type": "string", "format": "date-time", "pattern": YEAR}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string", "format": "date-time"}
 
 
 class DayExtension(WireFieldExtension):
-    target_class = fields.Day
+    target_class = fields.DateField
 
-    def accepted(self) -> JSONSchema:
-        return {"anyOf": [self.answered(), {"type": "string", "pattern": BLANK}]}
+    def request_schema(self) -> JSONSchema:
+        return {"anyOf": [self.response_schema(), {"type": "string", "pattern": BLANK}]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string", "format": "date"}
 
 
 class RelatedListExtension(WireFieldExtension):
-    target_class = fields.RelatedList
+    target_class = fields.RelatedListField
 
-    def accepted(self) -> JSONSchema:
-        item = RelatedExtension(fields.Related(self.target.things)).present()
-        ids = {"type": "array", "items": item, "maxItems": fields.RelatedList.MOST}
+    def request_schema(self) -> JSONSchema:
+        item = RelatedExtension(fields.RelatedField(self.target.relation)).present()
+        ids = {"type": "array", "items": item, "maxItems": fields.RelatedListField.MAX_IDS}
         return {"anyOf": [ids, {"type": "string", "maxLength": 0}]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "array", "items": {"type": "integer"}}
 
 
 class TagsExtension(WireFieldExtension):
     """Names are counted, and cut out of a text, without the white space that is more than one space."""
 
-    target_class = fields.Tags
+    target_class = fields.TagsField
 
-    def accepted(self) -> JSONSchema:
-        name = rf"[^,\u0000-\u0008\u000e-\u001b\ufffe\uffff]{{0,{fields.Tags.LENGTH}}}"
+    def request_schema(self) -> JSONSchema:
+        name = rf"[^,\u0000-\u0008\u000e-\u001b\ufffe\uffff]{{0,{fields.TagsField.MAX_TAG_LENGTH}}}"
         names = {"type": "array", "items": {"type": ["string", "number"], "pattern": f"^{name}$"}}
         return {"anyOf": [names, {"type": "string", "pattern": f"^{name}(,{name})*$"}]}
 
-    def answered(self) -> JSONSchema:
-        return {"type": "array", "items": {"type": "string", "maxLength": fields.Tags.LENGTH}}
+    def response_schema(self) -> JSONSchema:
+        return {"type": "array", "items": {"type": "string", "maxLength": fields.TagsField.MAX_TAG_LENGTH}}

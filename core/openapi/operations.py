@@ -10,7 +10,7 @@ from core.api.serializers import ResourceSerializer
 
 JSONSchema = dict[str, Any]
 # A serializer, or the ones that a key may be read by.
-Takes = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
+BodySerializers = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Operation:
     statuses: tuple[int, ...] = (200,)
     # What the body has under its keys, or the whole of the body; the parameters of the query; and what is answered: where the
     # viewset does not say so. A schema, a serializer, or what makes a schema of the operation's (and the status).
-    takes: dict[str, Takes] | None = None
-    accepts: Callable[[Any], JSONSchema] | None = None
-    asks: Callable[[], dict[str, JSONSchema]] = dict
-    gives: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
+    body_serializers: dict[str, BodySerializers] | None = None
+    body_schema: Callable[[Any], JSONSchema] | None = None
+    query_parameters: Callable[[], dict[str, JSONSchema]] = dict
+    response: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
     # Headers that are heeded (`components.PARAMETERS`), and refusals, beside those that follow from the code.
-    heeds: tuple[str, ...] = ()
+    header_parameters: tuple[str, ...] = ()
     refusals: frozenset[int] = frozenset()
 
 
@@ -61,12 +61,12 @@ def example_of(serializer: type[ResourceSerializer], **values: Any) -> dict[str,
     return {name: values.get(name) for name in serializer.names}
 
 
-def operate(paths: str, operation: Operation) -> None:
+def register_operation(paths: str, operation: Operation) -> None:
     """`paths` is a method and a path."""
     OPERATIONS[paths] = operation
 
 
-def operate_resource(
+def register_resource(
     path: str,
     name: str,
     tag: str,
@@ -79,9 +79,9 @@ def operate_resource(
     deletion: str,
     create_statuses: tuple[int, ...] = (201,),
     delete_refusals: frozenset[int] = frozenset(),
-    takes: dict[str, Takes] | None = None,
-    gives: Any = None,
-    item_gives: Any = None,
+    body_serializers: dict[str, BodySerializers] | None = None,
+    response: Any = None,
+    item_response: Any = None,
 ) -> None:
     """A resource's own operations, with examples of what is sent to `create` and to `update` it, and of what is answered.
 
@@ -90,7 +90,7 @@ def operate_resource(
     key = name.replace(" ", "_")
     item = f"{path}/{{id}}.json"
     ids = {"id": id}
-    operate(
+    register_operation(
         f"POST {path}.json",
         Operation(
             f"create_{key}",
@@ -100,11 +100,11 @@ def operate_resource(
             {key: create},
             answer,
             statuses=create_statuses,
-            takes=takes,
-            gives=gives,
+            body_serializers=body_serializers,
+            response=response,
         ),
     )
-    operate(
+    register_operation(
         f"GET {item}",
         Operation(
             f"read_{key}",
@@ -113,17 +113,17 @@ def operate_resource(
             tag,
             answer=answer,
             parameters=ids,
-            gives=item_gives,
+            response=item_response,
         ),
     )
     words = "Only what is sent changes; the answer is the whole resource."
     changed = {**answer, **update}
     for method, id, note in (("PUT", f"update_{key}", ""), ("PATCH", f"patch_{key}", " The same as PUT.")):
-        operate(
+        register_operation(
             f"{method} {item}",
-            Operation(id, f"Update a {name}", words + note, tag, {key: update}, changed, ids, gives=item_gives),
+            Operation(id, f"Update a {name}", words + note, tag, {key: update}, changed, ids, response=item_response),
         )
-    operate(
+    register_operation(
         f"DELETE {item}",
         Operation(
             f"delete_{key}",
@@ -132,13 +132,13 @@ def operate_resource(
             tag,
             answer="ok",
             parameters=ids,
-            gives={"type": "string", "const": "ok"},
+            response={"type": "string", "const": "ok"},
             refusals=delete_refusals,
         ),
     )
 
 
-def operate_list(
+def register_list(
     path: str,
     id: str,
     summary: str,
@@ -146,14 +146,23 @@ def operate_list(
     answer: list,
     *,
     description: str = "Those that pass all filters, a page at a time.",
-    asks: Callable[[], dict[str, JSONSchema]] = dict,
-    gives: Any = None,
+    query_parameters: Callable[[], dict[str, JSONSchema]] = dict,
+    response: Any = None,
     **parameters: Any,
 ) -> None:
     """`parameters` are examples."""
-    operate(
+    register_operation(
         f"GET {path}",
-        Operation(id, summary, description, tag, answer=answer, parameters=parameters, asks=asks, gives=gives),
+        Operation(
+            id,
+            summary,
+            description,
+            tag,
+            answer=answer,
+            parameters=parameters,
+            query_parameters=query_parameters,
+            response=response,
+        ),
     )
 
 
@@ -170,8 +179,8 @@ TAG = {
 }
 
 
-def operate_tags(kind: str, tag: str) -> None:
-    operate(
+def register_tags(kind: str, tag: str) -> None:
+    register_operation(
         f"GET /app/{kind}s/tags.json",
         Operation(
             f"list_{kind}_tags",
@@ -179,6 +188,6 @@ def operate_tags(kind: str, tag: str) -> None:
             f"The tags that {kind}s have, most used first, then by name.",
             tag,
             answer=[{"id": 24, "name": "vip", "count": 12}, {"id": 25, "name": "wholesale", "count": 3}],
-            gives={"type": "array", "items": TAG},
+            response={"type": "array", "items": TAG},
         ),
     )

@@ -10,18 +10,18 @@ from core.api.fields import WireField
 from core.api.formats import URL_ENCODED
 from core.api.idempotency import accepts_key
 from core.api.lists import MAX_PAGE_SIZE, Listing
-from core.api.paging import SIZE
+from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.openapi.components import API_TOKEN, COUNTED, ERRORS, HEADERS, PARAMETERS, REFUSALS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
-from core.openapi.operations import OPERATIONS, SHAPES, Operation, Shape, Takes
+from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
 
 JSONSchema = dict[str, Any]
 ID = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
 
 
-def pages(largest: int) -> dict[str, JSONSchema]:
+def page_parameters(largest: int) -> dict[str, JSONSchema]:
     """The parameters of a page that has at most `largest` rows."""
     return {
         "page": {"type": "integer", "minimum": 1, "description": "From 1; past the end is an empty list."},
@@ -29,14 +29,14 @@ def pages(largest: int) -> dict[str, JSONSchema]:
             "type": "integer",
             "minimum": 1,
             "maximum": largest,
-            "default": SIZE,
+            "default": DEFAULT_PAGE_SIZE,
             "description": "How many there are on a page.",
         },
     }
 
 
 # Of the JSON lists.
-PAGES = pages(MAX_PAGE_SIZE)
+PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
 
 
 class OperationSchema(AutoSchema):
@@ -99,7 +99,7 @@ class OperationSchema(AutoSchema):
             found["required"] = True
         elif schema.get("type") == "object":
             found |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
-        elif name not in PAGES:
+        elif name not in PAGE_PARAMETERS:
             # A blank one is none.
             found["allowEmptyValue"] = True
         if name in self.said.parameters:
@@ -110,10 +110,10 @@ class OperationSchema(AutoSchema):
         return {}
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        return self.said.asks()
+        return self.said.query_parameters()
 
     def header_parameters(self) -> list[str]:
-        return [*(["Idempotency-Key"] if self.accepts_key else []), *self.said.heeds]
+        return [*(["Idempotency-Key"] if self.accepts_key else []), *self.said.header_parameters]
 
     def body(self) -> JSONSchema | None:
         raise NotImplementedError
@@ -147,7 +147,7 @@ class OperationSchema(AutoSchema):
     def responses(self) -> JSONSchema:
         found = {}
         for status in self.said.statuses:
-            content = {"schema": self.answered(status)}
+            content = {"schema": self.response_schema(status)}
             if status == self.said.statuses[0]:
                 content["examples"] = {"answer": {"value": self.said.answer}}
             found[str(status)] = {
@@ -164,7 +164,7 @@ class OperationSchema(AutoSchema):
                 self.component("headers", header, HEADERS[header])
         return found
 
-    def answered(self, status: int) -> JSONSchema:
+    def response_schema(self, status: int) -> JSONSchema:
         raise NotImplementedError
 
     def headers(self, status: int) -> list[str]:
@@ -197,13 +197,13 @@ class JSONOperationSchema(OperationSchema):
 
     def query_parameters(self) -> dict[str, JSONSchema]:
         if not (self.is_list and isinstance(self.view, Listing)):
-            return self.said.asks()
+            return self.said.query_parameters()
         orders = [f"{sign}{name}" for name in self.view.orders for sign in ("", "-")]
         filters = self.view.filters.base_filters
         return {
-            **PAGES,
+            **PAGE_PARAMETERS,
             "order": {"type": "string", "enum": orders},
-            **{name: WireFieldExtension.get_match(filter.wire).asked() for name, filter in filters.items()},
+            **{name: WireFieldExtension.get_match(filter.wire).query_schema() for name, filter in filters.items()},
         }
 
     def header_parameters(self) -> list[str]:
@@ -211,13 +211,13 @@ class JSONOperationSchema(OperationSchema):
 
     @property
     def writes(self) -> bool:
-        return self.takes is not None or self.said.accepts is not None
+        return self.body_serializers is not None or self.said.body_schema is not None
 
     @property
-    def takes(self) -> dict[str, Takes] | None:
+    def body_serializers(self) -> dict[str, BodySerializers] | None:
         """What the body has under its keys; None where it has nothing but the token."""
-        if self.said.takes is not None or not isinstance(self.view, ResourceViewSet):
-            return self.said.takes
+        if self.said.body_serializers is not None or not isinstance(self.view, ResourceViewSet):
+            return self.said.body_serializers
         writes = self.view.action in ("create", "update", "upsert")
         return {self.view.key: self.view.serializer_class} if writes else None
 
@@ -228,7 +228,7 @@ class JSONOperationSchema(OperationSchema):
     def body(self) -> JSONSchema | None:
         if not self.writes:
             return None
-        schema = self.said.accepts(self) if self.said.accepts is not None else self.body_schema()
+        schema = self.said.body_schema(self) if self.said.body_schema is not None else self.body_schema()
         content: JSONSchema = {"schema": schema}
         if self.said.body is not None:
             content["examples"] = {"request": {"value": self.said.body}}
@@ -236,7 +236,7 @@ class JSONOperationSchema(OperationSchema):
 
     def body_schema(self) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
-        for key, taken in self.takes.items():
+        for key, taken in self.body_serializers.items():
             schemas = [self.input_component(each) for each in (taken if isinstance(taken, tuple) else (taken,))]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):
@@ -244,8 +244,8 @@ class JSONOperationSchema(OperationSchema):
                 field = self.view.serializer_class._declared_fields[key]
                 properties[key] = self.field(field, "request")
         schema = {"type": "object", "properties": properties, "additionalProperties": True}
-        if self.takes:
-            schema["required"] = list(self.takes)
+        if self.body_serializers:
+            schema["required"] = list(self.body_serializers)
         return schema
 
     def input_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
@@ -253,13 +253,13 @@ class JSONOperationSchema(OperationSchema):
         schema = self.input_schema(serializer, partial=self.is_partial)
         return self.component("schemas", f"{name}Changes" if self.is_partial else f"New{name}", schema)
 
-    def answered(self, status: int) -> JSONSchema:
-        gives = self.said.gives or self.view.serializer_class
-        if isinstance(gives, dict):
-            return gives
-        if not isinstance(gives, type):
-            return gives(self, status)
-        schema = self.output_component(gives)
+    def response_schema(self, status: int) -> JSONSchema:
+        response = self.said.response or self.view.serializer_class
+        if isinstance(response, dict):
+            return response
+        if not isinstance(response, type):
+            return response(self, status)
+        schema = self.output_component(response)
         return {"type": "array", "items": schema} if isinstance(self.said.answer, list) else schema
 
     def output_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
@@ -306,8 +306,8 @@ class PublicSchema(OperationSchema):
     def body(self) -> None:
         return None
 
-    def answered(self, status: int) -> JSONSchema:
-        return self.said.gives
+    def response_schema(self, status: int) -> JSONSchema:
+        return self.said.response
 
     def headers(self, status: int) -> list[str]:
         return ["X-Request-Id", "ETag", "Cache-Control"]

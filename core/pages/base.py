@@ -19,7 +19,7 @@ from core.api import throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response, throttled, unavailable
 from core.errors import Conflict, FieldError, FieldErrors, Throttled
-from core.pages.errors import as_sentence, beside_field
+from core.pages.errors import error_sentence, field_message
 from core.pages.routes import home_path, sign_in_path
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Page(View):
     http_method_names = ["get", "head", "post"]
     template_name = ""
     # Who may: "anyone", "user", "team" or "admin".
-    may = "anyone"
+    access = "anyone"
     # Whether search engines may show it.
     indexed = False
 
@@ -43,7 +43,7 @@ class Page(View):
             if (refusal := self.refuse()) is not None:
                 return refusal
             if request.method == "POST" and request.user is not None:
-                throttling.count_act(request)
+                throttling.count_page_action(request)
             return super().dispatch(request, *args, **kwargs)
         except Throttled as refused:
             return throttled(request, refused.wait)
@@ -56,14 +56,14 @@ class Page(View):
 
     def refuse(self) -> HttpResponse | None:
         user = self.request.user
-        if self.may == "anyone":
+        if self.access == "anyone":
             return None
         if user is None:
-            return to_sign_in(self.request)
+            return redirect_to_sign_in(self.request)
         return None if self.is_for(user) else error_response(self.request, 403)
 
     def is_for(self, user: "User") -> bool:
-        return user.is_admin if self.may == "admin" else user.is_team if self.may == "team" else True
+        return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 
     def http_method_not_allowed(self, request, *args, **kwargs) -> HttpResponse:
         return error_response(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
@@ -77,19 +77,19 @@ class Page(View):
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
         return self.render(template, http_status=status, form=form, **context)
 
-    def act(self, what: Callable[[], Any], *, done: str = "") -> bool:
+    def perform(self, what: Callable[[], Any], *, done: str = "") -> bool:
         """Do it in a transaction. Say that it is `done`, or else what is wrong. Return whether it was done."""
         try:
             in_transaction(what)
         except (FieldErrors, Conflict) as caught:
-            for sentence in self.sentences_of(caught):
+            for sentence in self.error_sentences(caught):
                 messages.error(self.request, sentence)
             return False
         if done:
             messages.success(self.request, done)
         return True
 
-    def fill_form(self, form, what: Callable[[], Any]) -> bool:
+    def submit_form(self, form, what: Callable[[], Any]) -> bool:
         """Do it in a transaction, as `act` does. What is wrong is said next to the fields of the form."""
         try:
             in_transaction(what)
@@ -99,20 +99,20 @@ class Page(View):
         except FieldErrors as caught:
             for error in caught.errors:
                 if error.field in form.fields:
-                    form.add_error(error.field, beside_field(error))
+                    form.add_error(error.field, field_message(error))
                 else:
                     form.add_error(None, self.describe(error))
             return False
         return True
 
-    def sentences_of(self, caught: FieldErrors | Conflict) -> list[str]:
+    def error_sentences(self, caught: FieldErrors | Conflict) -> list[str]:
         if isinstance(caught, Conflict):
             return [str(caught.message)]
         return [self.describe(error) for error in caught.errors]
 
     def describe(self, error: FieldError) -> str:
         """Return what is wrong as a sentence of its own. Pages may know better words than the model."""
-        return as_sentence(error)
+        return error_sentence(error)
 
 
 def redirect(to: str, *args, query: dict[str, Any] | None = None) -> HttpResponse:
@@ -125,14 +125,14 @@ def redirect(to: str, *args, query: dict[str, Any] | None = None) -> HttpRespons
     return response
 
 
-def nothing(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
+def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
     """What leaves the page of whoever asked by JavaScript as it is."""
     response = HttpResponse(status=status)
     del response["Content-Type"]
     return response
 
 
-def to_sign_in(request: HttpRequest) -> HttpResponse:
+def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     """To the sign-in page, and back afterwards: to this page, or to the one that the request came from, of which the sign-in
     page says then that nothing was saved.
 
@@ -140,14 +140,14 @@ def to_sign_in(request: HttpRequest) -> HttpResponse:
     nowhere, or it would take the place of that page, or of what was typed.
     """
     if request.method in ("GET", "HEAD"):
-        return nothing() if request.htmx else redirect(sign_in_path(request.get_full_path()))
+        return no_content() if request.htmx else redirect(sign_in_path(request.get_full_path()))
     if request.htmx:
-        path = sign_in_path(asking_page(request), unsaved=True)
+        path = sign_in_path(current_path(request), unsaved=True)
         return HttpResponse(headers={"HX-Redirect": path})
-    return redirect(sign_in_path(came_from(request), unsaved=True))
+    return redirect(sign_in_path(referring_path(request), unsaved=True))
 
 
-def asking_page(request: HttpRequest) -> str:
+def current_path(request: HttpRequest) -> str:
     """The path of the page whose JavaScript asks, on this host."""
     try:
         return request.htmx.current_url_abs_path or home_path()
@@ -163,7 +163,7 @@ def safe_path(request: HttpRequest, target: str | None, default: str | None = No
     return default or home_path()
 
 
-def came_from(request: HttpRequest, default: str | None = None) -> str:
+def referring_path(request: HttpRequest, default: str | None = None) -> str:
     """Return the path of the page on this host that the request came from, else the default, or the home page."""
     origin = f"{request.scheme}://{request.get_host()}"
     referer = request.headers.get("Referer", "")

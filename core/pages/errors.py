@@ -63,12 +63,12 @@ def field_labels() -> Mapping[str, str]:
     return labels
 
 
-def beside_field(error: FieldError) -> str:
+def field_message(error: FieldError) -> str:
     """Return the message of an error for the place next to the form field that it is about."""
     return capfirst(error.text)
 
 
-def as_sentence(error: FieldError) -> str:
+def error_sentence(error: FieldError) -> str:
     """Return the message of an error with the name of its field, for a place of its own.
 
     A field that no app has a label for is called by its name, in English.
@@ -94,7 +94,7 @@ def error_page(
     language = language_of(request)
     is_part = "HTTP_HX_REQUEST" in request.META and "HTTP_HX_BOOSTED" not in request.META
     with override(language):
-        sentences = [as_sentence(error) for error in errors] or ([str(message)] if message else [])
+        sentences = [error_sentence(error) for error in errors] or ([str(message)] if message else [])
         context = context_of(request, status, sentences, headers or {}) | {"status": status, "style": mark_safe(STYLE)}  # noqa: S308
         content = render_to_string("core/error_notice.html" if is_part else "core/error.html", context)
     response = HttpResponse(content, status=status, headers=headers)

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
+
+from core.requests import PageRequest
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Entry:
     icon: str = ""
     # Entries are sorted by this number, whatever app registers them.
     order: int = 0
-    is_shown: Callable[[HttpRequest], bool] = lambda request: True
+    is_shown: Callable[[PageRequest], bool] = lambda request: True
 
     @property
     def path(self) -> str:
@@ -35,6 +36,6 @@ def register(menu: str, *entries: Entry) -> None:
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 
-def entries(menu: str, request: HttpRequest) -> list[Entry]:
+def entries(menu: str, request: PageRequest) -> list[Entry]:
     """Return the entries of a menu that the request's user may see, in their order."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

@@ -1,4 +1,4 @@
-"""Search (`q` of the lists), by PostgreSQL alone: words by text search, parts of words by trigrams.
+"""Search (`q` of the lists), by PostgreSQL single_statement: words by text search, parts of words by trigrams.
 
 A searched table has three generated columns (`core.search.declaration`): `search_name` for the order of names, `search_text` with the
 short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). All text in them is folded: no
@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from core.db.prepared import as_array
+from core.db.prepared import array_literal
 from core.search.spelling import Word
 from core.search.terms import Condition, Query, combine, matching
 
@@ -188,7 +188,7 @@ class StagedSearch:
                 [
                     *first_parameters,
                     *parameters,
-                    as_array(self.found),
+                    array_literal(self.found),
                     *(value for _, values in others for value in values),
                     self.stage_limit,
                     RANKED_BATCH,

@@ -64,7 +64,7 @@ class Word(models.Model):
 
 
 class StaleWordQuerySet(models.QuerySet):
-    def keep_house(self) -> None:
+    def clean_up(self) -> None:
         """Remove the words that no row has any more.
 
         A word that a row is given at the same moment may go missing. The row is still found by the word when it is typed correctly.

@@ -75,7 +75,7 @@ def ago(moment: datetime) -> SafeString:
 
 
 @register.simple_tag
-def dot(color: str | None) -> SafeString:
+def color_dot(color: str | None) -> SafeString:
     """A spot of a status's colour. It is drawn, as the policy for the browser forbids styles within the page."""
     fill = color if color and re.fullmatch(r"#[0-9a-fA-F]{3,8}", color) else "#6b7280"
     return format_html(
@@ -85,7 +85,7 @@ def dot(color: str | None) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def same_with(context, **changes) -> str:
+def query_with(context, **changes) -> str:
     """This page's address with other parameters; an empty one is left out, and so is the page unless it is said."""
     query = {name: value for name, value in context["request"].GET.items() if name != "page"} | changes
     return "?" + urlencode({name: value for name, value in query.items() if value not in ("", None)})
@@ -99,7 +99,7 @@ def initials(name: str) -> str:
 
 
 @register.simple_tag
-def in_code(text: str) -> SafeString:
+def code_spans(text: str) -> SafeString:
     """Plain text in which `such` words are code."""
     parts = enumerate(text.split("`"))
     return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))

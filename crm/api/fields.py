@@ -5,8 +5,8 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
-from core.api.fields import NAME_LENGTH, Text, WireField
-from core.db.text import is_carriable
+from core.api.fields import MAX_NAME_LENGTH, TextField, WireField
+from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from crm.external_ids import MOST
 
@@ -14,7 +14,7 @@ from crm.external_ids import MOST
 EXTERNAL_ID = "external_id"
 
 
-class BuiltName(Text):
+class BuiltName(TextField):
     """A name; when it is blank it is built from the first and the last name, failing these from the e-mail."""
 
     def __init__(self, **kwargs):
@@ -27,7 +27,7 @@ class BuiltName(Text):
 
     def _built(self) -> str:
         names = " ".join(filter(None, (self._part("first_name"), self._part("last_name"))))
-        return (names or self._part("email"))[:NAME_LENGTH]
+        return (names or self._part("email"))[:MAX_NAME_LENGTH]
 
     def _part(self, name: str) -> str:
         given = self.parent.initial_data
@@ -97,7 +97,7 @@ class ExternalIds(WireField):
 
     @classmethod
     def fits(cls, key: str, value: str) -> bool:
-        return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= NAME_LENGTH and is_carriable(value))
+        return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= MAX_NAME_LENGTH and is_xml_text(value))
 
 
 def with_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:

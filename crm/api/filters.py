@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import Exists, OuterRef
 
 from accounts.api.filters import TagFilter
-from core.api.fields import Integer, Text, WireField
+from core.api.fields import IntegerField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.db.tenancy import fold
 from crm.api.fields import EXTERNAL_ID, ExternalIds
@@ -56,7 +56,7 @@ class ExternalIdFilter(WireFilter):
         return rows.filter(id=ids[0]) if ids else rows.none()
 
 
-class LookupText(Text):
+class LookupText(TextField):
     """A text to look up; blank means none."""
 
     blank_is_null = True
@@ -89,7 +89,7 @@ class ContactListFilter(WireFilter):
     """The contacts that are in a contact list."""
 
     def __init__(self):
-        super().__init__(Integer())
+        super().__init__(IntegerField())
 
     def filter(self, rows, list_id):
         if list_id is None or not self.parent.account.contact_lists.live().filter(id=list_id).exists():

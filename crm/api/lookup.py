@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from accounts.models import Account, User
-from core.api.fields import Reference
-from core.db.tenancy import take_ids
+from core.api.fields import ReferenceMixin
+from core.db.tenancy import next_ids
 from core.errors import ConcurrentUpdate
 from crm.api.fields import ExternalIds
 from crm.external_ids import ExternallyIdentified, Pair
@@ -47,7 +47,7 @@ class Ahead(Lookup):
         super().__init__(account)
         # By field of the bodies: the ids that may be named there.
         self.found: dict[str, dict[int, int]] = {}
-        self._ids = iter(take_ids(account.id, most_new))
+        self._ids = iter(next_ids(account.id, most_new))
         self._held: dict[type, dict[Pair, int]] = defaultdict(dict)
         # Whatever is locked or new; all resources of an account share their ids.
         self._rows: dict[int, Any] = {}
@@ -62,7 +62,7 @@ class Ahead(Lookup):
     def look_up(self, fields: Mapping[str, Any], bodies: Collection[dict]) -> None:
         """Look up the ids that the bodies name."""
         for name, field in fields.items():
-            if isinstance(field, Reference):
+            if isinstance(field, ReferenceMixin):
                 ids = set().union(*(field.ids_in(body.get(name)) for body in bodies))
                 self.found[name] = field.look_up(self.account, ids)
 

@@ -7,18 +7,18 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.roles import ASSIGNABLE
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
+from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AnyScalarField, with_additional_fields
 from core.api.fields import (
-    Boolean,
-    Currency,
-    Day,
-    Exact,
-    Integer,
-    Related,
-    RelatedList,
-    Tags,
-    Text,
-    Time,
+    BooleanField,
+    CurrencyField,
+    DateField,
+    DateTimeField,
+    DecimalField,
+    IntegerField,
+    RelatedField,
+    RelatedListField,
+    TagsField,
+    TextField,
     WireField,
 )
 from core.api.serializers import ResourceSerializer
@@ -27,23 +27,23 @@ from crm.api.fields import EXTERNAL_ID, BuiltName, ExternalIds
 from crm.models import Client, Contact, ContactList, Deal
 
 CLIENT_FIELDS = CUSTOM_FIELDS | {
-    EXTERNAL_ID: Text,
-    "token": Text,
-    "paid_from": Day,
-    "paid_to": Day,
-    "paid_total": Exact,
-    "payment_to_kind": Text,
-    "bank_account_id": Integer,
-    "category_id": Integer,
-    "department_id": Integer,
-    "project_id": Integer,
-    "position": AnyScalar,
-    "sensitive_data": Boolean,
-    "appendixes_count": Integer,
-    "avatar_file_name": Text,
-    "avatar_content_type": Text,
-    "avatar_file_size": Integer,
-    "avatar_updated_at": Time,
+    EXTERNAL_ID: TextField,
+    "token": TextField,
+    "paid_from": DateField,
+    "paid_to": DateField,
+    "paid_total": DecimalField,
+    "payment_to_kind": TextField,
+    "bank_account_id": IntegerField,
+    "category_id": IntegerField,
+    "department_id": IntegerField,
+    "project_id": IntegerField,
+    "position": AnyScalarField,
+    "sensitive_data": BooleanField,
+    "appendixes_count": IntegerField,
+    "avatar_file_name": TextField,
+    "avatar_content_type": TextField,
+    "avatar_file_size": IntegerField,
+    "avatar_updated_at": DateTimeField,
 }
 
 
@@ -51,46 +51,46 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
     model = Client
 
     name = BuiltName()
-    email = Text()
-    note = Text()
+    email = TextField()
+    note = TextField()
     external_ids = ExternalIds(Client)
-    first_name = Text()
-    last_name = Text()
-    shortcut = Text()
-    kind = Text()
-    company = Boolean()
-    tax_no = Text()
-    register_number = Text()
-    phone = Text()
-    mobile_phone = Text()
-    fax = Text()
-    www = Text()
-    street = Text()
-    street_no = Text()
-    post_code = Text()
-    city = Text()
-    province = Text()
-    country = Text()
-    delivery_address = Text()
-    use_delivery_address = Boolean()
-    bank = Text()
-    bank_account = Text()
-    discount = Exact()
-    description = Text()
-    tags = Tags()
-    status_id = Related("statuses", kind="client")
-    responsible_id = Related("users", **ASSIGNABLE)
-    contact_id = Related("contacts")
-    url = Text()
-    origin = Text()
-    additional_fields = AdditionalFields(CLIENT_FIELDS)
-    try_update = Boolean(write_only=True)
-    creator_id = Integer(read_only=True)
-    updater_id = Integer(read_only=True)
-    contacts_count = Integer(read_only=True)
-    posts_count = Integer(read_only=True)
-    deals_count = Integer(read_only=True)
-    last_activity = Time(read_only=True)
+    first_name = TextField()
+    last_name = TextField()
+    shortcut = TextField()
+    kind = TextField()
+    company = BooleanField()
+    tax_no = TextField()
+    register_number = TextField()
+    phone = TextField()
+    mobile_phone = TextField()
+    fax = TextField()
+    www = TextField()
+    street = TextField()
+    street_no = TextField()
+    post_code = TextField()
+    city = TextField()
+    province = TextField()
+    country = TextField()
+    delivery_address = TextField()
+    use_delivery_address = BooleanField()
+    bank = TextField()
+    bank_account = TextField()
+    discount = DecimalField()
+    description = TextField()
+    tags = TagsField()
+    status_id = RelatedField("statuses", kind="client")
+    responsible_id = RelatedField("users", **ASSIGNABLE)
+    contact_id = RelatedField("contacts")
+    url = TextField()
+    origin = TextField()
+    additional_fields = AdditionalFieldsField(CLIENT_FIELDS)
+    try_update = BooleanField(write_only=True)
+    creator_id = IntegerField(read_only=True)
+    updater_id = IntegerField(read_only=True)
+    contacts_count = IntegerField(read_only=True)
+    posts_count = IntegerField(read_only=True)
+    deals_count = IntegerField(read_only=True)
+    last_activity = DateTimeField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         values.pop("try_update", None)
@@ -107,24 +107,24 @@ class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
     model = Contact
 
     name = BuiltName()
-    email = Text()
-    note = Text()
-    client_id = Related("clients")
-    contact_list_ids = RelatedList("contact_lists")
-    first_name = Text()
-    last_name = Text()
-    phone = Text()
-    mobile_phone = Text()
-    position = Text()
-    description = Text()
-    responsible_id = Related("users", **ASSIGNABLE)
-    tags = Tags()
-    additional_fields = AdditionalFields(CUSTOM_FIELDS)
-    creator_id = Integer(read_only=True)
-    updater_id = Integer(read_only=True)
+    email = TextField()
+    note = TextField()
+    client_id = RelatedField("clients")
+    contact_list_ids = RelatedListField("contact_lists")
+    first_name = TextField()
+    last_name = TextField()
+    phone = TextField()
+    mobile_phone = TextField()
+    position = TextField()
+    description = TextField()
+    responsible_id = RelatedField("users", **ASSIGNABLE)
+    tags = TagsField()
+    additional_fields = AdditionalFieldsField(CUSTOM_FIELDS)
+    creator_id = IntegerField(read_only=True)
+    updater_id = IntegerField(read_only=True)
 
 
-class ContactListName(Text):
+class ContactListName(TextField):
     """Unique among the contact lists of the account that are not in the trash."""
 
     default_error_messages = {"taken": _("is already taken")}
@@ -143,7 +143,7 @@ class ContactListSerializer(ResourceSerializer):
     model = ContactList
 
     name = ContactListName(required=True)
-    contacts_count = Integer(read_only=True)
+    contacts_count = IntegerField(read_only=True)
 
 
 class NestedExternalIds(ExternalIds):
@@ -167,8 +167,8 @@ class NestedClientSerializer(ResourceSerializer):
     model = Client
 
     name = GuestName()
-    email = Text()
-    note = Text()
+    email = TextField()
+    note = TextField()
     external_ids = NestedExternalIds(Client)
 
 
@@ -212,22 +212,22 @@ class NestedClient(WireField):
 class DealSerializer(with_additional_fields(CUSTOM_FIELDS)):
     model = Deal
 
-    name = Text(required=True)
-    description = Text()
-    price = Exact()
-    client_id = Related("clients")
+    name = TextField(required=True)
+    description = TextField()
+    price = DecimalField()
+    client_id = RelatedField("clients")
     client = NestedClient(write_only=True)
     external_ids = ExternalIds(Deal)
-    currency = Currency()
-    status_id = Related("statuses", kind="deal")
-    responsible_id = Related("users", **ASSIGNABLE)
-    url = Text()
-    origin = Text()
-    expected_close_date = Day()
-    tags = Tags()
-    additional_fields = AdditionalFields(CUSTOM_FIELDS)
-    creator_id = Integer(read_only=True)
-    updater_id = Integer(read_only=True)
+    currency = CurrencyField()
+    status_id = RelatedField("statuses", kind="deal")
+    responsible_id = RelatedField("users", **ASSIGNABLE)
+    url = TextField()
+    origin = TextField()
+    expected_close_date = DateField()
+    tags = TagsField()
+    additional_fields = AdditionalFieldsField(CUSTOM_FIELDS)
+    creator_id = IntegerField(read_only=True)
+    updater_id = IntegerField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """A null for what a deal always has means that it was not said."""

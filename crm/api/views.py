@@ -5,10 +5,10 @@ from typing import Any
 from django.http import HttpResponse
 
 from core.api.errors import envelope
-from core.api.fields import MISSING, Boolean
+from core.api.fields import MISSING, BooleanField
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
-from core.api.views import NOT_SETTABLE, REPEATED, named, not_settable
+from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from crm.api.fields import ExternalIds, with_external_id
@@ -54,7 +54,7 @@ class CRMViewSet(Listing, ResourceViewSet):
 
     def create_row(self, values):
         row = self.model(account=self.account)
-        row.write(values, by=self.request.user, alone=self.lookup.optimistic)
+        row.write(values, by=self.request.user, single_statement=self.lookup.optimistic)
         return row
 
     def update_row(self, row, values):
@@ -97,7 +97,7 @@ class BulkViewSet(CRMViewSet):
         given = self.request.headers.get("X-Atomic", "false")
         try:
             # What is not ASCII comes as nothing.
-            return Boolean(allow_null=False).run_validation(given)
+            return BooleanField(allow_null=False).run_validation(given)
         except FieldErrors:
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
@@ -137,9 +137,9 @@ class BulkViewSet(CRMViewSet):
 
     def check_one(self, serializer) -> list[str]:
         """Return the names that are ignored. Raises FieldErrors with all errors at once."""
-        errors = named(serializer.find_errors(), self.key)
+        errors = nest_errors(serializer.find_errors(), self.key)
         if serializer.ignored and self.strict:
-            errors += not_settable(serializer.ignored, errors)
+            errors += not_settable_errors(serializer.ignored, errors)
         if errors:
             raise FieldErrors(errors)
         return serializer.ignored
@@ -150,7 +150,7 @@ class BulkViewSet(CRMViewSet):
         ahead = Ahead(self.account, most_new=len(bodies) + len(nested))
         ahead.look_up(self.serializer_class._declared_fields, bodies)
         self.lock_ahead(ahead, bodies, nested)
-        return {"lookup": ahead, "found": ahead.found}
+        return {"lookup": ahead, "existing_ids": ahead.found}
 
     def lock_ahead(self, ahead: Ahead, bodies: list[dict], nested: list[dict]) -> None:
         """Look up, and lock where they may change, the holders of external ids that the bodies name."""
@@ -252,7 +252,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def may_mean_another(self, given: Any) -> bool:
         """With `try_update`, a create means the client that has one of the external ids, or else the e-mail."""
         try:
-            return isinstance(given, dict) and bool(Boolean().run_validation(given.get("try_update")))
+            return isinstance(given, dict) and bool(BooleanField().run_validation(given.get("try_update")))
         except FieldErrors:
             # It is refused with all else that is wrong.
             return False

@@ -1,13 +1,13 @@
 from django.db import migrations
 
-from core.db.tenancy import account_ids, composite_foreign_key
+from core.db.tenancy import composite_foreign_key, id_triggers
 
 
 class Migration(migrations.Migration):
     dependencies = [("crm", "0001_initial"), ("accounts", "0002_tenancy")]
 
     operations = [
-        *account_ids("crm_client", "crm_contact", "crm_contactlist", "crm_deal"),
+        *id_triggers("crm_client", "crm_contact", "crm_contactlist", "crm_deal"),
         composite_foreign_key("crm_client", "contact_id", "crm_contact", on_delete="SET NULL"),
         composite_foreign_key("crm_client", "trashed_contact_id", "crm_contact", on_delete="SET NULL"),
         *(

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.db.tenancy import planned_for_large_accounts
+from core.db.tenancy import plan_for_large_accounts
 
 TABLES = (
     "crm_client",
@@ -19,4 +19,4 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("crm", "0006_learn_words")]
 
-    operations = planned_for_large_accounts(*TABLES)
+    operations = plan_for_large_accounts(*TABLES)

@@ -4,8 +4,19 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
 from accounts.roles import ASSIGNABLE
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFields, AnyScalar, with_additional_fields
-from core.api.fields import Boolean, Choice, Exact, Integer, Related, Scalar, Tags, Text, Time, long_text
+from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AnyScalarField, with_additional_fields
+from core.api.fields import (
+    BooleanField,
+    ChoiceField,
+    DateTimeField,
+    DecimalField,
+    IntegerField,
+    RelatedField,
+    ScalarField,
+    TagsField,
+    TextField,
+    long_text_field,
+)
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors
 from forum.models import Category, Post
@@ -13,7 +24,7 @@ from forum.models import Category, Post
 COMMENT = "comment"
 
 
-class StatusCode(Scalar):
+class StatusCode(ScalarField):
     """A status by its code."""
 
     default_error_messages = {"unknown": _("is not one of {choices}")}
@@ -26,66 +37,66 @@ class StatusCode(Scalar):
 
 
 POST_FIELDS = CUSTOM_FIELDS | {
-    "abstract": long_text,
-    "answer": long_text,
-    "answered": Boolean,
-    "email": Text,
-    "email_to": long_text,
-    "email_cc": long_text,
-    "email_bcc": long_text,
-    "email_recipient": Text,
-    "email_reply_to": Text,
-    "facebook_likes": Integer,
-    "help_content": long_text,
-    "help_link": Text,
-    "ip": Text,
-    "last_action_status": Text,
-    "min_votes_to_start": Integer,
-    "project_id": Integer,
-    "referrer": long_text,
-    "spam_kind": AnyScalar,
-    "spam_report": AnyScalar,
-    "spam_score": Exact,
-    "title_note": long_text,
-    "uid": Text,
-    "unread": Boolean,
-    "use_html": Boolean,
-    "user_spam_report": AnyScalar,
-    "view_count": Integer,
-    "www": Text,
+    "abstract": long_text_field,
+    "answer": long_text_field,
+    "answered": BooleanField,
+    "email": TextField,
+    "email_to": long_text_field,
+    "email_cc": long_text_field,
+    "email_bcc": long_text_field,
+    "email_recipient": TextField,
+    "email_reply_to": TextField,
+    "facebook_likes": IntegerField,
+    "help_content": long_text_field,
+    "help_link": TextField,
+    "ip": TextField,
+    "last_action_status": TextField,
+    "min_votes_to_start": IntegerField,
+    "project_id": IntegerField,
+    "referrer": long_text_field,
+    "spam_kind": AnyScalarField,
+    "spam_report": AnyScalarField,
+    "spam_score": DecimalField,
+    "title_note": long_text_field,
+    "uid": TextField,
+    "unread": BooleanField,
+    "use_html": BooleanField,
+    "user_spam_report": AnyScalarField,
+    "view_count": IntegerField,
+    "www": TextField,
 }
 
 
 class PostSerializer(with_additional_fields(POST_FIELDS)):
     model = Post
 
-    id = Integer(read_only=True)
-    title = Text(required=True)
-    content = Text()
-    task_kind = Choice(Post.TaskKind.values)
-    client_id = Related("clients")
-    responsible_id = Related("users", **ASSIGNABLE)
-    kind = Choice(Post.Kind.values)
+    id = IntegerField(read_only=True)
+    title = TextField(required=True)
+    content = TextField()
+    task_kind = ChoiceField(Post.TaskKind.values)
+    client_id = RelatedField("clients")
+    responsible_id = RelatedField("users", **ASSIGNABLE)
+    kind = ChoiceField(Post.Kind.values)
     status = StatusCode()
-    status_id = Related("statuses", kind=Status.Kind.POST)
-    category_id = Related("categories")
-    forum_id = Related("forums")
-    post_id = Integer(read_only=True)
-    private = Boolean()
-    closed = Boolean()
-    priority = Integer(low=-(2**31), high=2**31 - 1)
-    scheduled_at = Time()
-    tags = Tags()
-    response = Text()
-    additional_fields = AdditionalFields(POST_FIELDS)
-    user_id = Integer(read_only=True)
-    nick = Text(read_only=True)
-    agent = Text(read_only=True)
-    votes_cache = Integer(read_only=True)
-    comments_cache = Integer(read_only=True)
-    points = Integer(read_only=True)
-    response_user_id = Integer(read_only=True)
-    duplicate_from_id = Integer(read_only=True)
+    status_id = RelatedField("statuses", kind=Status.Kind.POST)
+    category_id = RelatedField("categories")
+    forum_id = RelatedField("forums")
+    post_id = IntegerField(read_only=True)
+    private = BooleanField()
+    closed = BooleanField()
+    priority = IntegerField(min_value=-(2**31), max_value=2**31 - 1)
+    scheduled_at = DateTimeField()
+    tags = TagsField()
+    response = TextField()
+    additional_fields = AdditionalFieldsField(POST_FIELDS)
+    user_id = IntegerField(read_only=True)
+    nick = TextField(read_only=True)
+    agent = TextField(read_only=True)
+    votes_cache = IntegerField(read_only=True)
+    comments_cache = IntegerField(read_only=True)
+    points = IntegerField(read_only=True)
+    response_user_id = IntegerField(read_only=True)
+    duplicate_from_id = IntegerField(read_only=True)
 
     sources = {"status": "status_code", "points": "votes_cache"}
 
@@ -141,7 +152,7 @@ class PostSerializer(with_additional_fields(POST_FIELDS)):
         return {"category_id": category.id, "forum_id": category.forum_id}
 
 
-class CommentedPost(Related):
+class CommentedPost(RelatedField):
     """The post of a new comment, which is counted there: two that raised a shared lock would wait for each other."""
 
     lock = "NO KEY UPDATE"
@@ -150,9 +161,9 @@ class CommentedPost(Related):
 class CommentOnPostSerializer(ResourceSerializer):
     """A comment that comes as a post with `task_kind: "comment"`: its text is the content, and the title is left alone."""
 
-    title = Text()
-    content = long_text(required=True)
-    task_kind = Choice([COMMENT])
+    title = TextField()
+    content = long_text_field(required=True)
+    task_kind = ChoiceField([COMMENT])
     post_id = CommentedPost("posts")
 
     def get_fields(self):
@@ -165,20 +176,20 @@ class CommentOnPostSerializer(ResourceSerializer):
 
 
 class CommentSerializer(ResourceSerializer):
-    id = Integer(read_only=True)
-    comment = long_text(required=True)
-    kind = Text(read_only=True)
-    post_id = Integer(read_only=True)
-    user_id = Integer(read_only=True)
-    nick = Text(read_only=True)
-    agent = Text(read_only=True)
+    id = IntegerField(read_only=True)
+    comment = long_text_field(required=True)
+    kind = TextField(read_only=True)
+    post_id = IntegerField(read_only=True)
+    user_id = IntegerField(read_only=True)
+    nick = TextField(read_only=True)
+    agent = TextField(read_only=True)
 
 
 class CommentAsPostSerializer(CommentSerializer):
     """A comment at the address of a post: with the fields of a post that a comment has."""
 
-    content = long_text(required=True)
-    task_kind = Choice([COMMENT])
+    content = long_text_field(required=True)
+    task_kind = ChoiceField([COMMENT])
 
     sources = {"content": "comment"}
 

@@ -4,12 +4,12 @@ from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.filters import TagFilter
-from core.api.fields import Boolean
-from core.api.filters import ListFilters, QueryTime, WireFilter, link_filter
+from core.api.fields import BooleanField
+from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.views import JSONViewSet
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate
 from forum.api.serializers import (
@@ -24,7 +24,7 @@ from forum.models import Comment, Post
 
 def agent_of(request) -> str:
     """The client that created something, as it names itself."""
-    return cleaned(request.headers.get("User-Agent", ""))[:255]
+    return replace_non_xml(request.headers.get("User-Agent", ""))[:255]
 
 
 class PostFilters(ListFilters):
@@ -190,7 +190,7 @@ class PostViewSet(Listing, ResourceViewSet):
 
     def create_row(self, values):
         row = Post(account=self.account, agent=agent_of(self.request))
-        row.write(values, by=self.request.user, alone=True)
+        row.write(values, by=self.request.user, single_statement=True)
         return row
 
     def update_row(self, row, values):
@@ -198,8 +198,8 @@ class PostViewSet(Listing, ResourceViewSet):
 
 
 class TaskFilters(PostFilters):
-    closed = WireFilter(Boolean())
-    scheduled_before = WireFilter(QueryTime(), field_name="scheduled_at", lookup_expr="lt")
+    closed = WireFilter(BooleanField())
+    scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
 
 
 class TaskViewSet(Listing, JSONViewSet):

@@ -1,13 +1,13 @@
 from django.db import migrations
 
-from core.db.tenancy import account_ids, composite_foreign_key
+from core.db.tenancy import composite_foreign_key, id_triggers
 
 
 class Migration(migrations.Migration):
     dependencies = [("forum", "0001_initial"), ("accounts", "0002_tenancy"), ("crm", "0002_tenancy")]
 
     operations = [
-        *account_ids("forum_forum", "forum_category", "forum_post", "forum_comment"),
+        *id_triggers("forum_forum", "forum_category", "forum_post", "forum_comment"),
         composite_foreign_key("forum_forum", "host_id", "accounts_host"),
         composite_foreign_key("forum_category", "forum_id", "forum_forum", on_delete="CASCADE"),
         composite_foreign_key("forum_post", "forum_id", "forum_forum"),

@@ -1,9 +1,9 @@
 from django.db import migrations
 
-from core.changes.models import note_changes
+from core.changes.models import change_triggers
 
 
 class Migration(migrations.Migration):
     dependencies = [("forum", "0002_tenancy"), ("accounts", "0004_changes")]
 
-    operations = [note_changes("forum_post", "post")]
+    operations = [change_triggers("forum_post", "post")]

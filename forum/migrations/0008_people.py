@@ -4,7 +4,7 @@ from django.db import migrations, models
 from django.db.models import Q
 
 import core.db.tenancy
-from core.db.tenancy import account_ids, composite_foreign_key
+from core.db.tenancy import composite_foreign_key, id_triggers
 from forum.votes import count_proxy_votes
 
 
@@ -144,7 +144,7 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        *account_ids("forum_proxyvote", "forum_statuschange"),
+        *id_triggers("forum_proxyvote", "forum_statuschange"),
         *(
             composite_foreign_key(table, "post_id", "forum_post", on_delete="CASCADE")
             for table in ("forum_proxyvote", "forum_statuschange")

@@ -2,7 +2,7 @@ from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 from django.db.models import Q
 
-from core.db.tenancy import added_foreign_key
+from core.db.tenancy import online_foreign_key
 
 OF_FORUM = {"trashed_at": None, "category_id__isnull": False}
 
@@ -45,6 +45,6 @@ class Migration(migrations.Migration):
                 ("forum_post", "trashed_contact_id", "crm_contact"),
                 ("forum_post", "status_before_merge_id", "accounts_status"),
             )
-            for operation in added_foreign_key(table, column, target, on_delete="SET NULL")
+            for operation in online_foreign_key(table, column, target, on_delete="SET NULL")
         ),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from core.db.tenancy import planned_for_large_accounts
+from core.db.tenancy import plan_for_large_accounts
 
 TABLES = (
     "forum_category",
@@ -19,4 +19,4 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [("forum", "0010_learn_words")]
 
-    operations = planned_for_large_accounts(*TABLES)
+    operations = plan_for_large_accounts(*TABLES)

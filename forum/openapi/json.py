@@ -9,12 +9,12 @@ from core.openapi.operations import (
     Operation,
     Shape,
     example_of,
-    operate,
-    operate_list,
-    operate_resource,
-    operate_tags,
+    register_list,
+    register_operation,
+    register_resource,
+    register_tags,
 )
-from core.openapi.schema import PAGES, JSONOperationSchema
+from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from forum.api.serializers import (
     COMMENT,
     CommentAsPostSerializer,
@@ -33,10 +33,10 @@ class StatusCodeExtension(WireFieldExtension):
 
     target_class = StatusCode
 
-    def accepted(self) -> JSONSchema:
+    def request_schema(self) -> JSONSchema:
         return {"type": ["string", "number"]}
 
-    def answered(self) -> JSONSchema:
+    def response_schema(self) -> JSONSchema:
         return {"type": "string"}
 
 
@@ -112,10 +112,10 @@ def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
     return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentAsPostSerializer)]}
 
 
-operate_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
-operate_list("/app/tasks.json", "list_tasks", "List tasks", "Tasks", [TASK], closed=False)
-operate_list("/app.json", "list_tasks_too", "List tasks", "Tasks", [TASK], description="The same as /app/tasks.json.")
-operate_resource(
+register_list("/app/posts.json", "list_posts", "List the forums' posts", "Posts", [POST], order="-id")
+register_list("/app/tasks.json", "list_tasks", "List tasks", "Tasks", [TASK], closed=False)
+register_list("/app.json", "list_tasks_too", "List tasks", "Tasks", [TASK], description="The same as /app/tasks.json.")
+register_resource(
     "/app/posts",
     "post",
     "Posts",
@@ -127,12 +127,12 @@ operate_resource(
     "that post; without, a post of the default forum, or of the forum_id or category_id that is given. A comment is read, "
     "changed (its content) and deleted as a post of its own id.",
     deletion=f"{TO_TRASH} A comment is deleted for good.",
-    item_gives=post_or_comment,
-    takes={"post": (PostSerializer, CommentOnPostSerializer)},
-    gives=post_or_comment,
+    item_response=post_or_comment,
+    body_serializers={"post": (PostSerializer, CommentOnPostSerializer)},
+    response=post_or_comment,
 )
-operate_tags("post", "Posts")
-operate(
+register_tags("post", "Posts")
+register_operation(
     "GET /app/posts/{id}/comments.json",
     Operation(
         "list_comments",
@@ -141,11 +141,11 @@ operate(
         "Posts",
         answer=[COMMENTED],
         parameters={"id": 20},
-        asks=lambda: PAGES,
-        gives=CommentSerializer,
+        query_parameters=lambda: PAGE_PARAMETERS,
+        response=CommentSerializer,
     ),
 )
-operate(
+register_operation(
     "POST /app/posts/{id}/comments.json",
     Operation(
         "create_comment",
@@ -156,11 +156,11 @@ operate(
         COMMENTED,
         {"id": 20},
         statuses=(201,),
-        takes={"comment": CommentSerializer},
-        gives=CommentSerializer,
+        body_serializers={"comment": CommentSerializer},
+        response=CommentSerializer,
     ),
 )
-operate(
+register_operation(
     "POST /app/posts/{id}/vote.json",
     Operation(
         "vote",
@@ -170,10 +170,10 @@ operate(
         answer=POST,
         parameters={"id": 20},
         statuses=(201, 200),
-        takes={},
+        body_serializers={},
     ),
 )
-operate(
+register_operation(
     "DELETE /app/posts/{id}/vote.json",
     Operation(
         "withdraw_vote",
@@ -182,6 +182,6 @@ operate(
         "Posts",
         answer="ok",
         parameters={"id": 20},
-        gives={"type": "string", "const": "ok"},
+        response={"type": "string", "const": "ok"},
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from accounts.models import User
-from core.openapi.operations import JSONSchema, Operation, operate
+from core.openapi.operations import JSONSchema, Operation, register_operation
 from forum.models import Category, Comment, Post
 from forum.xml import documents
 from forum.xml.documents import Shape
@@ -101,8 +101,10 @@ WHICH = {
     "/{category_name}": ("list_category", "The posts of the category of that name that the caller may see."),
 }
 
-operate("GET /app/users/me.xml", Operation("read_me", "The current user", "Who asks.", TAG, answer=ME, gives=user))
-operate(
+register_operation(
+    "GET /app/users/me.xml", Operation("read_me", "The current user", "Who asks.", TAG, answer=ME, response=user)
+)
+register_operation(
     "GET /app/users/team.xml",
     Operation(
         "list_team",
@@ -110,10 +112,10 @@ operate(
         "Owners, admins and agents, by name.",
         TAG,
         answer=document(listed("users", documents.USER)),
-        gives=users,
+        response=users,
     ),
 )
-operate(
+register_operation(
     "POST /app/users.xml",
     Operation(
         "create_user",
@@ -123,12 +125,12 @@ operate(
         "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
         ME,
         statuses=(201,),
-        takes={"user": NewUserSerializer},
-        gives=user,
+        body_serializers={"user": NewUserSerializer},
+        response=user,
         refusals=frozenset({403}),
     ),
 )
-operate(
+register_operation(
     "GET /app/categories.xml",
     Operation(
         "list_categories",
@@ -136,23 +138,23 @@ operate(
         "Those of the forum, in its order.",
         TAG,
         answer=document(listed("categories", documents.CATEGORY)),
-        gives=categories,
+        response=categories,
     ),
 )
 for path, (id, words) in WHICH.items():
     example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
-    operate(
+    register_operation(
         f"GET {path}",
-        Operation(id, "List posts", words, TAG, answer=LIST, parameters=example, gives=posts),
+        Operation(id, "List posts", words, TAG, answer=LIST, parameters=example, response=posts),
     )
     if path != "/app/posts.xml":
         words += " The parameters may be in the body: one as the root element, several in a hash."
         body = '<hash><order>top</order><page type="integer">1</page></hash>'
-        operate(
+        register_operation(
             f"POST {path}",
-            Operation(f"query{id.removeprefix('list')}", "List posts", words, TAG, body, LIST, example, gives=posts),
+            Operation(f"query{id.removeprefix('list')}", "List posts", words, TAG, body, LIST, example, response=posts),
         )
-operate(
+register_operation(
     "POST /app/posts.xml",
     Operation(
         "create_forum_post",
@@ -162,11 +164,11 @@ operate(
         "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
         ONE,
         statuses=(201,),
-        takes={"post": PostSerializer},
-        gives=post,
+        body_serializers={"post": PostSerializer},
+        response=post,
     ),
 )
-operate(
+register_operation(
     "GET /app/posts/{id}.xml",
     Operation(
         "read_forum_post",
@@ -175,11 +177,11 @@ operate(
         TAG,
         answer=document("<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"),
         parameters={"id": 20},
-        gives=post_with_comments,
+        response=post_with_comments,
     ),
 )
 for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same as PUT.")):
-    operate(
+    register_operation(
         f"{method} /app/posts/{{id}}.xml",
         Operation(
             f"{verb}_forum_post",
@@ -190,12 +192,12 @@ for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
             document(written(documents.POST, **{"status": "planned", "responsible-id": 15})),
             {"id": 20},
-            takes={"post": TeamPostSerializer},
-            gives=post,
+            body_serializers={"post": TeamPostSerializer},
+            response=post,
             refusals=frozenset({403}),
         ),
     )
-operate(
+register_operation(
     "DELETE /app/posts/{id}.xml",
     Operation(
         "delete_forum_post",
@@ -204,7 +206,7 @@ operate(
         TAG,
         answer=ONE,
         parameters={"id": 20},
-        gives=post,
+        response=post,
         refusals=frozenset({403}),
     ),
 )

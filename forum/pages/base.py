@@ -11,7 +11,7 @@ from accounts.authentication import has_valid_csrf_token, is_cross_origin
 from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import throttling
 from core.error_responses import error_response
-from core.pages.base import Page, csrf_failure, to_sign_in
+from core.pages.base import Page, csrf_failure, redirect_to_sign_in
 
 
 class ForumPage(Page):
@@ -21,7 +21,7 @@ class ForumPage(Page):
 
     def refuse(self) -> HttpResponse | None:
         if not self.request.forum.may_be_read_by(self.request.user):
-            return to_sign_in(self.request) if self.request.user is None else error_response(self.request, 403)
+            return redirect_to_sign_in(self.request) if self.request.user is None else error_response(self.request, 403)
         return super().refuse()
 
 
@@ -67,7 +67,7 @@ class KeepingPage(ForumPage):
         request.user.account = request.account
         # The token of the page is another from now on, so this is done before a page is made.
         sign_in(request, self.begun, request.user)
-        throttling.count_act(request)
+        throttling.count_page_action(request)
         return self.write(**kwargs)
 
     def write(self, **kwargs) -> HttpResponse:

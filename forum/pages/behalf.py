@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import Account
 from accounts.pages.forms import Form
-from core.api.fields import TEXT_LENGTH, held
+from core.api.fields import MAX_TEXT_LENGTH, lock_ids
 from core.db import locks
 from core.errors import FieldError
 from core.pages.base import redirect
@@ -112,13 +112,13 @@ class ProxyVotesPage(TeamPage):
         def act() -> bool:
             return self.hold(id).vote_for(by=request.user, **customer.link)
 
-        self.act(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
+        self.perform(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
         return redirect("forum-proxy-votes", id)
 
     def withdraw(self, request, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
-            self.act(lambda: self.hold(id).withdraw_vote_for(**customer.link), done=_("The vote is taken back."))
+            self.perform(lambda: self.hold(id).withdraw_vote_for(**customer.link), done=_("The vote is taken back."))
         return redirect("forum-proxy-votes", id)
 
 
@@ -127,7 +127,7 @@ class BehalfForm(Form):
     content = forms.CharField(
         label=gettext_lazy("Details"),
         required=False,
-        max_length=TEXT_LENGTH,
+        max_length=MAX_TEXT_LENGTH,
         help_text=gettext_lazy("You can use Markdown."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
@@ -182,7 +182,9 @@ class NewOnBehalfPage(KeepingTeamPage):
         if customer is None or customer.find(request.account) is None:
             form.add_error(None, _("Choose the client or contact whose suggestion it is."))
         made: list[Post] = []
-        if not form.is_valid() or not self.fill_form(form, lambda: made.append(self.make(form.cleaned_data, customer))):
+        if not form.is_valid() or not self.submit_form(
+            form, lambda: made.append(self.make(form.cleaned_data, customer))
+        ):
             return self.show(form, customer)
         messages.success(request, _("The suggestion is added."))
         return redirect("forum-post", made[-1].id)
@@ -190,11 +192,11 @@ class NewOnBehalfPage(KeepingTeamPage):
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
         """Create the post, or return the same one of a moment ago."""
         account, user = self.request.account, self.request.user
-        locks.hold(("on behalf", account.id, user.id))
+        locks.acquire(("on behalf", account.id, user.id))
         same = account.posts.written_by(user).filter(title=values["title"], content=values["content"], **customer.link)
         if (post := same.filter(created_at__gt=timezone.now() - AT_ONCE).first()) is not None:
             return post
-        if not held(customer.rows(account)):
+        if not lock_ids(customer.rows(account)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
         given = {name: values[name] for name in ("title", "content", "category_id")}
         serializer = PostSerializer(data=given, context={"account": account})

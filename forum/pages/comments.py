@@ -19,7 +19,7 @@ from forum.pages.writing import Gone, Merged, gone, held
 class DeleteCommentPage(ForumPage):
     """For good: a comment does not go to the trash."""
 
-    may = "user"
+    access = "user"
 
     def post(self, request: HttpRequest, id: int, comment_id: int) -> HttpResponse:
         def erase() -> tuple[Comment | None, str]:

@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 
 from accounts.templatetags.statuses import status_name
 from core.api import throttling
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
@@ -59,7 +59,7 @@ class FeedPage(ListPage):
         if order not in ORDERS:
             raise Http404
         given = {"status_id": status.id} if status else {}
-        q = cleaned(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = replace_non_xml(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
             rows = Post.objects.search(
@@ -92,7 +92,7 @@ class FeedPage(ListPage):
                 title=title,
                 link=link,
                 # A reference in a text may stand for what XML does not have.
-                description=cleaned(html),
+                description=replace_non_xml(html),
                 author_name=name or login,
                 pubdate=created_at,
                 updateddate=updated_at,

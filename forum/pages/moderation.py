@@ -68,7 +68,7 @@ class ModerationPage(TeamPage):
 
     def decide(self, act, *, done: str = "") -> bool:
         try:
-            return self.act(act, done=done)
+            return self.perform(act, done=done)
         except Deleted:
             messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False

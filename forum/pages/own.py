@@ -8,7 +8,7 @@ from forum.pages.reading import COLUMNS, ListPage, shown
 class OwnPostsPage(ListPage):
     """`list` is "votes" for what the user has voted for; else it is what the user wrote."""
 
-    may = "user"
+    access = "user"
     template_name = "forum/own_posts.html"
 
     def get(self, request):

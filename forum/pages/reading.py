@@ -12,7 +12,7 @@ from accounts.models import Status, User
 from core.api import throttling
 from core.api.paging import Page as PageOfList
 from core.db.tenancy import fold
-from core.db.text import cleaned
+from core.db.text import replace_non_xml
 from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
@@ -99,7 +99,7 @@ class ListPage(ForumPage):
         for status in statuses:
             if status.code == code:
                 return status
-        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=cleaned(code)).first()
+        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
         if status is None:
             raise Http404
         return status
@@ -138,7 +138,7 @@ class PostListPage(ListPage):
                 if address := former_address(category_name):
                     return redirect(address)
                 raise Http404
-        q = cleaned(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
         is_everywhere = bool(q) and category_name is None

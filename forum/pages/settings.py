@@ -87,7 +87,7 @@ class NewForumPage(SettingsPage):
         def act() -> None:
             Forum.objects.open(request.account, **form.cleaned_data)
 
-        if not form.is_valid() or not self.fill_form(form, act):
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})
         return redirect("forum-settings-forums")
@@ -130,7 +130,7 @@ class ForumSettingsPage(SettingsPage):
         form = ForumForm(request.POST, forum=forum, address=full_name(self.host))
         if form.is_valid() and self.is_here and "host" in form.changed_data:
             form.add_error("host", self.elsewhere())
-        if not form.is_valid() or not self.fill_form(form, lambda: forum.change(**form.cleaned_data)):
+        if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
         return redirect("forum-settings-forum", id)
@@ -144,7 +144,7 @@ class ForumSettingsPage(SettingsPage):
         forum = self.find(id)
         if self.is_here:
             messages.error(request, self.elsewhere())
-        elif self.act(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
+        elif self.perform(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
             return redirect("forum-settings-forums")
         return redirect("forum-settings-forum", id)
 
@@ -187,7 +187,7 @@ class CategoriesPage(SettingsPage):
             category = Category(account=request.account, forum_id=self.forum.id)
             category.write(name=form.cleaned_data["name"])
 
-        if not form.is_valid() or not self.fill_form(form, act):
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return self.back()
@@ -231,7 +231,7 @@ class CategoryPage(SettingsPage):
     def save(self, request, id: int) -> HttpResponse:
         row = self.find(id)
         form = CategoryForm(request.POST)
-        if not form.is_valid() or not self.fill_form(form, lambda: row.write(name=form.cleaned_data["name"])):
+        if not form.is_valid() or not self.submit_form(form, lambda: row.write(name=form.cleaned_data["name"])):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": row.name})
         return self.back(row)
@@ -239,7 +239,7 @@ class CategoryPage(SettingsPage):
     def delete(self, request, id: int) -> HttpResponse:
         row, other = self.find(id), parse_id(request.POST.get("into"))
         into = row.siblings().filter(id=other).first() if other else None
-        done = self.act(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
+        done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
         return self.back(row) if done else redirect("forum-settings-category", id)
 
     def back(self, row: Category) -> HttpResponse:

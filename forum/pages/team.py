@@ -16,11 +16,11 @@ from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
 from accounts.templatetags.statuses import status_name
 from core.api import throttling
-from core.api.fields import TEXT_LENGTH, Tags
-from core.db.text import cleaned
+from core.api.fields import MAX_TEXT_LENGTH, TagsField
+from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import FieldError, FieldErrors
-from core.pages.base import nothing, redirect
+from core.pages.base import no_content, redirect
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.api.serializers import PostSerializer
 from forum.models import Post
@@ -65,7 +65,7 @@ class Deleted(Http404):
 class TeamPage(ForumPage):
     """A page for the team. What is done on it is sent to itself, with `do` saying which of its acts is meant."""
 
-    may = "team"
+    access = "team"
     # What may be done: the value of `do`, and the method.
     actions: dict[str, str] = {}
 
@@ -113,7 +113,9 @@ class TeamPage(ForumPage):
 
     def looked_for(self) -> str:
         is_sent = self.request.method == "POST"
-        q = cleaned((self.request.POST if is_sent else self.request.GET).get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = replace_non_xml((self.request.POST if is_sent else self.request.GET).get("q", ""))[
+            :MAX_QUERY_LENGTH
+        ].strip()
         if q and not is_sent:
             # What is sent is counted anyway.
             throttling.count_search(self.request)
@@ -162,7 +164,7 @@ class StatusForm(Form):
     response = forms.CharField(
         label=gettext_lazy("Official response"),
         required=False,
-        max_length=TEXT_LENGTH,
+        max_length=MAX_TEXT_LENGTH,
         help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to take the response back."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
@@ -195,9 +197,12 @@ class StatusForm(Form):
 
 
 TAG_ERRORS = {
-    "too_many": ngettext_lazy("At most %d tag is allowed", "At most %d tags are allowed", Tags.MOST) % Tags.MOST,
-    "too_long": ngettext_lazy("Each can have at most %d character", "Each can have at most %d characters", Tags.LENGTH)
-    % Tags.LENGTH,
+    "too_many": ngettext_lazy("At most %d tag is allowed", "At most %d tags are allowed", TagsField.MAX_TAGS)
+    % TagsField.MAX_TAGS,
+    "too_long": ngettext_lazy(
+        "Each can have at most %d character", "Each can have at most %d characters", TagsField.MAX_TAG_LENGTH
+    )
+    % TagsField.MAX_TAG_LENGTH,
 }
 
 
@@ -228,7 +233,7 @@ class PlaceForm(Form):
 
     def clean_tags(self) -> list[str]:
         try:
-            return Tags().run_validation(self.cleaned_data["tags"])
+            return TagsField().run_validation(self.cleaned_data["tags"])
         except FieldError as error:
             raise forms.ValidationError(
                 TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
@@ -255,7 +260,7 @@ class ToolsPage(KeepingTeamPage):
             post = self.find(id)
         except Deleted:
             if request.htmx:
-                return nothing()
+                return no_content()
             raise
         return self.show(post, tool=request.GET.get("tool", ""))
 
@@ -317,7 +322,7 @@ class ToolsPage(KeepingTeamPage):
                 self.write_post(held, changes)
 
         try:
-            done = form.is_valid() and self.fill_form(form, act)
+            done = form.is_valid() and self.submit_form(form, act)
         except Deleted:
             form.add_error(None, DELETED)
             done = False
@@ -335,7 +340,7 @@ class ToolsPage(KeepingTeamPage):
             if form.cleaned_data:
                 self.write_post(held, dict(form.cleaned_data))
 
-        if not form.is_valid() or not self.fill_form(form, act):
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.show(post, place=form)
         return self.saved(id)
 
@@ -397,7 +402,7 @@ class MergePage(TeamPage):
                 raise Http404 from None
 
         done = _("“%(title)s” is merged into this suggestion.") % {"title": post.title}
-        if self.act(act, done=done):
+        if self.perform(act, done=done):
             return redirect("forum-post", original.id)
         return redirect("forum-post-merge", id)
 
@@ -411,4 +416,4 @@ class MergePage(TeamPage):
                 raise Http404 from None
 
         done = _("This suggestion stands on its own again, with its own votes and comments.")
-        return redirect("forum-post" if self.act(act, done=done) else "forum-post-merge", id)
+        return redirect("forum-post" if self.perform(act, done=done) else "forum-post-merge", id)

@@ -5,7 +5,7 @@ from functools import wraps
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from core.api.negotiation import is_for_people
+from core.api.negotiation import wants_page
 from core.pages.base import redirect
 from forum.models import Category, Forum
 from forum.pages import behalf, comments, moderation, settings, team, writing
@@ -62,7 +62,7 @@ def or_page(view):
     @csrf_exempt
     @wraps(view)
     def choose(request, *args, **kwargs):
-        if is_for_people(request):
+        if wants_page(request):
             return page(request, *args, **kwargs)
         address = former_address(kwargs.get("category_name"))
         if address and "HTTP_AUTHORIZATION" not in request.META and not is_category(request, **kwargs):

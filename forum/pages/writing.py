@@ -16,7 +16,7 @@ from accounts.pages.settings import parse_id
 from core.api import idempotency, throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.pages.base import Page, came_from, nothing, redirect
+from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
 from forum.markdown import render
@@ -73,7 +73,7 @@ def on_echo() -> str:
 class VotePage(ForumPage):
     """`vote` is 1 or 0, so that to send it twice does no harm. Whoever must sign in first comes back to one button."""
 
-    may = "user"
+    access = "user"
     template_name = "forum/vote_page.html"
 
     def refuse(self):
@@ -123,7 +123,7 @@ class VotePage(ForumPage):
     def back(self, id: int) -> str:
         """To the list that the button was in; to the post from where there was nothing but it, or a form that is given up."""
         post = reverse("forum-post", args=[id])
-        path = came_from(request=self.request, default=post)
+        path = referring_path(request=self.request, default=post)
         passing = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
         return post if urlsplit(path).path in passing else f"{path.partition('#')[0]}#vote-{id}"
 
@@ -139,7 +139,7 @@ class VotePage(ForumPage):
 class WritingPage(KeepingPage):
     """A page with a text in Markdown."""
 
-    may = "user"
+    access = "user"
 
     @property
     def wants_preview(self) -> bool:
@@ -211,7 +211,7 @@ class NewPostPage(WritingPage):
 
         answered: list[str] = []
         once = partial(idempotency.once_from_form, request.user, key, form.values, make)
-        if not self.fill_form(form, lambda: answered.append(once())):
+        if not self.submit_form(form, lambda: answered.append(once())):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if made and not made[-1].approved:
             said = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
@@ -241,7 +241,7 @@ class SimilarPart(Page):
     def get(self, request):
         if request.user is None:
             # The session has ended: the form says so when it is sent.
-            return nothing()
+            return no_content()
         throttling.count_search(request)
         return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
 
@@ -356,7 +356,7 @@ class EditPage(WritingPage):
 
         outcome: list[tuple[str, Post]] = []
         try:
-            if not self.fill_form(form, lambda: outcome.append(change())):
+            if not self.submit_form(form, lambda: outcome.append(change())):
                 return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         except Gone:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, gone=True)
@@ -379,7 +379,7 @@ class EditPage(WritingPage):
 class DeletePage(ForumPage):
     """To the trash, whence an admin can restore it."""
 
-    may = "user"
+    access = "user"
 
     def post(self, request, id: int):
         def trash() -> tuple[Post, bool]:

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework_xml.parsers import XMLParser as BaseXMLParser
 from rest_framework_xml.renderers import XMLRenderer as BaseXMLRenderer
 
-from core.api.fields import Text
+from core.api.fields import TextField
 from core.db.text import text_encoding
 from core.errors import FieldError
 
@@ -56,7 +56,9 @@ class XMLParser(BaseXMLParser):
         except MalformedXML as error:
             at = parser.parser.ErrorByteIndex
             if builder.innermost and (error.code == _BAD_REFERENCE or _UNCARRIABLE.match(body, at)):
-                raise FieldError(builder.innermost, Text.default_error_messages["characters"], "characters") from None
+                raise FieldError(
+                    builder.innermost, TextField.default_error_messages["characters"], "characters"
+                ) from None
             raise ParseError(f"The XML can't be read: {error}") from None
         except (ValueError, LookupError):
             raise ParseError("The XML is in an encoding that is not supported") from None

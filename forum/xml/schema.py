@@ -5,14 +5,14 @@ from typing import Any
 from django.db.models import Model
 from rest_framework.serializers import Serializer
 
-from core.api.paging import LARGEST
-from core.openapi.fields import SPACE, nullable
-from core.openapi.schema import OperationSchema, pages
+from core.api.paging import DEFAULT_MAX_PAGE_SIZE
+from core.openapi.fields import WHITE_SPACE, nullable
+from core.openapi.schema import OperationSchema, page_parameters
 from forum.xml.documents import DATETIME, INTEGER, Shape
 
 JSONSchema = dict[str, Any]
 
-PAGES = pages(LARGEST)
+PAGES = page_parameters(DEFAULT_MAX_PAGE_SIZE)
 TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
 
 
@@ -41,8 +41,8 @@ class XMLOperationSchema(OperationSchema):
             properties = {**list_parameters(), **{name: taken_from_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
-        elif self.said.takes:
-            ((root, serializer),) = self.said.takes.items()
+        elif self.said.body_serializers:
+            ((root, serializer),) = self.said.body_serializers.items()
             schema = self.element(root, serializer)
         else:
             return None
@@ -63,8 +63,8 @@ class XMLOperationSchema(OperationSchema):
             "schemas", f"{name}ChangesElement" if partial else f"New{name}Element", {**schema, "xml": {"name": root}}
         )
 
-    def answered(self, status: int) -> JSONSchema:
-        return self.said.gives(self, status)
+    def response_schema(self, status: int) -> JSONSchema:
+        return self.said.response(self, status)
 
     def shaped(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
         """The component of an element."""
@@ -95,7 +95,7 @@ def list_parameters() -> dict[str, JSONSchema]:
 def taken_from_text(number: JSONSchema) -> JSONSchema:
     """A number, or the digits of one."""
     digits = "[1-9][0-9]?|100" if "maximum" in number else "[1-9][0-9]{0,97}"
-    return {**number, "type": ["integer", "string"], "pattern": f"^[{SPACE}]*0?({digits})[{SPACE}]*$"}
+    return {**number, "type": ["integer", "string"], "pattern": f"^[{WHITE_SPACE}]*0?({digits})[{WHITE_SPACE}]*$"}
 
 
 def array(name: str, items: JSONSchema) -> JSONSchema:

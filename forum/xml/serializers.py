@@ -2,7 +2,7 @@
 
 from accounts.api.users import NewUserSerializer
 from accounts.roles import ASSIGNABLE
-from core.api.fields import Choice, Related, Text, long_text
+from core.api.fields import ChoiceField, RelatedField, TextField, long_text_field
 from core.api.serializers import ResourceSerializer
 from forum.api.serializers import StatusCode
 from forum.models import Post
@@ -10,7 +10,7 @@ from forum.models import Post
 __all__ = ["NewUserSerializer", "PostSerializer"]
 
 
-class CategoryOfForum(Related):
+class CategoryOfForum(RelatedField):
     """A category of the forum that the request was sent to."""
 
     def __init__(self):
@@ -22,9 +22,9 @@ class CategoryOfForum(Related):
 
 
 class PostSerializer(ResourceSerializer):
-    title = Text(required=True)
-    content = long_text()
-    kind = Choice(Post.Kind.values)
+    title = TextField(required=True)
+    content = long_text_field()
+    kind = ChoiceField(Post.Kind.values)
     category_id = CategoryOfForum()
 
     def validate(self, values: dict) -> dict:
@@ -37,4 +37,4 @@ class TeamPostSerializer(PostSerializer):
     """What the team may set besides."""
 
     status = StatusCode()
-    responsible_id = Related("users", **ASSIGNABLE)
+    responsible_id = RelatedField("users", **ASSIGNABLE)

@@ -159,7 +159,7 @@ class PostViewSet(XMLViewSet):
                     raise FieldError("category_id", MISSING, "required")
                 values |= {"category_id": category.id, "status": category.first_status}
                 post.held_back = category.holds_back
-            post.write(values, by=request.user, alone=True)
+            post.write(values, by=request.user, single_statement=True)
             return post
 
         post = in_transaction(act)

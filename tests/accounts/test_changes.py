@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Account
-from core.api.changes import EXPIRED
+from core.api.changes import EXPIRED_MESSAGE
 from core.changes.models import KEPT_FOR, Change, Cursor
 from core.management.commands import housekeeping
 from crm.models import Client
@@ -136,7 +136,7 @@ def test_it_rejects_a_cursor_that_was_never_given(acme, number, moment):
     if (number, moment) == (0, 0):
         assert response.status_code == 200
     else:
-        assert_refused(response, 422, "validation_failed", {"since": [EXPIRED]})
+        assert_refused(response, 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_numbers_tell_nothing_of_other_accounts(acme, other):
         make_client(cast.account.users.first())
         connection.check_constraints()
     for account in (acme.account, other.account):
-        account.changes.number_all(account.id)
+        account.changes.assign_all_numbers(account.id)
         assert list(account.changes.order_by("number").values_list("number", flat=True)) == list(range(1, 14))
 
 
@@ -470,7 +470,7 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
         make_client(cast.account.users.first())
         make_client(cast.account.users.first())
     connection.check_constraints()
-    acme.account.changes.number_all(acme.account.id)
+    acme.account.changes.assign_all_numbers(acme.account.id)
     age(acme.account, 91, up_to=13)
     with caplog.at_level("INFO", "rostrum.housekeeping"):
         call_command("housekeeping")
@@ -501,7 +501,7 @@ def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
     age(acme.account, 91, up_to=7)
     call_command("housekeeping")
     for cursor in (beginning, early):
-        assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED]})
+        assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     assert len(told(acme, late)) == 4
     assert len(told(acme, None)) == 5
 
@@ -512,15 +512,15 @@ def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
     client = make_client(acme.alice)
     lost = now(acme)
     acme.account.changes.filter(number=13).delete()
-    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED]})
+    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     client.write({"name": "Another"}, by=acme.alice)
     assert told(acme, kept) == [("client", client.id, "updated")]
-    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED]})
+    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
 def test_kept_for():
     assert KEPT_FOR.days == 90
-    assert "90 days" in EXPIRED
+    assert "90 days" in EXPIRED_MESSAGE
 
 
 # What it costs
@@ -558,7 +558,7 @@ def test_it_reads_from_the_index_what_it_gives(acme, other, django_assert_num_qu
     """
     connection.check_constraints()
     for account in (acme.account, other.account):
-        account.changes.number_all(account.id)
+        account.changes.assign_all_numbers(account.id)
     with connection.cursor() as cursor:
         for account in (acme.account, other.account):
             cursor.execute(fill, [account.id])
@@ -579,7 +579,7 @@ def test_it_reads_from_the_index_what_it_gives(acme, other, django_assert_num_qu
 
 def test_erasing_reads_from_the_index(acme):
     connection.check_constraints()
-    acme.account.changes.number_all(acme.account.id)
+    acme.account.changes.assign_all_numbers(acme.account.id)
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)"
@@ -588,7 +588,7 @@ def test_erasing_reads_from_the_index(acme):
         )
         cursor.execute("ANALYZE accounts_change")
     with CaptureQueriesContext(connection) as queries:
-        acme.account.changes.erase(before=timezone.now(), most=10)
+        acme.account.changes.erase(before=timezone.now(), limit=10)
     assert len(queries) == 2
     for plan in plans(queries):
         assert "change_number_unique" in plan

@@ -11,7 +11,7 @@ from django.test import RequestFactory
 from accounts import passwords
 from accounts.models import Account, APIToken
 from core.api import throttling
-from core.api.throttling import HOUR, MINUTE, Limiter, Window
+from core.api.throttling import HOUR, MINUTE, RateLimiter, Window
 from core.models import RateCount
 from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused
@@ -24,7 +24,7 @@ from tests.support.xml import TOO_MANY, UNAUTHENTICATED, refusal, shown
 
 ME = "/app/users/me.xml"
 TASKS = "/app/tasks.json"
-SQL = throttling.COUNT
+SQL = throttling.INCREMENT_SQL
 CONNECTIONS = 16
 
 
@@ -39,7 +39,9 @@ class Clock:
 
     def advance(self, seconds: int) -> None:
         self.now += seconds
-        self.monkeypatch.setattr(throttling, "COUNT", SQL.replace("statement_timestamp()", f"to_timestamp({self.now})"))
+        self.monkeypatch.setattr(
+            throttling, "INCREMENT_SQL", SQL.replace("statement_timestamp()", f"to_timestamp({self.now})")
+        )
 
 
 @pytest.fixture
@@ -244,14 +246,14 @@ def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypat
     acme.account.partner_key = "acme-partner"
     acme.account.save()
     inside = []
-    count = throttling.count
+    count = throttling.increment
 
     def noted(*args):
         inside.append(connection.in_atomic_block)
         return count(*args)
 
-    monkeypatch.setattr(throttling, "count", noted)
-    monkeypatch.setattr(throttling, "limiter", Limiter(noted))
+    monkeypatch.setattr(throttling, "increment", noted)
+    monkeypatch.setattr(throttling, "rate_limiter", RateLimiter(noted))
     json, xml = acme.json(acme.alice_token), acme.xml()
     user = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
     for response, status in (
@@ -273,7 +275,7 @@ def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypat
 @pytest.mark.django_db(transaction=True)
 def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplog):
     settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT = 1, 1
-    monkeypatch.setattr(throttling, "COUNT", "SELECT %s::text, %s::int, %s::int, %s::int / 0")
+    monkeypatch.setattr(throttling, "INCREMENT_SQL", "SELECT %s::text, %s::int, %s::int, %s::int / 0")
     assert [acme.xml().get(ME).status_code for _ in range(3)] == [200] * 3
     assert {record.getMessage() for record in caplog.records if record.name == "rostrum.throttling"} == {
         "not counted: DataError"
@@ -286,7 +288,7 @@ def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplo
 @pytest.mark.parametrize("processes", [1, 2, 5])
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 59, 600, 1234])
 def test_together_they_give_out_the_limit(db, clock, limit, processes):
-    limiters = [Limiter() for _ in range(processes)]
+    limiters = [RateLimiter() for _ in range(processes)]
     asked = [limiters[number % processes].hit("key", limit, MINUTE) for number in range(limit + 50 * processes)]
     assert sum(standing.allowed for standing in asked) == limit
     assert {(standing.limit, standing.reset) for standing in asked} == {(limit, 60)}
@@ -295,19 +297,19 @@ def test_together_they_give_out_the_limit(db, clock, limit, processes):
 
 
 def test_what_is_left_is_said_as_one_process_sees_it(db, clock):
-    limiter = Limiter()
+    limiter = RateLimiter()
     assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(601)] == [*range(599, -1, -1), 0]
 
 
 def test_little_is_left_over_in_a_process_that_falls_silent(db, clock):
-    silent, busy = Limiter(), Limiter()
+    silent, busy = RateLimiter(), RateLimiter()
     for _ in range(2):
         silent.hit("key", 600, MINUTE)
-    assert sum(busy.hit("key", 600, MINUTE).allowed for _ in range(600)) == 600 - 1 - Limiter.LARGEST_LEASE
+    assert sum(busy.hit("key", 600, MINUTE).allowed for _ in range(600)) == 600 - 1 - RateLimiter.LARGEST_LEASE
 
 
 def test_a_lease_ends_with_its_window(db, clock):
-    limiter = Limiter()
+    limiter = RateLimiter()
     for _ in range(2):
         limiter.hit("key", 600, MINUTE)
     clock.advance(59)
@@ -320,7 +322,7 @@ def test_a_lease_ends_with_its_window(db, clock):
 def test_a_late_answer_is_not_carried_over_into_the_next_window(clock):
     """It was under way when the window ended, and another thread has opened the next one."""
     answers = [Window(1, 100.0, 60.0), Window(11, 100.0, 60.0), Window(11, 40.0, 0.0), Window(12, 100.0, 60.0)]
-    limiter = Limiter(lambda *args: answers.pop(0))
+    limiter = RateLimiter(lambda *args: answers.pop(0))
     assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(2)] == [599, 598]
     limiter._leases["key"].left = 0
     assert limiter.hit("key", 600, MINUTE).allowed
@@ -329,7 +331,7 @@ def test_a_late_answer_is_not_carried_over_into_the_next_window(clock):
 
 
 def test_a_process_remembers_only_so_many_keys(db, clock):
-    limiter = Limiter(size=2)
+    limiter = RateLimiter(size=2)
     for key in ("a", "b", "c", "d"):
         limiter.hit(key, 1, MINUTE)
     assert list(limiter._leases) == ["c", "d"]
@@ -340,7 +342,7 @@ def test_a_process_remembers_only_so_many_keys(db, clock):
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_at_the_same_time_they_give_out_the_limit(db, limit):
-    limiters = [Limiter() for _ in range(4)]
+    limiters = [RateLimiter() for _ in range(4)]
 
     def hits(limiter):
         return sum(limiter.hit("key", limit, HOUR).allowed for _ in range(limit // 2 + 5))
@@ -350,10 +352,10 @@ def test_at_the_same_time_they_give_out_the_limit(db, limit):
 
 @pytest.mark.django_db(transaction=True)
 def test_at_the_same_time_each_is_taken_once(db):
-    taken = at_once(*(lambda: [throttling.take("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    taken = at_once(*(lambda: [throttling.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
     left = sorted(standing.remaining for each in taken for standing in each if standing.allowed)
     assert left == list(range(100))
-    at_once(*(lambda: [throttling.count("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    at_once(*(lambda: [throttling.increment("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
     assert used() == [0]
 
 
@@ -610,13 +612,13 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
 def test_the_address_behind_a_proxy(settings, remote, forwarded, address):
     settings.TRUST_PROXY = True
     given = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
-    assert throttling.address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **given)) == address
+    assert throttling.client_address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **given)) == address
 
 
 def test_the_address_without_a_proxy(settings):
     settings.TRUST_PROXY = False
     request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="198.51.100.1")
-    assert throttling.address_of(request) == "192.0.2.1"
+    assert throttling.client_address_of(request) == "192.0.2.1"
 
 
 # New accounts
@@ -690,9 +692,9 @@ def test_nothing_kept_tells_a_login_an_address_or_a_secret(partner, settings, cl
 
 
 def test_keys_depend_on_the_servers_key_and_on_each_part(settings):
-    keys = [throttling.hidden(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("b", "b", "c"), ("a", "b"))]
+    keys = [throttling.hashed_key(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("b", "b", "c"), ("a", "b"))]
     settings.SECRET_KEY = "another"
-    keys.append(throttling.hidden("a", "b", "c"))
+    keys.append(throttling.hashed_key("a", "b", "c"))
     assert len(set(keys)) == 5
 
 
@@ -703,7 +705,7 @@ def test_the_table_is_unlogged(db):
 
 
 def test_housekeeping_removes_windows_that_are_over(db):
-    throttling.count("open", 1, MINUTE)
+    throttling.increment("open", 1, MINUTE)
     for key, seconds in (("over", 1), ("long over", 86_400)):
         with connection.cursor() as cursor:
             cursor.execute(

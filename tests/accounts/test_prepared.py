@@ -110,7 +110,7 @@ def test_it_rejects_a_value_that_is_not_asked_with():
     def wrong(account_id, name):
         return User.objects.filter(account_id=account_id)
 
-    with pytest.raises(TypeError, match="does not ask for name"):
+    with pytest.raises(TypeError, match="does not use name"):
         wrong(account_id=1, name="a")
 
 
@@ -153,16 +153,16 @@ def test_a_row_alone_is_committed_by_its_own_statement(acme):
 
     with transaction.atomic():
         some(account_id=acme.account.id, locked=False)
-        insert(make("Alone"), alone=True)
+        insert(make("Alone"), single_statement=True)
         assert seen_by_others(name="Alone")
         insert(make("Not alone"))
-        insert(make("Alone, it says"), alone=True)
+        insert(make("Alone, it says"), single_statement=True)
         assert not seen_by_others(name="Not alone")
         assert not seen_by_others(name="Alone, it says")
         transaction.set_rollback(True)
     with transaction.atomic():
         some(account_id=acme.account.id, locked=True)
-        insert(make("Behind a lock"), alone=True)
+        insert(make("Behind a lock"), single_statement=True)
         assert not seen_by_others(name="Behind a lock")
     assert set(Client.objects.values_list("name", flat=True)) == {"Alone", "Behind a lock"}
     # Each of them is a change, though nobody has said commit.
@@ -177,7 +177,7 @@ def test_a_row_alone_that_fails_as_it_is_committed(acme):
     try:
         row = Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
         with pytest.raises(IntegrityError), transaction.atomic():
-            insert(row, alone=True)
+            insert(row, single_statement=True)
         assert row._state.adding
         assert not Client.objects.exists()
     finally:

@@ -176,14 +176,14 @@ def test_queries(acme, admin):
 
 def test_it_reads_indexes_alone_of_a_full_trash(acme):
     """A page of the trash reads each kind from its index, cut off where the page ends."""
-    from core.db.trash import contents
+    from core.db.trash import trash_contents
 
     client = make_client(acme.alice)
     Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now(), trashed_by_id=acme.alice.id)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("SET LOCAL enable_sort = off")
-    plan = contents(acme.account, {"client": Client, "deal": Deal}, most=26)[:26].explain()
+    plan = trash_contents(acme.account, {"client": Client, "deal": Deal}, limit=26)[:26].explain()
     assert "client_trash" in plan
     assert "deal_trash" in plan
     assert "Seq Scan" not in plan

@@ -16,8 +16,8 @@ def words(account: Account, table: str = "crm_client") -> set[str]:
     return set(Word.objects.filter(account=account, kind=table).values_list("word", flat=True))
 
 
-def keep_house() -> None:
-    StaleWord.objects.keep_house()
+def clean_up() -> None:
+    StaleWord.objects.clean_up()
     assert not StaleWord.objects.exists()
 
 
@@ -59,7 +59,7 @@ def test_however_rows_are_written(acme):
     assert words(acme.account) == {"anton", "berta"}
     Client.objects.filter(id=rows[0].id).update(name="Caesar")
     assert words(acme.account) == {"anton", "berta", "caesar"}
-    keep_house()
+    clean_up()
     assert words(acme.account) == {"berta", "caesar"}
 
 
@@ -67,10 +67,10 @@ def test_a_word_is_forgotten_with_the_last_row_that_has_it(acme, other):
     first, second = make_client(acme.alice, "Kowalski"), make_client(acme.alice, "Kowalski Junior")
     make_client(other.mallory, "Kowalski")
     first.trash(by=acme.alice)
-    keep_house()
+    clean_up()
     assert words(acme.account) == {"kowalski", "junior"}
     second.trash(by=acme.alice)
-    keep_house()
+    clean_up()
     assert words(acme.account) == set()
     assert words(other.account) == {"kowalski"}
 
@@ -78,23 +78,23 @@ def test_a_word_is_forgotten_with_the_last_row_that_has_it(acme, other):
 def test_it_comes_back_with_its_row(acme):
     client = make_client(acme.alice, "Kowalski")
     client.trash(by=acme.alice)
-    keep_house()
+    clean_up()
     client.restore()
-    keep_house()
+    clean_up()
     assert words(acme.account) == {"kowalski"}
     assert found(acme, "kovalski") == ["Kowalski"]
 
 
 def test_a_row_that_is_deleted_at_once(acme):
     make_contact_list(acme.alice, "Newsletter").delete()
-    keep_house()
+    clean_up()
     assert words(acme.account, "crm_contactlist") == set()
 
 
 def test_a_user_of_either_kind(acme):
     user = make_user(acme.account, "wilhelmina", role="member")
     User.objects.filter(pk=user.pk).update(role="agent")
-    keep_house()
+    clean_up()
     assert "wilhelmina" in words(acme.account, "accounts_user")
 
 
@@ -135,5 +135,5 @@ def test_words_are_noted_by_several_at_once(acme):
         [own] = cursor.fetchone()
     assert set(StaleWord.objects.values_list("word", "noted_by")) == {("kowalski", own), ("nowak", own)}
     StaleWord.objects.create(account=acme.account, kind="crm_client", word="nowak", noted_by=own + 1)
-    keep_house()
+    clean_up()
     assert words(acme.account) == {"nowak"}

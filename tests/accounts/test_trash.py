@@ -259,7 +259,7 @@ def test_one_that_comes_back_while_it_is_erased_is_kept(acme, monkeypatch):
         return delete(self)
 
     monkeypatch.setattr(type(found), "delete", restore_first)
-    assert Client.objects.all().erase(before=before, most=10) == 0
+    assert Client.objects.all().erase(before=before, limit=10) == 0
     assert Client.objects.live().filter(pk=client.pk).exists()
 
 

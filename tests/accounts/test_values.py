@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.api.additional_fields import CUSTOM_FIELDS
-from core.api.fields import Boolean, Scalar, Text, WireField
+from core.api.fields import BooleanField, ScalarField, TextField, WireField
 from core.api.serializers import ResourceSerializer
 from crm.api.serializers import (
     ClientSerializer,
@@ -55,7 +55,7 @@ def fields_of(kind: type[WireField]) -> list[tuple[str, str]]:
     ]
 
 
-TEXTS, SCALARS, BOOLEANS = fields_of(Text), fields_of(Scalar), fields_of(Boolean)
+TEXTS, SCALARS, BOOLEANS = fields_of(TextField), fields_of(ScalarField), fields_of(BooleanField)
 # Each value is sent in all fields of its type at once: the answer names every one of them.
 every_resource = pytest.mark.parametrize("resource", RESOURCES)
 
@@ -271,7 +271,7 @@ def test_a_time_at_the_end_of_the_calendar_may_be_sent_back(acme, zone, time):
     "serializer", [NestedClientSerializer, CommentOnPostSerializer], ids=lambda kind: kind.__name__
 )
 def test_it_rejects_characters_in_what_is_nested_too(acme, serializer):
-    names = [name for name, field in serializer._declared_fields.items() if isinstance(field, Text)]
+    names = [name for name, field in serializer._declared_fields.items() if isinstance(field, TextField)]
     assert names
     post = make_post(acme.alice)
     for name in names:

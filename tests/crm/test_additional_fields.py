@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from core.api.fields import Exact
+from core.api.fields import DecimalField
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body
@@ -196,4 +196,4 @@ def test_numbers_are_exact(acme, number):
 def test_there_is_no_eleventh(acme):
     response = put(acme, make_client(acme.alice), string11="a", decimal0=1, decimals1=2, text11="")
     assert response.headers["X-Ignored-Fields"] == "string11,decimal0,decimals1,text11"
-    assert Exact.PLACES == 6
+    assert DecimalField.MAX_DECIMAL_PLACES == 6

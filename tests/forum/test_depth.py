@@ -137,7 +137,7 @@ class Changes:
 
     def erase(self) -> None:
         Post.objects.trashed().update(trashed_at=NOON)
-        Post.objects.erase(before=NOON + KEPT_FOR, most=self.chance.randint(1, 5))
+        Post.objects.erase(before=NOON + KEPT_FOR, limit=self.chance.randint(1, 5))
 
     def delete(self) -> None:
         # Those that were merged into it are on the shelf again.
@@ -157,8 +157,8 @@ class Changes:
         name = self.chance.choice(list(values))
         Post.objects.filter(id__in=self.some(10)).update(**{name: values[name]})
 
-    def keep_house(self) -> None:
-        PostCount.objects.keep_house()
+    def clean_up(self) -> None:
+        PostCount.objects.clean_up()
 
     def forget(self) -> None:
         if self.chance.random() < 0.2:
@@ -189,7 +189,7 @@ def test_after_any_changes(acme, shallow, seed):
         changes.delete,
         changes.change,
         changes.change,
-        changes.keep_house,
+        changes.clean_up,
         changes.forget,
         changes.look,
         changes.look,
@@ -255,7 +255,7 @@ def test_the_index_is_read_from_the_mark_on(acme, monkeypatch):
 
 def test_a_reader_passes_over_what_another_gathers(acme, shallow, monkeypatch):
     fill(acme.alice, acme.category, 20)
-    monkeypatch.setattr("core.db.locks.try_to_hold", lambda *about: False)
+    monkeypatch.setattr("core.db.locks.try_acquire", lambda *about: False)
     assert page(acme.alice, acme.category, 10) == whole(acme.alice, acme.category)[10:13]
     assert not PostCount.objects.filter(is_mark=True).exists()
 

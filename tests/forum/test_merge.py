@@ -262,7 +262,7 @@ def test_a_status_that_a_duplicate_had_may_be_erased(acme, posts):
 def erase(post: Post, by) -> None:
     Post.objects.get(pk=post.pk).trash(by=by)
     Post.objects.filter(pk=post.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), most=10) == 1
+    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
 
 
 def test_in_the_trash_nothing_is_counted_anew(acme, posts):

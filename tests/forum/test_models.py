@@ -315,7 +315,7 @@ def test_what_is_long_in_the_trash_is_erased(acme):
         post.vote(by=acme.bob)
         post.trash(by=acme.alice)
     Post.objects.filter(pk=old.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), most=100) == 1
+    assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=100) == 1
     assert set(Post.objects.values_list("id", flat=True)) == {new.id, live.id}
     assert acme.account.comments.get().post_id == new.id
     assert acme.account.votes.get().post_id == new.id

@@ -82,7 +82,7 @@ def test_the_votes_of_a_client_are_counted_until_it_is_erased(acme):
     client.trash(by=acme.bob)
     assert [votes_of(post) for post in posts] == [2, 2, 2]
     Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now() - timedelta(days=31))
-    assert Client.objects.erase(before=timezone.now() - timedelta(days=30), most=10) == 1
+    assert Client.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
     assert [votes_of(post) for post in posts] == [1, 1, 1]
     acme.account.posts.filter(id=posts[0].id).delete()
     assert acme.account.proxy_votes.count() == 2

@@ -40,7 +40,7 @@ def nothing_remembered():
     host_cache.clear()
     host_cache.seconds = 3600
     passwords.verified.clear()
-    throttling.limiter.clear()
+    throttling.rate_limiter.clear()
 
 
 @pytest.fixture

@@ -49,17 +49,17 @@ class Command(BaseCommand):
             if not issubclass(model, Trashable):
                 continue
             erased = 0
-            while not stop.is_set() and (now := model.objects.erase(before=before, most=BATCH_SIZE)):
+            while not stop.is_set() and (now := model.objects.erase(before=before, limit=BATCH_SIZE)):
                 erased += now
             if erased:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
         self.erase_changes(stop)
         for model in apps.get_models():
             # Managers may define further maintenance of their tables.
-            if keep_house := getattr(model._default_manager, "keep_house", None):
-                keep_house()
+            if clean_up := getattr(model._default_manager, "clean_up", None):
+                clean_up()
         erased = 0
-        while not stop.is_set() and (now := IdempotentAnswer.objects.erase(most=BATCH_SIZE)):
+        while not stop.is_set() and (now := IdempotentAnswer.objects.erase(limit=BATCH_SIZE)):
             erased += now
         if erased:
             logger.info("erased %d answers stored for an Idempotency-Key", erased)
@@ -69,8 +69,8 @@ class Command(BaseCommand):
         erased = 0
         for account in apps.get_model(settings.ACCOUNT_MODEL).objects.only("id"):
             # Only numbered changes can be erased, and the next reader has fewer changes to number.
-            account.changes.number_all(account.id)
-            while not stop.is_set() and (now := account.changes.erase(before=before, most=BATCH_SIZE)):
+            account.changes.assign_all_numbers(account.id)
+            while not stop.is_set() and (now := account.changes.erase(before=before, limit=BATCH_SIZE)):
                 erased += now
         if erased:
             logger.info("erased %d old changes", erased)

@@ -86,7 +86,7 @@ def work_of(acme, login: str) -> dict:
     form = acme.page().get("/app/password").forms["password"]
     form["login"] = login
     # The count of the address is leased, whatever the name is.
-    throttling.limiter.clear()
+    throttling.rate_limiter.clear()
     work, statements, queued = Counter(), [], []
 
     def note(execute, sql, params, many, context):
