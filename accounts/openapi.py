@@ -1,8 +1,6 @@
 """The OpenAPI operations on accounts, users, statuses, trash and changes, and on the document itself."""
 
-from typing import Any, cast
-
-from rest_framework.fields import Field
+from typing import TYPE_CHECKING, Any, cast
 
 from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
 from accounts.api.statuses import StatusFilters, StatusSerializer
@@ -22,6 +20,9 @@ from core.openapi.operations import (
 )
 from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from core.registry import registry
+
+if TYPE_CHECKING:
+    from rest_framework.fields import Field
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
 TIME = {"type": "string", "format": "date-time"}
@@ -70,7 +71,7 @@ class PasswordExtension(TextExtension):
         return {**super().query_schema(), "minLength": 8, "format": "password"}
 
 
-def query_schema(field: Field) -> JSONSchema:
+def query_schema(field: "Field") -> JSONSchema:
     """Return the schema of a query parameter with this field."""
     return cast(WireFieldExtension, WireFieldExtension.get_match(field)).query_schema()
 
