@@ -19,6 +19,7 @@ from django.utils import timezone
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
+from core.api.requests import APIRequest
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
@@ -109,7 +110,7 @@ def answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpRespo
 
 
 def _answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
-    request = view.request
+    request: APIRequest = view.request
     identity: dict[str, Any] = {
         "account_id": view.account.id,
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",

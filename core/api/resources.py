@@ -121,8 +121,8 @@ class ResourceViewSet(JSONViewSet):
 
 
 @cache
-def row_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
-    """Return the query for a row by its id."""
+def row_query(viewset: type[Any]) -> PreparedQuery:
+    """Return the query for a row of a `ResourceViewSet` by its id."""
 
     @prepared(account_id=int, id=int)
     def query(account_id: int, id: int, locked: bool) -> QuerySet[Any]:
@@ -133,8 +133,11 @@ def row_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
 
 
 @cache
-def values_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
-    """Return the query for the values of the columns that a response shows, of rows with some ids in no particular order."""
+def values_query(viewset: type[Any]) -> PreparedQuery:
+    """Return the query for the values of the columns that a response shows, in no particular order of rows.
+
+    `viewset` is a `ResourceViewSet` or a `Listing`.
+    """
 
     @prepared(account_id=int, ids=list)
     def query(account_id: int, ids: list[int]) -> QuerySet[Any, Any]:

@@ -1,4 +1,4 @@
-"""Attributes of Django REST framework's views that `TenantViewSet` does not use, with what to use instead.
+"""Attributes of Django REST framework's views that `TenantViewSet` does not use, and their replacements.
 
 DRF ignores an attribute that nothing reads: a view that limits its rows in `get_queryset`, or its rate in `throttle_classes`,
 would look safe without being so. A class that defines one of these attributes therefore raises TypeError when it is imported.
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from rest_framework.decorators import MethodMapper
 from rest_framework.permissions import BasePermission
+from rest_framework.views import APIView
 
 _ONE_FORMAT = "`renderer_classes` with one renderer: the suffix of the path decides the format"
 _ROUTE = "a route in a `urls.py`: `as_view({method: action})`"
@@ -58,7 +59,7 @@ def refuse_unused_hooks(view: type, names: Iterable[str], *, source: type) -> No
             raise TypeError(f"{view.__name__} defines {name}{origin}, which nothing calls; use {UNUSED_HOOKS[name]}")
 
 
-def check_view(view: type, base: type) -> None:
+def check_view(view: type[APIView], base: type[APIView]) -> None:
     """Raise TypeError if `view`, a subclass of `base`, has an attribute that DRF reads and `base` does not."""
     for source in view.__mro__:
         # Another subclass of `base` was checked when it was defined; what `base` itself inherits is DRF's.
