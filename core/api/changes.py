@@ -1,7 +1,7 @@
 """`GET /app/changes.json`, the feed of the changes of an account, for clients that keep a copy of its data."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse
 
@@ -50,7 +50,7 @@ class ChangeViewSet(JSONViewSet):
             raise FieldErrors(errors.values())
         since, limit = (serializer.values.get(name) for name in ("since", "limit"))
         limit = limit or self.DEFAULT_LIMIT
-        changes: ChangeQuerySet = self.account.changes
+        changes = cast(ChangeQuerySet, self.account.changes)
         rows: Iterable[Change]
         if since is None:
             since = Cursor(self.account.id)

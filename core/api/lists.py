@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from core.api.filters import ListFilters
 from core.api.paging import Page
 from core.api.requests import APIRequest
-from core.api.resources import values_query
+from core.api.resources import hashable, values_query
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
@@ -105,7 +105,9 @@ class Paged(JSONViewSet):
         """
         rows, represent = list(rows), represent or self.represent
         # The links repeat all parameters, including those from the body.
-        parameters = [(name, value) for name, value in self.parameters.items() if name not in self.ignored_parameters]
+        parameters = [
+            (name, value) for name, value in self.parameters.dict().items() if name not in self.ignored_parameters
+        ]
         link = page.link(self.base_url + self.request.path, parameters, more=len(rows) > page.size)
         shown = [represent(row) for row in rows[: page.size] if row is not None]
         return self.answer(shown, headers={"Link": link})
@@ -162,7 +164,7 @@ class Listing(Paged):
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
             )
-            return listed_by(type(self))(account_id=self.account.id, order=order, **limits)
+            return listed_by(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():
             return []
@@ -219,7 +221,7 @@ class Listing(Paged):
         else:
             page, order, filters = self.read_list()
             ids = self.ids(filters, order, start=page.start, stop=page.stop)
-        query = values_query(type(self))
+        query = values_query(hashable(type(self)))
         shown = query(account_id=self.account.id, ids=ids[: page.size]) if ids else []
         id_index, zone = self.serializer_class.names.index("id"), self.account.zone
         rows = {values[id_index]: values for values in shown}

@@ -5,6 +5,7 @@ would look safe without being so. A class that defines one of these attributes t
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from rest_framework.decorators import MethodMapper
 from rest_framework.permissions import BasePermission
@@ -71,9 +72,9 @@ def check_view(view: type[APIView], base: type[APIView]) -> None:
     if "renderer_classes" in vars(view) and len(view.renderer_classes) != 1:
         raise TypeError(f"{view.__name__} has {len(view.renderer_classes)} renderers; use {_ONE_FORMAT}")
     for permission in view.permission_classes:
-        inherited = BasePermission.has_object_permission
+        inherited: Any = BasePermission.has_object_permission
         if getattr(permission, "has_object_permission", inherited) is not inherited:
             raise TypeError(
-                f"{view.__name__} has a permission class with has_object_permission ({permission.__name__}), "
+                f"{view.__name__} has a permission class with has_object_permission ({getattr(permission, '__name__', permission)}), "
                 f"which nothing calls; use {_ROW_PERMISSIONS}"
             )

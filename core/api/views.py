@@ -86,19 +86,20 @@ class TenantViewSet(viewsets.ViewSet):
         refuse_unused_hooks(cls, initkwargs, source=cls)
         return super().as_view(actions, **initkwargs)
 
-    def dispatch(self, http_request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the response: call `initial`, then the handler, once for each Idempotency-Key.
 
         DRF would render the response in a second pass. Here, handlers return a rendered response.
         """
         self.args, self.kwargs = args, kwargs
-        self.request = request = cast(APIRequest, self.initialize_request(http_request, *args, **kwargs))
+        api_request = cast(APIRequest, self.initialize_request(request, *args, **kwargs))
+        self.request = api_request
         try:
-            self.initial(request, *args, **kwargs)
+            self.initial(api_request, *args, **kwargs)
             handler = self.get_handler()
             if self.idempotency_key is None:
-                return handler(request, *args, **kwargs)
-            return idempotency.answer_once(self, self.idempotency_key, partial(handler, request, *args, **kwargs))
+                return handler(api_request, *args, **kwargs)
+            return idempotency.answer_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
         except Exception as error:  # noqa: BLE001, the handler raises unexpected exceptions again
             return cast(HttpResponse, self.handle_exception(error))
 
