@@ -1,6 +1,6 @@
 """The choice between formats of responses, and between parsers of bodies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,7 +12,7 @@ from rest_framework.utils.mediatypes import _MediaType
 class SuffixNegotiation(BaseContentNegotiation):
     """A negotiation that ignores `Accept`, which clients often omit or set wrongly. The suffix of the path determines the format."""
 
-    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
         media_type = _MediaType(request.content_type or "")
         for parser in parsers:
             if media_type.full_type in parser.media_types or "*/*" in parser.media_types:

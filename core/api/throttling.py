@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from time import monotonic
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 from django.conf import settings
 from django.db import Error, connection, models
@@ -27,6 +27,7 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from core import client_address
+from core.api.requests import APIRequest
 from core.errors import Throttled
 from core.requests import PageRequest, TenantRequest
 
@@ -206,8 +207,8 @@ def client_address_of(request: AnyRequest) -> str:
 
 def django_request(request: AnyRequest) -> TenantRequest:
     """Return Django's request: the one that a request of an API wraps, or that of a page itself."""
-    wrapped: TenantRequest = getattr(request, "_request", request)
-    return wrapped
+    wrapped: Any = request._request if isinstance(request, Request) else request
+    return cast(TenantRequest, wrapped)
 
 
 def enforce_limit(request: AnyRequest, status: LimitStatus) -> None:
@@ -217,7 +218,7 @@ def enforce_limit(request: AnyRequest, status: LimitStatus) -> None:
         raise Throttled(status.reset)
 
 
-def count_request(request: Request) -> None:
+def count_request(request: APIRequest) -> None:
     """Apply RATE_LIMIT to the token, or to the user of a request without one. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
         kind, caller = ("token", request.auth) if request.auth is not None else ("user", request.user)
