@@ -59,7 +59,7 @@ class UserQuerySet(RoleQuerySet):  # type: ignore[override]  # the plugin gives 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
         """Raise FieldErrors for names that have format characters, and for names that equal or look like one of another user.
 
-        `names` maps the field of each name to the name. `exclude_id` is the id of the user whom the names are for.
+        `names` maps the field of each name to the name. `exclude_id` is the id of the user who gets the names.
         """
         check_visible(**names)
         taken = self.taken(account_id, names.values(), exclude_id=exclude_id)
