@@ -1,6 +1,6 @@
 """The account of the request, and the creation of accounts by partners."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -30,7 +30,7 @@ class Prefix(TextField):
     }
 
     def to_internal_value(self, data: Any) -> str:
-        prefix = super().to_internal_value(data.strip().lower() if isinstance(data, str) else data)
+        prefix = cast(str, super().to_internal_value(data.strip().lower() if isinstance(data, str) else data))
         if len(prefix) < 2:
             self.fail("form")
         if is_reserved(prefix) or prefix == settings.BASE_DOMAIN:
@@ -43,7 +43,7 @@ class Prefix(TextField):
 class FromPartner(TextField):
     default_error_messages = {"other": "is not your partner identifier"}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: Any) -> str | None:
         key = super().to_internal_value(data)
         if key and key != self.context["account"].partner_key:
             self.fail("other")
@@ -56,7 +56,7 @@ class AccountName(TextField):
     default_error_messages = {"invisible": INVISIBLE}
 
     def to_internal_value(self, data: Any) -> str:
-        name = super().to_internal_value(data)
+        name = cast(str, super().to_internal_value(data))
         if has_invisible(name):
             self.fail("invisible")
         return name

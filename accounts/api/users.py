@@ -1,7 +1,7 @@
 """Users in the Account API, and the validation of new users in both APIs."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -35,7 +35,7 @@ class UniqueName(TextField):
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
 
     def to_internal_value(self, data: Any) -> str:
-        text = super().to_internal_value(data)
+        text = cast(str, super().to_internal_value(data))
         if has_invisible(text):
             self.fail("invisible")
         if fold(text) in self.parent.taken:
@@ -53,7 +53,7 @@ class UniqueEmail(UniqueName, EmailField):
 
 class Password(TextField):
     def to_internal_value(self, data: Any) -> str:
-        password = super().to_internal_value(data)
+        password = cast(str, super().to_internal_value(data))
         given = self.parent.initial_data
         about = {name: given[name] for name in ("login", "email", "name") if isinstance(given.get(name), str)}
         try:
