@@ -69,7 +69,7 @@ class PasswordExtension(TextExtension):
 
 
 def query_schema(field) -> JSONSchema:
-    return WireFieldExtension.get_match(field).query_schema()
+    return WireFieldExtension.of(field).query_schema()
 
 
 def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:

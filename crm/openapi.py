@@ -89,7 +89,7 @@ class NestedClientExtension(WireFieldExtension):
         return {
             "type": "object",
             "properties": {
-                name: WireFieldExtension.get_match(field).map_serializer_field(None, "request")
+                name: WireFieldExtension.of(field).map_serializer_field(None, "request")
                 for name, field in NestedClientSerializer._declared_fields.items()
                 if not field.read_only
             },

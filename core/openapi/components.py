@@ -1,4 +1,4 @@
-"""What all operations share: headers, and the refusals of both generations."""
+"""Components that operations share: security schemes, headers, parameters, and the error responses of both APIs."""
 
 from typing import Any
 
@@ -102,8 +102,9 @@ def _headers(status: int) -> JSONSchema:
 
 
 def refusal(status: int) -> JSONSchema:
-    """What generation B answers with that status, as a value."""
-    return _json(status)["content"]["application/json"]["schema"]
+    """Return the schema of the JSON error response with a status."""
+    schema: JSONSchema = _json(status)["content"]["application/json"]["schema"]
+    return schema
 
 
 def _name(status: int) -> str:
@@ -165,7 +166,7 @@ def _xml(status: int) -> JSONSchema:
     }
 
 
-# By language and status: the name of a component, and the component.
+# The name of a component and the component, by format and status.
 REFUSALS = {("json", status): (_name(status), _json(status)) for status in REFUSED} | {
     ("xml", status): (f"{_name(status)}XML", _xml(status)) for status in REFUSED
 }

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,17 +14,18 @@ from django.utils.functional import Promise
 class Entry:
     """A link in a menu."""
 
-    # Pages that pass this name to their template (as `section` or `part`) mark the entry as the current one.
+    # A page that passes this name to its template, as `section` or `part`, has the entry marked as the current one.
     name: str
     label: str | Promise
     route: str
     icon: str = ""
-    # Entries are sorted by this number, whatever app registers them.
+    # Entries of all apps are sorted by this number.
     order: int = 0
-    is_shown: Callable[[HttpRequest], bool] = lambda request: True
+    is_shown: Callable[[Any], bool] = lambda request: True
 
     @property
     def path(self) -> str:
+        """The path of the page."""
         return reverse(self.route)
 
 
@@ -36,5 +38,5 @@ def register(menu: str, *entries: Entry) -> None:
 
 
 def entries(menu: str, request: HttpRequest) -> list[Entry]:
-    """Return the entries of a menu that the request's user may see, in their order."""
+    """Return the sorted entries of a menu that the user of the request may see."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

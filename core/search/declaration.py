@@ -94,15 +94,14 @@ class Search(BaseConstraint):
     def validate(self, *args: Any, **kwargs: Any) -> None:
         """Accept every row."""
 
-    def constraint_sql(self, model: type[Model] | None, schema_editor: Any) -> None:  # type: ignore[override]  # no clause
+    def constraint_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # no clause
         """Create the search after the table. It is no clause of the CREATE TABLE statement."""
-        assert model is not None  # noqa: S101, narrows the type of the stubs
         schema_editor.deferred_sql.extend(self.creation(model))
 
-    def create_sql(self, model: type[Model] | None, schema_editor: Any) -> None:  # type: ignore[override]  # executes it
+    def create_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # executes it
         self._execute(self.creation(model), schema_editor)
 
-    def remove_sql(self, model: type[Model] | None, schema_editor: Any) -> None:  # type: ignore[override]  # executes it
+    def remove_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # executes it
         self._execute(self.removal(model), schema_editor)
 
     @staticmethod

@@ -59,7 +59,7 @@ class KeepingPage(ForumPage):
         if request.user is not None:
             return self.write(**kwargs)
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
-        if form.is_valid() and not self.is_for(form.user):
+        if form.is_valid() and not self.allows(form.user):
             form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
         if not form.is_valid():
             return self.show_again(HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs)
