@@ -21,7 +21,7 @@ import hashlib
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 from django.conf import settings
 from django.db import connection, migrations, models, transaction
@@ -84,7 +84,7 @@ class ChangeQuerySet(models.QuerySet["Change"]):
     def after(self, cursor: Cursor, *, limit: int) -> list["Change"]:
         """Return the first changes after a cursor. Raise ExpiredError if any of them was deleted."""
         self.assign_numbers(cursor.account_id)
-        rows = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
+        rows: list[Change] = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
         if cursor == Cursor(cursor.account_id):
             if rows and rows[0].number != 1:
                 raise ExpiredError
@@ -151,7 +151,8 @@ class Change(models.Model):
     @property
     def cursor(self) -> Cursor:
         """The cursor after this change."""
-        return Cursor(self.account_id, self.number, (self.at - EPOCH) // timedelta(microseconds=1))
+        # Only numbered changes are read.
+        return Cursor(self.account_id, cast(int, self.number), (self.at - EPOCH) // timedelta(microseconds=1))
 
 
 # Migrations

@@ -126,7 +126,7 @@ class CurrencyExtension(WireFieldExtension):
 
 
 class IntegerExtension(WireFieldExtension):
-    target_class = fields.IntegerField
+    target_class: Any = fields.IntegerField
 
     @property
     def text(self) -> str:

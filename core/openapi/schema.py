@@ -1,6 +1,6 @@
 """The operations of the document, derived from their views."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
@@ -11,7 +11,7 @@ from core.api.idempotency import accepts_key
 from core.api.lists import MAX_PAGE_SIZE, Listing
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer, WireSerializer, declared_fields
+from core.api.serializers import ResourceSerializer, declared_fields
 from core.openapi.components import API_TOKEN, COUNTED, ERRORS, HEADERS, PARAMETERS, REFUSALS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
@@ -129,10 +129,10 @@ class OperationSchema(AutoSchema):
             self.component("securitySchemes", name, SECURITY[name])
         return [{name: []} for name in names]
 
-    def shape_of(self, serializer: type[WireSerializer]) -> Shape:
+    def shape_of(self, serializer: type[ResourceSerializer]) -> Shape:
         return SHAPES.get(serializer, Shape())
 
-    def input_schema(self, serializer: type[WireSerializer], *, partial: bool) -> JSONSchema:
+    def input_schema(self, serializer: type[ResourceSerializer], *, partial: bool) -> JSONSchema:
         """Return the schema of a body. Unknown fields are allowed, because serializers ignore them."""
         writable = {name: field for name, field in declared_fields(serializer).items() if not field.read_only}
         schema: JSONSchema = {
@@ -239,7 +239,8 @@ class JSONOperationSchema(OperationSchema):
 
     def body_schema(self) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
-        for key, taken in self.body_serializers.items():
+        body_serializers = self.body_serializers or {}
+        for key, taken in body_serializers.items():
             schemas = [self.input_component(each) for each in (taken if isinstance(taken, tuple) else (taken,))]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):
@@ -310,7 +311,7 @@ class PublicSchema(OperationSchema):
         return None
 
     def response_schema(self, status: int) -> JSONSchema:
-        return self.operation.response
+        return cast(JSONSchema, self.operation.response)
 
     def headers(self, status: int) -> list[str]:
         return ["X-Request-Id", "ETag", "Cache-Control"]

@@ -150,7 +150,8 @@ class Search(BaseConstraint):
     def _columns(self, model: type[Model], kind: str) -> list[str]:
         names = getattr(self, kind)
         return [
-            cast(Field, model._meta.get_field(name)).column for name in ([names] if isinstance(names, str) else names)
+            cast(str, cast(Field, model._meta.get_field(name)).column)
+            for name in ([names] if isinstance(names, str) else names)
         ]
 
 
@@ -165,7 +166,8 @@ def as_sql(model: type[Model], condition: Q, *, row: str = "") -> str:
         return "true"
     where = Query(model, alias_cols=bool(row)).build_where(condition)
     sql, values = where.as_sql(Query(model).get_compiler(connection=connection), connection)
-    sql = connection.ops.compose_sql(sql, values) if values else sql
+    if values:
+        sql = connection.ops.compose_sql(sql, values)  # type: ignore[attr-defined]  # of the PostgreSQL backend
     return sql.replace(f'"{model._meta.db_table}".', f"{row}.")
 
 
