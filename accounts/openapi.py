@@ -179,7 +179,7 @@ register_resource(
     creation="For admins. One whose code and kind are there already is updated (200).",
     deletion="For admins. One that something has can't be deleted, nor can the last one for posts.",
     create_statuses=(201, 200),
-    delete_refusals=frozenset({422}),
+    delete_error_statuses=frozenset({422}),
 )
 
 TRASHED = {

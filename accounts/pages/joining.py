@@ -38,10 +38,10 @@ def no_sign_ups(page: Page):
 class SignUp(Page):
     template_name = "accounts/sign_up.html"
 
-    def refuse(self):
+    def check_access(self):
         if self.request.user is not None:
             return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().refuse() if self.request.site.takes_sign_ups else no_sign_ups(self)
+        return super().check_access() if self.request.site.takes_sign_ups else no_sign_ups(self)
 
     def get(self, request):
         return self.render_form(SignUpForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -134,9 +134,9 @@ class Joining(Page):
         """The new user; None if the offer ended meanwhile."""
         raise NotImplementedError
 
-    def refuse(self):
+    def check_access(self):
         self.offer = self.offered()
-        return self.void() if self.offer is None else super().refuse() or self.known()
+        return self.void() if self.offer is None else super().check_access() or self.known()
 
     def get(self, request):
         login = User.objects.free_login(request.account.id, self.offer.email)
@@ -171,8 +171,8 @@ class Joining(Page):
 class SignUpFinish(Joining):
     again = "accounts-sign-up"
 
-    def refuse(self):
-        return super().refuse() if self.request.site.takes_sign_ups else no_sign_ups(self)
+    def check_access(self):
+        return super().check_access() if self.request.site.takes_sign_ups else no_sign_ups(self)
 
     def offered(self) -> Offer | None:
         said = links.read(self.request.GET.get("token", ""), SIGN_UP, self.request.account.id)

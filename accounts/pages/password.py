@@ -90,9 +90,9 @@ class LinkPage(Page):
     # The route where there is another one.
     again = ""
 
-    def refuse(self):
+    def check_access(self):
         self.read_link()
-        return self.void() if self.user is None else super().refuse()
+        return self.void() if self.user is None else super().check_access()
 
     def read_link(self, *, held: bool = False) -> None:
         """`user` is None where the link is void. `held`, the user is held until the transaction ends, so that nobody who

@@ -93,7 +93,7 @@ PARAMETERS = {
     },
 }
 
-REFUSED = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
+ERROR_STATUSES = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
 _ALSO = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 
@@ -101,7 +101,7 @@ def _headers(status: int) -> JSONSchema:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in [*COUNTED, *_ALSO.get(status, [])]}
 
 
-def refusal(status: int) -> JSONSchema:
+def error_schema(status: int) -> JSONSchema:
     """Return the schema of the JSON error response with a status."""
     schema: JSONSchema = _json(status)["content"]["application/json"]["schema"]
     return schema
@@ -167,6 +167,6 @@ def _xml(status: int) -> JSONSchema:
 
 
 # The name of a component and the component, by format and status.
-REFUSALS = {("json", status): (_name(status), _json(status)) for status in REFUSED} | {
-    ("xml", status): (f"{_name(status)}XML", _xml(status)) for status in REFUSED
+ERROR_RESPONSES = {("json", status): (_name(status), _json(status)) for status in ERROR_STATUSES} | {
+    ("xml", status): (f"{_name(status)}XML", _xml(status)) for status in ERROR_STATUSES
 }

@@ -37,7 +37,7 @@ class Operation:
     response: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
     # Headers of the request (`components.PARAMETERS`) and statuses of errors, in addition to those that are derived from the view.
     header_parameters: tuple[str, ...] = ()
-    refusals: frozenset[int] = frozenset()
+    error_statuses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def register_resource(
     creation: str,
     deletion: str,
     create_statuses: tuple[int, ...] = (201,),
-    delete_refusals: frozenset[int] = frozenset(),
+    delete_error_statuses: frozenset[int] = frozenset(),
     body_serializers: dict[str, BodySerializers] | None = None,
     response: Any = None,
     item_response: Any = None,
@@ -148,7 +148,7 @@ def register_resource(
             answer="ok",
             parameters=ids,
             response={"type": "string", "const": "ok"},
-            refusals=delete_refusals,
+            error_statuses=delete_error_statuses,
         ),
     )
 

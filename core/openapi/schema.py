@@ -12,7 +12,7 @@ from core.api.lists import MAX_PAGE_SIZE, Listing
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
-from core.openapi.components import API_TOKEN, COUNTED, ERRORS, HEADERS, PARAMETERS, REFUSALS, SECURITY
+from core.openapi.components import API_TOKEN, COUNTED, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
 
@@ -89,25 +89,27 @@ class OperationSchema(AutoSchema):
 
     def parameters(self) -> list[JSONSchema]:
         path = {"id": ID} if "{id}" in self.path else {}
-        found = [self.parameter("path", name, schema) for name, schema in {**path, **self.path_parameters()}.items()]
-        found += [self.parameter("query", name, schema) for name, schema in self.query_parameters().items()]
-        return found + [self.component("parameters", name, PARAMETERS[name]) for name in self.header_parameters()]
+        parameters = [
+            self.parameter("path", name, schema) for name, schema in {**path, **self.path_parameters()}.items()
+        ]
+        parameters += [self.parameter("query", name, schema) for name, schema in self.query_parameters().items()]
+        return parameters + [self.component("parameters", name, PARAMETERS[name]) for name in self.header_parameters()]
 
-    def parameter(self, place: str, name: str, schema: JSONSchema) -> JSONSchema:
+    def parameter(self, location: str, name: str, schema: JSONSchema) -> JSONSchema:
         schema = dict(schema)
-        found: JSONSchema = {"in": place, "name": name, "schema": schema}
+        parameter: JSONSchema = {"in": location, "name": name, "schema": schema}
         if "description" in schema:
-            found["description"] = schema.pop("description")
-        if place == "path":
-            found["required"] = True
+            parameter["description"] = schema.pop("description")
+        if location == "path":
+            parameter["required"] = True
         elif schema.get("type") == "object":
-            found |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
+            parameter |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
         elif name not in PAGE_PARAMETERS:
             # A blank parameter is ignored.
-            found["allowEmptyValue"] = True
+            parameter["allowEmptyValue"] = True
         if name in self.operation.parameters:
-            found["example"] = self.operation.parameters[name]
-        return found
+            parameter["example"] = self.operation.parameters[name]
+        return parameter
 
     def path_parameters(self) -> dict[str, JSONSchema]:
         return {}
@@ -148,24 +150,24 @@ class OperationSchema(AutoSchema):
     # The response
 
     def responses(self) -> JSONSchema:
-        found: JSONSchema = {}
+        responses: JSONSchema = {}
         for status in self.operation.statuses:
             content = {"schema": self.response_schema(status)}
             if status == self.operation.statuses[0]:
                 content["examples"] = {"answer": {"value": self.operation.answer}}
-            found[str(status)] = {
+            responses[str(status)] = {
                 "description": {200: "Done", 201: "Made"}[status],
                 "headers": {name: self.component("headers", name, HEADERS[name]) for name in self.headers(status)},
                 "content": {self.media_type: content},
             }
         if self.language == "xml":
             self.component("schemas", "Errors", ERRORS)
-        for status in sorted(self.refusals() | self.operation.refusals):
-            name, refusal = REFUSALS[self.language, status]
-            found[str(status)] = self.component("responses", name, refusal)
-            for header in refusal["headers"]:
+        for status in sorted(self.error_statuses() | self.operation.error_statuses):
+            name, response = ERROR_RESPONSES[self.language, status]
+            responses[str(status)] = self.component("responses", name, response)
+            for header in response["headers"]:
                 self.component("headers", header, HEADERS[header])
-        return found
+        return responses
 
     def response_schema(self, status: int) -> JSONSchema:
         raise NotImplementedError
@@ -180,13 +182,13 @@ class OperationSchema(AutoSchema):
             names.append("Idempotent-Replayed")
         return names
 
-    def refusals(self) -> set[int]:
-        found = {400, 401, 404, 413, 429, 503}
+    def error_statuses(self) -> set[int]:
+        statuses = {400, 401, 404, 413, 429, 503}
         if self.accepts_key:
-            found |= {409, 422}
+            statuses |= {409, 422}
         if self.query_parameters() or self.body():
-            found |= {422}
-        return found
+            statuses |= {422}
+        return statuses
 
 
 class JSONOperationSchema(OperationSchema):
@@ -290,9 +292,9 @@ class JSONOperationSchema(OperationSchema):
         named = {"X-Ignored-Fields": self.writes, "X-Pending-Links": self.writes, "X-Ignored-Parameters": self.is_list}
         return [*super().headers(status), *(name for name, is_named in named.items() if is_named)]
 
-    def refusals(self) -> set[int]:
+    def error_statuses(self) -> set[int]:
         # Any request may have a body with the token.
-        return super().refusals() | {403, 415}
+        return super().error_statuses() | {403, 415}
 
 
 class PublicSchema(OperationSchema):
@@ -317,11 +319,12 @@ class PublicSchema(OperationSchema):
         return ["X-Request-Id", "ETag", "Cache-Control"]
 
     def responses(self) -> JSONSchema:
-        found = super().responses()
-        headers = found["200"]["headers"]
-        return {"200": found.pop("200"), "304": {"description": "It has not changed", "headers": headers}, **found}
+        responses = super().responses()
+        headers = responses["200"]["headers"]
+        unchanged = {"description": "It has not changed", "headers": headers}
+        return {"200": responses.pop("200"), "304": unchanged, **responses}
 
-    def refusals(self) -> set[int]:
+    def error_statuses(self) -> set[int]:
         return {400, 404, 413, 503}
 
 

@@ -44,8 +44,8 @@ class Page(View):
         try:
             if self.request.account is None:
                 raise Http404
-            if (refusal := self.refuse()) is not None:
-                return refusal
+            if (response := self.check_access()) is not None:
+                return response
             if request.method == "POST" and self.request.user is not None:
                 throttling.count_page_action(self.request)
             return cast(HttpResponse, super().dispatch(request, *args, **kwargs))
@@ -58,7 +58,7 @@ class Page(View):
         except (OperationalError, InterfaceError):
             return unavailable(request)
 
-    def refuse(self) -> HttpResponse | None:
+    def check_access(self) -> HttpResponse | None:
         """Return the response to a request without the required access, or None."""
         user = self.request.user
         if self.access == "anyone":

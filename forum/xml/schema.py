@@ -82,9 +82,9 @@ class XMLOperationSchema(OperationSchema):
         }
         return self.component("schemas", name, definition)
 
-    def refusals(self) -> set[int]:
+    def error_statuses(self) -> set[int]:
         reads = self.is_posts or self.body() is not None
-        return super().refusals() | ({415} if reads else set())
+        return super().error_statuses() | ({415} if reads else set())
 
 
 def list_parameters() -> dict[str, JSONSchema]:
