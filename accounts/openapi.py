@@ -71,9 +71,14 @@ class PasswordExtension(TextExtension):
         return {**super().query_schema(), "minLength": 8, "format": "password"}
 
 
+<<<<<<< HEAD
 def query_schema(field: "Field") -> JSONSchema:
     """Return the schema of a query parameter with this field."""
     return cast(WireFieldExtension, WireFieldExtension.get_match(field)).query_schema()
+=======
+def query_schema(field) -> JSONSchema:
+    return WireFieldExtension.of(field).query_schema()
+>>>>>>> prose-core
 
 
 def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:
@@ -183,7 +188,7 @@ register_resource(
     creation="For admins. One whose code and kind are there already is updated (200).",
     deletion="For admins. One that something has can't be deleted, nor can the last one for posts.",
     create_statuses=(201, 200),
-    delete_refusals=frozenset({422}),
+    delete_error_statuses=frozenset({422}),
 )
 
 TRASHED = {

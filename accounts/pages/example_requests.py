@@ -9,16 +9,13 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
-
-if TYPE_CHECKING:
-    from accounts.pages.examples import Example
 
 # The number of characters of a body that are displayed. `examples.js` has the same limit.
 MAX_SHOWN_LENGTH = 100_000
@@ -72,21 +69,31 @@ class ExampleResponse:
 
 
 def execute(
-    request: HttpRequest, example: "Example", target: str, headers: dict[str, str], body: str | None
+    request: HttpRequest,
+    method: str,
+    target: str,
+    headers: dict[str, str],
+    body: str | None,
+    *,
+    media_type: str,
+    language: str,
 ) -> ExampleResponse:
-    """Execute the example and return its response. `target` is the path with the query."""
+    """Execute an example for the user of `request` and return its response.
+
+    `target` is the path with the query. `media_type` is that of the body, and `language` that of the response: "json", "xml" or "".
+    """
     path, _, query = target.partition("?")
     content = (body or "").encode(errors="surrogatepass")
     environ = {name: request.META[name] for name in FORWARDED_VARIABLES if name in request.META}
     environ |= {f"HTTP_{name.upper().replace('-', '_')}": encode_header(value) for name, value in headers.items()}
     environ |= {
-        "REQUEST_METHOD": example.method,
+        "REQUEST_METHOD": method,
         "SCRIPT_NAME": "",
         "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
         "QUERY_STRING": query,
-        "CONTENT_TYPE": example.media_type if content else "",
+        "CONTENT_TYPE": media_type if content else "",
         "CONTENT_LENGTH": str(len(content)),
-        "HTTP_ACCEPT": f"application/{example.language}" if example.language else "*/*",
+        "HTTP_ACCEPT": f"application/{language}" if language else "*/*",
         "HTTP_X_CSRFTOKEN": encode_header(request.POST.get("csrfmiddlewaretoken", "")),
         "wsgi.input": io.BytesIO(content),
         "wsgi.errors": request.META["wsgi.errors"],
@@ -110,7 +117,7 @@ def execute(
     text = b"".join(parts).decode(errors="replace")
     milliseconds = round((perf_counter() - began) * 1000)
     shown_headers = [(name, value) for name, value in response_headers if name.lower() != "set-cookie"]
-    return ExampleResponse(f"{example.method} {target} HTTP/1.1", status, milliseconds, shown_headers, text)
+    return ExampleResponse(f"{method} {target} HTTP/1.1", status, milliseconds, shown_headers, text)
 
 
 def encode_header(text: str) -> str:

@@ -384,7 +384,16 @@ class Examples(Page):
             chosen.error = _("Nothing was deleted: tick the box to confirm, then run it.")
         if chosen.error:
             return self.show(page, section, status=422)
-        chosen.response = execute(request, chosen.example, chosen.target, chosen.headers, chosen.body)
+        example = chosen.example
+        chosen.response = execute(
+            request,
+            example.method,
+            chosen.target,
+            chosen.headers,
+            chosen.body,
+            media_type=example.media_type,
+            language=example.language,
+        )
         return self.show(page, section)
 
     def fill_examples(self, section: str) -> list[FilledExample]:

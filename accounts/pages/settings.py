@@ -97,12 +97,12 @@ class AccountPage(SettingsPage):
     part = "account"
     actions = {"save": "save"}
 
-    def refuse(self) -> HttpResponse | None:
+    def check_access(self) -> HttpResponse | None:
         user = self.request.user
         if user is not None and user.is_team and not user.is_admin and self.request.method in ("GET", "HEAD"):
             # The only settings page for agents.
             return redirect("accounts-tokens")
-        return super().refuse()
+        return super().check_access()
 
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}")

@@ -105,9 +105,8 @@ class Paged(JSONViewSet):
         """
         rows, represent = list(rows), represent or self.represent
         # The links repeat all parameters, including those from the body.
-        parameters = [
-            (name, value) for name, value in self.parameters.dict().items() if name not in self.ignored_parameters
-        ]
+        values = cast(dict[str, str], self.parameters.dict())
+        parameters = [(name, value) for name, value in values.items() if name not in self.ignored_parameters]
         link = page.link(self.base_url + self.request.path, parameters, more=len(rows) > page.size)
         shown = [represent(row) for row in rows[: page.size] if row is not None]
         return self.answer(shown, headers={"Link": link})

@@ -62,10 +62,10 @@ def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
 
 
 def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
-    found = target.setdefault(name, kind())
-    if not isinstance(found, kind):
+    container = target.setdefault(name, kind())
+    if not isinstance(container, kind):
         raise _ConflictError
-    return found
+    return container
 
 
 def _has(target: Any, keys: list[str]) -> bool:

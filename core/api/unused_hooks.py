@@ -52,7 +52,7 @@ REPLACEMENTS: dict[tuple[str, ...], str] = {
 UNUSED_HOOKS = {name: replacement for names, replacement in REPLACEMENTS.items() for name in names}
 
 
-def refuse_unused_hooks(view: type, names: Iterable[str], *, source: type) -> None:
+def reject_unused_hooks(view: type, names: Iterable[str], *, source: type) -> None:
     """Raise TypeError if one of `names`, which `view` takes from the class `source`, is an unused hook."""
     for name in names:
         if name in UNUSED_HOOKS:
@@ -65,7 +65,7 @@ def check_view(view: type[APIView], base: type[APIView]) -> None:
     for source in view.__mro__:
         # Another subclass of `base` was checked when it was defined; what `base` itself inherits is DRF's.
         if source is view or not (issubclass(source, base) or issubclass(base, source)):
-            refuse_unused_hooks(view, vars(source), source=source)
+            reject_unused_hooks(view, vars(source), source=source)
     for name, value in vars(view).items():
         if isinstance(getattr(value, "mapping", None), MethodMapper):
             raise TypeError(f"{view.__name__} decorates {name} with @action, which nothing reads; use {_ROUTE}")

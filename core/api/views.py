@@ -19,7 +19,7 @@ from core.api.negotiation import SuffixNegotiation
 from core.api.parameters import as_parameters
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
-from core.api.unused_hooks import check_view, refuse_unused_hooks
+from core.api.unused_hooks import check_view, reject_unused_hooks
 from core.errors import FieldError, FieldErrors
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class TenantViewSet(viewsets.ViewSet):
 
     @classmethod
     def as_view(cls, actions: Any = None, **initkwargs: Any) -> Any:
-        refuse_unused_hooks(cls, initkwargs, source=cls)
+        reject_unused_hooks(cls, initkwargs, source=cls)
         return super().as_view(actions, **initkwargs)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -14,17 +15,22 @@ from core.requests import PageRequest
 class Entry:
     """A link in a menu."""
 
-    # Pages that pass this name to their template (as `section` or `part`) mark the entry as the current one.
+    # A page that passes this name to its template, as `section` or `part`, has the entry marked as the current one.
     name: str
     label: str | Promise
     route: str
     icon: str = ""
-    # Entries are sorted by this number, whatever app registers them.
+    # Entries of all apps are sorted by this number.
     order: int = 0
+<<<<<<< HEAD
     is_shown: Callable[[PageRequest], bool] = lambda request: True
+=======
+    is_shown: Callable[[Any], bool] = lambda request: True
+>>>>>>> prose-core
 
     @property
     def path(self) -> str:
+        """The path of the page."""
         return reverse(self.route)
 
 
@@ -36,6 +42,11 @@ def register(menu: str, *entries: Entry) -> None:
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 
+<<<<<<< HEAD
 def entries(menu: str, request: PageRequest) -> list[Entry]:
     """Return the entries of a menu that the request's user may see, in their order."""
+=======
+def entries(menu: str, request: HttpRequest) -> list[Entry]:
+    """Return the sorted entries of a menu that the user of the request may see."""
+>>>>>>> prose-core
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

@@ -94,15 +94,14 @@ class Search(BaseConstraint):
     def validate(self, *args: Any, **kwargs: Any) -> None:
         """Accept every row."""
 
-    def constraint_sql(self, model: type[Model] | None, schema_editor: Any) -> None:  # type: ignore[override]  # no clause
+    def constraint_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # no clause
         """Create the search after the table. It is no clause of the CREATE TABLE statement."""
-        assert model is not None  # noqa: S101, narrows the type of the stubs
         schema_editor.deferred_sql.extend(self.creation(model))
 
-    def create_sql(self, model: type[Model] | None, schema_editor: Any) -> None:  # type: ignore[override]  # executes it
+    def create_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # executes it
         self._execute(self.creation(model), schema_editor)
 
-    def remove_sql(self, model: type[Model] | None, schema_editor: Any) -> None:  # type: ignore[override]  # executes it
+    def remove_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # executes it
         self._execute(self.removal(model), schema_editor)
 
     @staticmethod
@@ -151,7 +150,8 @@ class Search(BaseConstraint):
     def _columns(self, model: type[Model], kind: str) -> list[str]:
         names = getattr(self, kind)
         return [
-            cast(Field, model._meta.get_field(name)).column for name in ([names] if isinstance(names, str) else names)
+            cast(str, cast(Field, model._meta.get_field(name)).column)
+            for name in ([names] if isinstance(names, str) else names)
         ]
 
 
@@ -166,7 +166,8 @@ def as_sql(model: type[Model], condition: Q, *, row: str = "") -> str:
         return "true"
     where = Query(model, alias_cols=bool(row)).build_where(condition)
     sql, values = where.as_sql(Query(model).get_compiler(connection=connection), connection)
-    sql = connection.ops.compose_sql(sql, values) if values else sql
+    if values:
+        sql = connection.ops.compose_sql(sql, values)  # type: ignore[attr-defined]  # of the PostgreSQL backend
     return sql.replace(f'"{model._meta.db_table}".', f"{row}.")
 
 

@@ -145,5 +145,5 @@ def add_words(table: str, *, condition: str = NOT_TRASHED) -> migrations.RunSQL:
             *create_triggers(table, before=condition.format(row="OLD."), after=condition.format(row="NEW.")),
             learn_words(table, condition=condition.format(row="")),
         ],
-        drop_triggers(table),
+        [*drop_triggers(table)],
     )

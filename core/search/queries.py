@@ -1,11 +1,11 @@
-"""Search (`q` of the lists), by PostgreSQL single_statement: words by text search, parts of words by trigrams.
+"""Search (the parameter `q` of lists) in PostgreSQL: words by full text search, parts of words by trigrams.
 
-A searched table has three generated columns (`core.search.declaration`): `search_name` for the order of names, `search_text` with the
-short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). All text in them is folded: no
-case, no diacritics, no punctuation. The model does not know the columns, so reading a row does not read them.
+A searched table has three generated columns (`core.search.declaration`): `search_name` for ordering by name, `search_text` with the
+short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). Their text is folded, which removes
+case, diacritics and punctuation. They are no fields of the model, so an ordinary query does not read them.
 
-One GIN index finds rows by words, parts of the text, tags, and links to other rows, alone or together. A word that is mistyped is
-corrected by the words that the account's rows have (`core.search.spelling`).
+One GIN index finds rows by words, parts of the text, tags, and links to other rows, in any combination. A mistyped word is corrected by
+the words of the account's rows (`core.search.spelling`).
 """
 
 import json
@@ -145,7 +145,7 @@ class StagedSearch:
                 key, others = query, []
             if (condition := key.substrings()) is not None:
                 self.run_stage(condition, substrings, *others)
-        if fuzzy and query.correctable_terms and not self.is_enough():
+        if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
             corrections = Word.objects.similar(query.account_id, table, query.correctable_terms)
             self.run_stage(query.similar(corrections), similar)

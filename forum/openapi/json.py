@@ -42,7 +42,7 @@ class StatusCodeExtension(WireFieldExtension):
 
 def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
     properties = schema["properties"]
-    post_id = WireFieldExtension.get_match(CommentOnPostSerializer._declared_fields["post_id"]).present()
+    post_id = WireFieldExtension.of(CommentOnPostSerializer._declared_fields["post_id"]).present()
     return {
         **schema,
         "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},

@@ -127,7 +127,7 @@ register_operation(
         statuses=(201,),
         body_serializers={"user": NewUserSerializer},
         response=user,
-        refusals=frozenset({403}),
+        error_statuses=frozenset({403}),
     ),
 )
 register_operation(
@@ -194,7 +194,7 @@ for method, verb, words in (("PUT", "update", ""), ("PATCH", "patch", " The same
             {"id": 20},
             body_serializers={"post": TeamPostSerializer},
             response=post,
-            refusals=frozenset({403}),
+            error_statuses=frozenset({403}),
         ),
     )
 register_operation(
@@ -207,6 +207,6 @@ register_operation(
         answer=ONE,
         parameters={"id": 20},
         response=post,
-        refusals=frozenset({403}),
+        error_statuses=frozenset({403}),
     ),
 )

@@ -76,10 +76,10 @@ class VotePage(ForumPage):
     access = "user"
     template_name = "forum/vote_page.html"
 
-    def refuse(self):
+    def check_access(self):
         request, id = self.request, self.kwargs["id"]
         if request.user is not None:
-            return super().refuse()
+            return super().check_access()
         votes = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
         path = sign_in_path(reverse("forum-post-vote" if votes else "forum-post", args=[id]), unsaved=not votes)
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)

@@ -12,7 +12,7 @@ from accounts.models import Account, APIToken, User
 try:
     from config.local import demo
 except ModuleNotFoundError:  # a container image has no `config.local`
-    demo = None
+    demo = None  # type: ignore[assignment]  # `handle` checks it
 
 
 class Command(BaseCommand):
