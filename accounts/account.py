@@ -1,7 +1,7 @@
 """The tenant."""
 
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from django.core.validators import RegexValidator
@@ -11,23 +11,26 @@ from django.utils import timezone
 
 from core.db.prepared import prepared
 
+if TYPE_CHECKING:
+    from accounts.statuses import Status
+
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 
 
 def random_account_id() -> int:
-    """Return a random id, which does not tell how many accounts there are, and which is exact in a JSON number."""
+    """Return a random id that does not reveal the number of accounts and is exact in a JSON number."""
     return secrets.randbelow(2**48 - 1) + 1
 
 
 class Account(models.Model):
-    """A tenant. `accounts.opening` creates accounts."""
+    """A tenant, created by `accounts.account_creation`."""
 
     id = models.BigIntegerField(primary_key=True, default=random_account_id, editable=False)
     prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
     name = models.CharField(max_length=255, blank=True, default="")
     initial_module = models.CharField(max_length=255, default="forum")
     from_partner = models.CharField(max_length=255, null=True, blank=True)
-    # Marks the account as a partner. `from_partner` of the accounts that the partner creates has the same value.
+    # Set for partners. Accounts that the partner creates have the same value in `from_partner`.
     partner_key = models.CharField(max_length=255, null=True, blank=True)
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
@@ -57,15 +60,15 @@ class Account(models.Model):
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
 
-    def default_status(self, kind: str) -> Any:
-        """Return the first `Status` of the kind, or None."""
-        return _first_status.first(account_id=self.id, kind=kind)
+    def default_status(self, kind: str) -> "Status | None":
+        """Return the first status of the kind, or None."""
+        return _default_status.first(account_id=self.id, kind=kind)
 
-    def first_statuses(self, kind: str) -> models.QuerySet:
-        """Return the statuses of the kind in their order."""
+    def statuses_of_kind(self, kind: str) -> "models.QuerySet[Status]":
+        """Return the statuses of the kind, ordered by position."""
         return self.statuses.filter(kind=kind).order_by("position", "id")
 
 
 @prepared(account_id=int, kind=str)
-def _first_status(account_id, kind):
-    return Account(id=account_id).first_statuses(kind)[:1]
+def _default_status(account_id: int, kind: str) -> "models.QuerySet[Status]":
+    return Account(id=account_id).statuses_of_kind(kind)[:1]

@@ -1,14 +1,15 @@
-"""Authentication: HTTP Basic for the Forum API, an api_token for the Account API.
+"""Authentication: HTTP Basic for the Forum API, API tokens for the Account API, sessions for the API examples of the pages.
 
-Both read the user and the account in one statement and put the account on the request, so that whatever is decided is
-decided on what the database says now.
+Each class reads the user and the account in one statement and sets `request.account`. Nothing about the user is cached, so
+permissions follow the current rows.
 """
 
 import base64
 import binascii
 import re
+from typing import Any, cast
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
@@ -18,64 +19,78 @@ from accounts import passwords, throttling
 from accounts.cookies import SESSION_COOKIE
 from accounts.models import Account, APIToken, Session, User
 from core.db.text import is_xml_text
+from core.requests import AccountRequest
 
 
-def admit(request: Request, user: User, account: Account) -> None:
-    request._request.account = account
-    # For the access log: who, by numbers, not by names.
+def attach_account(request: Request, user: User, account: Account) -> None:
+    """Set the account of an authenticated request, and the name of its user for the access log, which has no logins."""
+    account_request(request).account = account
     request.META["rostrum.user"] = f"{account.prefix}#{user.id}"
 
 
-class SignedIn(BaseAuthentication):
-    """The session of a page's user, for the examples that run in the settings. It takes the page's CSRF token with every
-    request, reading ones too, so that no other site can have a browser send one."""
+def account_request(request: Request) -> AccountRequest:
+    """Return Django's request, which DRF wraps."""
+    return cast(AccountRequest, request._request)
 
-    def authenticate(self, request: Request):
-        secret, account_id = request.COOKIES.get(SESSION_COOKIE), request._request.address.account_id
+
+class SessionAuthentication(BaseAuthentication):
+    """The session of a user of the pages, for the API examples in the settings.
+
+    Every request needs the CSRF token of a page, even one that only reads, so that another site cannot make a browser send it.
+    """
+
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
+        secret, account_id = request.COOKIES.get(SESSION_COOKIE), account_request(request).address.account_id
         if not secret or "HTTP_X_CSRFTOKEN" not in request.META or "HTTP_AUTHORIZATION" in request.META:
             return None
         if account_id is None:
-            # At the service's own hosts nobody can have signed in.
+            # The hosts of the service itself have no sign-in page.
             return None
-        if not has_token_of_page(request._request):
+        if not has_valid_csrf_token(request._request):
             raise PermissionDenied("The page has expired; reload it")
-        session = Session.objects.holding(account_id, secret)
+        session = Session.objects.find_by_secret(account_id, secret)
         if session is None:
             return None
-        admit(request, session.user, session.account)
+        attach_account(request, session.user, session.account)
         return session.user, None
 
 
-class _TokenCheck(CsrfViewMiddleware):
-    def _reject(self, request, reason):
-        return reason
+class _CSRFCheck(CsrfViewMiddleware):
+    """Django's check of CSRF tokens, called as a function."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda request: HttpResponse())
+
+    def _reject(self, request: HttpRequest, reason: str) -> HttpResponse:
+        return HttpResponse(reason)
 
 
-def has_token_of_page(request: HttpRequest) -> bool:
-    """Whether it was sent by a page of this host, going by Django's own rules, which spare methods that only read."""
-    check, method = _TokenCheck(lambda request: None), request.method
+def has_valid_csrf_token(request: HttpRequest) -> bool:
+    """Return whether the request has the CSRF token of a page of this host."""
+    check, method = _CSRFCheck(), request.method
     check.process_request(request)
     try:
+        # Django does not check the token of a GET request.
         request.method = "POST"
-        return check.process_view(request, None, (), {}) is None
+        return check.process_view(request, lambda request: HttpResponse(), (), {}) is None
     finally:
         request.method = method
 
 
-def is_from_elsewhere(request: HttpRequest) -> bool:
-    """Whether the browser says that another site sent it."""
-    return "HTTP_ORIGIN" in request.META and not _TokenCheck(lambda request: None)._origin_verified(request)
+def is_cross_origin(request: HttpRequest) -> bool:
+    """Return whether the Origin header names another site."""
+    return "HTTP_ORIGIN" in request.META and not _CSRFCheck()._origin_verified(request)  # type: ignore[attr-defined]  # not in the stubs
 
 
-class Basic(BaseAuthentication):
-    """Login, or e-mail, and password (RFC 7617)."""
+class BasicAuthentication(BaseAuthentication):
+    """HTTP Basic with a login or an e-mail, and a password (RFC 7617)."""
 
-    def authenticate(self, request: Request):
+    def authenticate(self, request: Request) -> tuple[User, None] | None:
         scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "basic":
             return None
-        if request.method == "POST" and not request.META.get("CONTENT_TYPE") and is_from_elsewhere(request._request):
-            # A browser remembers the password, and asks nobody before it sends a body of no type for another site's page.
+        if request.method == "POST" and not request.META.get("CONTENT_TYPE") and is_cross_origin(request._request):
+            # A browser adds stored Basic credentials, and sends a cross-origin POST without Content-Type without a preflight.
             raise PermissionDenied("Another site's page may not send this")
         try:
             raw = base64.b64decode(encoded.strip(), validate=True)
@@ -84,39 +99,40 @@ class Basic(BaseAuthentication):
         try:
             name, colon, password = raw.decode().partition(":")
         except UnicodeDecodeError:
-            # What browsers and older libraries send.
+            # Some browsers and older libraries send Latin-1.
             name, colon, password = raw.decode("latin-1").partition(":")
 
-        user, account_id = None, request._request.address.account_id
+        # The hosts without an account do not serve the Forum API.
+        user, account_id = None, cast(int, account_request(request).address.account_id)
         if colon and 0 < len(name) <= 255 and is_xml_text(name):
-            user = User.objects.known_as(account_id, name)
+            user = User.objects.find_by_login(account_id, name)
         attempt = throttling.LoginAttempt(request, account_id, name)
-        if not passwords.is_right(user, password, attempt=attempt):
+        if not passwords.verify(user, password, attempt=attempt) or user is None:
             raise AuthenticationFailed
-        admit(request, user, user.account)
+        attach_account(request, user, user.account)
         return user, None
 
     def authenticate_header(self, request: Request) -> str:
         if "HTTP_X_CSRFTOKEN" in request.META:
-            # A page's own request, of a session that has ended: to Basic the browser would ask for a password itself.
+            # A request of a page whose session has ended. With "Basic" the browser would open its own password dialog.
             return "Session"
-        realm = re.sub(r"[^ -~]", "?", request._request.address.site_name)
+        realm = re.sub(r"[^ -~]", "?", account_request(request).address.site_name)
         realm = realm.replace("\\", "\\\\").replace('"', '\\"')
         return f'Basic realm="{realm}", charset="UTF-8"'
 
 
-# As Rails writes it: `Token token="secret/acme"`, perhaps with other parameters behind it.
+# The form of Ruby on Rails: `Token token="secret/acme"`, optionally with further parameters.
 _TOKEN_PARAMETER = re.compile(r'token\s*=\s*"?([^"\s,;]*)"?(?:\s*[,;].*)?', re.IGNORECASE | re.DOTALL)
 
 
-class Token(BaseAuthentication):
-    """An api_token: in the body, in the query, or in an Authorization header; if in several, the same in each.
+class TokenAuthentication(BaseAuthentication):
+    """An API token in the body, in the query or in the Authorization header. Tokens in several places must be equal.
 
-    At a host of its account the part from the slash on may be left out.
+    At a host of the token's account, the part from the slash on is optional.
     """
 
-    def authenticate(self, request: Request):
-        given = []
+    def authenticate(self, request: Request) -> tuple[User, APIToken] | None:
+        given: list[Any] = []
         scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
             value = value.strip()
@@ -132,18 +148,19 @@ class Token(BaseAuthentication):
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
         row.touch()
-        admit(request, row.user, row.account)
+        attach_account(request, row.user, row.account)
         return row.user, row
 
-    def find(self, request: Request, given: list) -> APIToken | None:
-        address = request._request.address
+    def find(self, request: Request, given: list[Any]) -> APIToken | None:
+        """Return the stored token if all given ones are equal, and valid for the host of the request."""
+        address = account_request(request).address
         if not all(isinstance(token, str) and len(token) <= APIToken.MAX_LENGTH for token in given):
             return None
         tokens = {token if "/" in token else f"{token}/{address.prefix}" for token in given}
         if len(tokens) > 1:
             return None
-        row = APIToken.objects.holding(tokens.pop())
-        if row is not None and (address.token_decides or row.account_id == address.account_id):
+        row = APIToken.objects.find_by_token(tokens.pop())
+        if row is not None and (address.token_selects_account or row.account_id == address.account_id):
             return row
         return None
 

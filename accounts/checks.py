@@ -1,4 +1,6 @@
-"""Settings that are missing or wrong are errors, or warnings, with a sentence of advice, all of them at once."""
+"""System checks of the settings. Each problem has a hint, and all problems are reported together."""
+
+from typing import Any
 
 from django.conf import settings
 from django.core import checks
@@ -6,7 +8,8 @@ from django.core.checks import CheckMessage, Error, register
 
 
 @register()
-def configuration(app_configs, **kwargs) -> list[CheckMessage]:
+def check_settings(**kwargs: Any) -> list[CheckMessage]:
+    """Return the problems of the environment and of the settings derived from it."""
     found: list[CheckMessage] = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
     given = settings.ENVIRONMENT.values
     for name, advice in {

@@ -1,4 +1,4 @@
-"""The cookies of the pages. Each is of one host alone (`__Host-`), so that no tenant can set or read another's."""
+"""The cookies of the pages. The `__Host-` prefix limits each to one host, so that a tenant cannot set or read another's."""
 
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
@@ -11,7 +11,7 @@ SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 
 
 class Messages(CookieStorage):
-    """What is to be said on the next page, signed, in a cookie."""
+    """The messages for the next page, in a signed cookie."""
 
     cookie_name = f"{settings.COOKIE_PREFIX}messages"
 

@@ -1,4 +1,4 @@
-"""Names of hosts: from a Host header, or from what a person types, to the name that is stored, and from there to a URL."""
+"""Host names: conversion of a Host header or of a typed address to the stored name, and of the stored name to a URL."""
 
 import re
 from functools import lru_cache
@@ -59,17 +59,18 @@ _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
 
 
 def is_reserved(label: str) -> bool:
-    """Return whether no account may have the address of that label under BASE_DOMAIN.
+    """Return whether the label is not available to accounts as their address under BASE_DOMAIN.
 
-    A label in Punycode is displayed in other letters, which can look like the address of another account.
+    Punycode labels are reserved because browsers display them in other letters, which can look like another account's address.
     """
     return label in RESERVED_PREFIXES or label.startswith("xn--")
 
 
 def normalize(host: str) -> str | None:
-    """Return the stored name of a host: one label for an address under BASE_DOMAIN, else the whole name; None if it is invalid.
+    """Return the stored name of a host, or None if it is invalid.
 
-    Lower case, without port and final dot; at most 253 characters, labels of 1-63 (RFC 1035).
+    The stored name is one label for an address under BASE_DOMAIN, otherwise the whole name. It is in lower case, without port
+    and final dot. The limits are those of RFC 1035: 253 characters, labels of 1 to 63.
     """
     return _normalize(host, settings.BASE_DOMAIN) if len(host) <= 260 else None
 
@@ -89,15 +90,15 @@ def _normalize(host: str, base_domain: str) -> str | None:
         return name
     label = name.removesuffix("." + base_domain)
     if "." not in label:
-        # A bare label without BASE_DOMAIN is no address.
+        # Reject a label without BASE_DOMAIN.
         return label if label != name else None
     return name
 
 
 def read(text: str) -> str | None:
-    """Return the stored name of an address that a person typed, with or without a scheme; None if it is no address.
+    """Return the stored name of a typed address, with or without a scheme, or None if it is invalid.
 
-    A single label is taken to be under BASE_DOMAIN.
+    A single label means an address under BASE_DOMAIN.
     """
     host = re.sub(r"\Ahttps?://", "", text.strip().lower()).partition("/")[0]
     if not host.isascii():
@@ -114,14 +115,14 @@ def full_name(name: str) -> str:
 
 
 def public_scheme() -> str:
-    """Return the scheme by which people reach the service."""
+    """Return the scheme of public URLs."""
     return "https" if settings.HTTPS else "http"
 
 
 def public_url(name: str) -> str:
-    """Return the URL of a stored host name, without a slash at the end.
+    """Return the URL of a stored host name, without a trailing slash.
 
-    It is built from the settings alone, because a client can send any Host header.
+    It depends on the settings only, because a client can send any Host header.
     """
     scheme, port = public_scheme(), settings.PUBLIC_PORT
     is_default = port is None or port == {"http": 80, "https": 443}[scheme]

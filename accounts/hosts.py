@@ -1,4 +1,4 @@
-"""The hosts that belong to accounts."""
+"""The hosts of accounts."""
 
 import re
 
@@ -11,11 +11,11 @@ from accounts.host_names import is_reserved, read
 from core.errors import FieldError
 
 
-class HostQuerySet(models.QuerySet):
-    def claim(self, account: Account, text: str) -> "Host":
-        """Return the account's host of an address that a person typed, and create it if there is none.
+class HostQuerySet(models.QuerySet["Host"]):
+    def get_or_create_for(self, account: Account, text: str) -> "Host":
+        """Return the account's host for a typed address, and create it if there is none.
 
-        Raise FieldError for an address that the account cannot have. It does not tell which account has it.
+        Raise FieldError if the address is invalid, reserved, or belongs to another account. The error does not name that account.
         """
         name, base = read(text), settings.BASE_DOMAIN
         if name is None or (name.endswith(f".{base}") and name != base):
@@ -30,16 +30,16 @@ class HostQuerySet(models.QuerySet):
             raise FieldError("host", _("is not available"))
         host = self.filter(name=name).first()
         if host is None:
-            host = self.create(account=account, name=name)
-        elif host.account_id != account.id:
+            return self.create(account=account, name=name)
+        if host.account_id != account.id:
             raise FieldError("host", _("is not available"))
         return host
 
 
 class Host(models.Model):
-    """An address of the service. `name` is one label for an address under BASE_DOMAIN, else a whole domain name.
+    """A host at which an account answers. `name` is one label for an address under BASE_DOMAIN, otherwise a whole domain name.
 
-    Every account has the host that is named as its prefix. A site has exactly one host, which may be that one.
+    Every account has a host named after its prefix. Each site has exactly one host, which may be that one.
     """
 
     account = models.ForeignKey(Account, models.CASCADE, related_name="hosts", db_index=False)
@@ -49,7 +49,7 @@ class Host(models.Model):
 
     class Meta:
         constraints = [
-            # Without the account, because a host is looked up to find the account.
+            # Unique among all accounts, because the host determines the account.
             models.UniqueConstraint(fields=["name"], name="host_name_unique"),
             models.UniqueConstraint(fields=["account", "id"], name="host_of_account"),
         ]

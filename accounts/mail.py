@@ -1,4 +1,7 @@
-"""E-mails to people: written in their language, sent after the answer, so that its time does not tell whether one was."""
+"""E-mails to users, in their language.
+
+A background thread sends them after the response, so that the response time does not show whether an e-mail was sent.
+"""
 
 import logging
 import threading
@@ -17,139 +20,142 @@ from django.utils import translation
 
 logger = logging.getLogger("rostrum.mail")
 
-# Of one process. When the mail server is slower than that for long, e-mails are lost, but neither memory nor answers.
-MOST_WAITING = 1000
-# Seconds before each try: at the first one the answer is out; the others are for a mail server that is away, or wants it later.
-WAITS = (0.2, 5, 30, 120, 600)
-# When the process ends, what is left is tried a last time, and no new one is begun after so many seconds.
-ENDING = 5
+# Per process. If the mail server is too slow for longer, further e-mails are dropped, which bounds the memory in use.
+MAX_QUEUED = 1000
+# Seconds before each attempt. The first delay lets the response be sent; the others are for temporary errors.
+RETRY_DELAYS = (0.2, 5, 30, 120, 600)
+# At the end of the process each pending e-mail is tried once more. No attempt starts later than this.
+SHUTDOWN_SECONDS = 5
 
 
-class Postman:
-    """Sends what the answers left behind, by a thread that lives as long as something is left; the process ends with it."""
+class MailQueue:
+    """A queue of e-mails and the thread that sends them. The thread runs only while the queue has e-mails."""
 
-    def __init__(self):
-        # A heap: when it is due, a number, how often it was tried, the letter.
-        self.waiting: list[tuple[float, int, int, Letter]] = []
-        self.numbers = count()
+    def __init__(self) -> None:
+        # A heap of (due time, sequence number, number of failed attempts, e-mail).
+        self.pending: list[tuple[float, int, int, QueuedEmail]] = []
+        self.sequence = count()
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
         self.ends_at: float | None = None
 
-    def take(self, letter: "Letter") -> None:
+    def enqueue(self, email: "QueuedEmail") -> None:
         with self.lock:
-            if len(self.waiting) >= MOST_WAITING:
-                logger.error("an e-mail was not sent: too many wait")
+            if len(self.pending) >= MAX_QUEUED:
+                logger.error("an e-mail was not sent: the queue is full")
                 return
-            self.put(letter)
+            self.push(email)
             if self.thread is None:
-                # A thread that answers is a daemon to Python, and hands that on.
-                self.thread = threading.Thread(target=self.work, name="postman", daemon=False)
+                # The threads of the server are daemons, and a new thread would inherit that.
+                self.thread = threading.Thread(target=self.run, name="mail", daemon=False)
                 self.thread.start()
 
-    def put(self, letter: "Letter", tried: int = 0) -> None:
-        heappush(self.waiting, (monotonic() + WAITS[tried], next(self.numbers), tried, letter))
+    def push(self, email: "QueuedEmail", attempts: int = 0) -> None:
+        heappush(self.pending, (monotonic() + RETRY_DELAYS[attempts], next(self.sequence), attempts, email))
 
-    def work(self) -> None:
+    def run(self) -> None:
         while True:
             with self.lock:
-                # The interpreter waits for this thread when the main one is through.
+                # The interpreter waits for this thread after the main thread has ended.
                 if self.ends_at is None and not threading.main_thread().is_alive():
-                    self.ends_at = monotonic() + ENDING
-                now, is_ending = monotonic(), self.ends_at is not None
-                if is_ending and self.waiting and now > self.ends_at:
-                    logger.error("e-mails were not sent, as the process ends: %d", len(self.waiting))
-                    self.waiting.clear()
-                if not self.waiting:
+                    self.ends_at = monotonic() + SHUTDOWN_SECONDS
+                now = monotonic()
+                if self.ends_at is not None and self.pending and now > self.ends_at:
+                    logger.error("%d e-mails were not sent: the process ended", len(self.pending))
+                    self.pending.clear()
+                if not self.pending:
                     self.thread = None
                     return
-                wait = 0 if is_ending else self.waiting[0][0] - now
-                if wait <= 0:
-                    _due, _number, tried, letter = heappop(self.waiting)
-            if wait > 0:
-                sleep(min(wait, 1))
+                delay = 0 if self.ends_at is not None else self.pending[0][0] - now
+                if delay <= 0:
+                    _due, _number, attempts, email = heappop(self.pending)
+            if delay > 0:
+                sleep(min(delay, 1))
             else:
-                self.deliver(letter, tried + 1)
+                self.deliver(email, attempts + 1)
 
-    def deliver(self, letter: "Letter", tried: int) -> None:
+    def deliver(self, email: "QueuedEmail", attempts: int) -> None:
         try:
-            letter.send()
-        except Exception as error:  # noqa: BLE001, whatever it is, the next one is to be sent
-            # Its words may have the address in them.
-            if may_pass(error) and tried < len(WAITS) and self.ends_at is None:
-                logger.warning("an e-mail is tried again later: %s", type(error).__name__)
+            email.send()
+        except Exception as error:  # noqa: BLE001, an error of one e-mail must not stop the others
+            # Log the type only: the message of the error may contain the address.
+            if is_temporary(error) and attempts < len(RETRY_DELAYS) and self.ends_at is None:
+                logger.warning("an e-mail will be sent again later: %s", type(error).__name__)
                 with self.lock:
-                    self.put(letter, tried)
+                    self.push(email, attempts)
             else:
                 logger.error("an e-mail was not sent: %s", type(error).__name__)
 
 
-def may_pass(error: Exception) -> bool:
-    """Whether it may be sent later: no server was reached, or it said so (RFC 5321, section 4.2.1)."""
+def is_temporary(error: Exception) -> bool:
+    """Return whether to retry: no server was reached, or its reply code is below 500 (RFC 5321, section 4.2.1)."""
     if isinstance(error, SMTPRecipientsRefused):
-        return all(code < 500 for code, _words in error.recipients.values())
+        return all(code < 500 for code, _message in error.recipients.values())
     if isinstance(error, SMTPResponseException):
         return error.smtp_code < 500
-    # Those of smtplib are among the others.
+    # SMTPException is a subclass of OSError.
     return isinstance(error, SMTPServerDisconnected) or (
         isinstance(error, OSError) and not isinstance(error, SMTPException)
     )
 
 
-postman = Postman()
+mail_queue = MailQueue()
 
 
 def send(to: str, template: str, *, language: str, sender: str, delivered: bool = True, **context: Any) -> None:
-    """Send `accounts/mail/<template>.txt`, whose first line is the subject, in that language, from the name `sender`.
+    """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
 
-    It is written elsewhere, later: the context is plain values, and the caller's transaction has ended. What the context
-    holds of strangers' words (a name in a sign-up) would be read as ours, so it should hold none.
+    `sender` is the displayed name of the sender. Call it after the transaction has ended. The context has plain values, because
+    another thread renders the template. It must not contain text of unauthenticated visitors, such as a name in a sign-up form:
+    the recipient would read it as text of the service.
 
-    An e-mail that is not to be `delivered` is queued and rendered like any other, and then dropped: where an answer must not
-    tell whether there is an addressee, the work must not tell it either.
+    Without `delivered` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
+    recipient exists.
     """
-    postman.take(Letter(to, template, language, sender, context, delivered=delivered))
+    mail_queue.enqueue(QueuedEmail(to, template, language, sender, context, delivered=delivered))
 
 
-class Letter:
+class QueuedEmail:
+    """An e-mail that is rendered when it is sent."""
+
     def __init__(
         self, to: str, template: str, language: str, sender: str, context: dict[str, Any], *, delivered: bool = True
-    ):
+    ) -> None:
         self.to, self.template, self.language, self.context = to, template, language, context
         self.delivered = delivered
-        self.sender = in_one_line(sender)
+        self.sender = single_line(sender)
 
     def send(self) -> None:
         _name, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
-        subject, text, page = self.write()
+        subject, text, html = self.render()
         message = EmailMultiAlternatives(
             subject,
             text,
             formataddr((self.sender, address)),
             [self.to],
             headers={
-                # Answering machines keep quiet (RFC 3834).
+                # Suppresses automatic replies (RFC 3834).
                 "Auto-Submitted": "auto-generated",
-                # Django would name this machine in it.
+                # Django's default contains the name of this machine.
                 "Message-ID": make_msgid(domain=address.rpartition("@")[2]),
             },
         )
-        message.attach_alternative(page, "text/html")
+        message.attach_alternative(html, "text/html")
         if self.delivered:
             message.send()
 
-    def write(self) -> tuple[str, str, str]:
-        """Subject, text, and the same as HTML: its paragraphs, with an address that stands alone made a link."""
+    def render(self) -> tuple[str, str, str]:
+        """Return the subject, the text and the HTML, in which a paragraph that is a URL is a link."""
         language = self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
-        # A name with paragraphs in it would add some of its own, and links.
-        context = {name: in_one_line(str(value)) for name, value in {"sender": self.sender, **self.context}.items()}
+        # Line breaks in a value would add paragraphs and links.
+        context = {name: single_line(str(value)) for name, value in {"sender": self.sender, **self.context}.items()}
         with translation.override(language):
-            plain = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")
-            subject, _newline, text = plain.render(Context(context, autoescape=False)).strip().partition("\n")
+            template = engines["django"].engine.get_template(f"accounts/mail/{self.template}.txt")  # type: ignore[attr-defined]  # a Django engine
+            subject, _newline, text = template.render(Context(context, autoescape=False)).strip().partition("\n")
             paragraphs = [paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()]
-            page = render_to_string("accounts/mail/base.html", {"subject": subject, "paragraphs": paragraphs})
-        return in_one_line(subject), "\n\n".join(paragraphs) + "\n", page
+            html = render_to_string("accounts/mail/base.html", {"subject": subject, "paragraphs": paragraphs})
+        return single_line(subject), "\n\n".join(paragraphs) + "\n", html
 
 
-def in_one_line(text: str) -> str:
+def single_line(text: str) -> str:
     return " ".join(text.split())

@@ -1,14 +1,17 @@
-"""Find the tenant of the Host header, before anything else is done with a request."""
+"""The outermost middleware: it finds the tenant by the Host header, and completes the headers of responses."""
 
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from time import monotonic
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
@@ -21,6 +24,7 @@ from accounts.sites import sites
 from core.api import readiness
 from core.db.prepared import prepared
 from core.error_responses import error_response, unavailable
+from core.requests import TenantRequest
 
 logger = logging.getLogger("rostrum.hosts")
 
@@ -29,15 +33,15 @@ logger = logging.getLogger("rostrum.hosts")
 class Address:
     """The account and the site of a host.
 
-    It is cached, so it has only ids and names. Permissions are decided by what is read with the user.
+    Addresses are cached, so they hold only ids and names. Permissions depend on rows that are read with the user.
     """
 
     account_id: int | None
     site_id: int | None
     site_name: str
-    # Whether the token determines the account: so at the hosts of the service itself.
-    token_decides: bool = False
-    # The account's prefix, which is the part of its tokens after the slash.
+    # True at the hosts of the service itself, where the token determines the account.
+    token_selects_account: bool = False
+    # The account's prefix, with which its tokens end.
     prefix: str = ""
     # The stored name of the host.
     host: str = ""
@@ -49,18 +53,18 @@ class Address:
 
 
 @prepared(name=str)
-def host_named(name):
+def _find_host(name: str) -> QuerySet[Host, Any]:
     return Host.objects.filter(name=name).values_list("account_id", "id", "account__prefix")
 
 
-class AddressBook:
-    """A cache of the addresses that requests named in the last `seconds`. It saves two statements for each request.
+class HostCache:
+    """A cache of addresses by host. It saves two statements per request.
 
-    A host that moves to another account must answer there within a second, in every process. So an entry is valid for less
-    than that, counted from before it was read. Unknown hosts are not cached: a new account answers at once.
+    A host that moves to another account must answer there within a second, in every process. So an entry is valid for less than a
+    second, counted from before the read. Unknown hosts are not cached, so that a new account answers at once.
     """
 
-    def __init__(self, *, size: int = 10_000, seconds: float = 0.9):
+    def __init__(self, *, size: int = 10_000, seconds: float = 0.9) -> None:
         self.size = size
         self.seconds = seconds
         self._entries: OrderedDict[str, tuple[float, Address]] = OrderedDict()
@@ -91,31 +95,31 @@ class AddressBook:
         if settings.LOCAL_ACCOUNT and host in ("localhost", "127.0.0.1"):
             host, service = settings.LOCAL_ACCOUNT, True
         elif service:
-            return Address(None, None, "", token_decides=True)
-        row = host_named.first(name=host)
+            return Address(None, None, "", token_selects_account=True)
+        row = _find_host.first(name=host)
         if row is None:
             return None
         account_id, host_id, prefix = row
         site_id, site_name = sites.at_host(account_id, host_id) or (None, "")
-        return Address(account_id, site_id, site_name, token_decides=service, prefix=prefix, host=host)
+        return Address(account_id, site_id, site_name, token_selects_account=service, prefix=prefix, host=host)
 
 
-address_book = AddressBook()
+host_cache = HostCache()
 
 
 class AccountMiddleware:
     """Set `request.address`, and answer 404 to requests for an unknown host."""
 
-    def __init__(self, get_response):
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.answer(request)
         if not response.streaming:
-            # An answer may contain data of one user, unless its view says otherwise.
+            # A response may contain data of one user, unless its view sets another header.
             response.headers.setdefault("Cache-Control", "private, no-store")
             if request.method in ("GET", "HEAD") and response.status_code == 200:
-                response = shorten(request, response)
+                response = apply_etag_and_gzip(request, response)
             if response.status_code != 304:
                 response.headers.setdefault("Content-Length", str(len(response.content)))
         if (status := getattr(request, "limit_status", None)) is not None:
@@ -137,35 +141,36 @@ class AccountMiddleware:
 
         host = normalize(request.META.get("HTTP_HOST", ""))
         try:
-            address = address_book.find(host) if host else None
+            address = host_cache.find(host) if host else None
         except (OperationalError, InterfaceError) as error:
-            logger.error("the database is away: %s", type(error).__name__)
+            logger.error("the database is not available: %s", type(error).__name__)
             return unavailable(request)
-        if address is None or (address.site_id is None and not is_without_site(request.path_info)):
+        if address is None or (address.site_id is None and not allows_no_site(request.path_info)):
             return error_response(request, 404, message="No forum lives at this address")
-        request.address = address
-        request.commits = connection.commits
+        tenant_request = cast(TenantRequest, request)
+        tenant_request.address = address
+        tenant_request.commits = connection.commits  # type: ignore[attr-defined]  # an attribute of our database backend
         return self.get_response(request)
 
 
-compression = GZipMiddleware(lambda request: None)
+compression = GZipMiddleware(lambda request: HttpResponse())
 
 
-def shorten(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Set the ETag. Answer 304 to a client that has this version, and compress the answer for a client that accepts it.
+def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Set the ETag. Return a 304 response if the client has this version, otherwise compress the body if the client accepts gzip.
 
-    The tag is weak, because it is the same for all encodings of an answer (RFC 9110, section 8.8.1).
+    The ETag is weak, because all encodings of a response share it (RFC 9110, section 8.8.1).
     """
     etag = response.headers.get("ETag")
     if etag is None:
         etag = response.headers["ETag"] = f'W/"{blake2b(response.content, digest_size=12).hexdigest()}"'
     if "HTTP_IF_NONE_MATCH" in request.META:
-        response = get_conditional_response(request, etag=etag, response=response)
+        response = cast(HttpResponse, get_conditional_response(request, etag=etag, response=response))
     if "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", "") and response.status_code == 200:
-        response = compression.process_response(request, response)
+        response = cast(HttpResponse, compression.process_response(request, response))
     return response
 
 
-def is_without_site(path: str) -> bool:
-    """Return whether a path is answered at the hosts of the service too, which have no site."""
+def allows_no_site(path: str) -> bool:
+    """Return whether the path is also served at the hosts of the service itself, which have no site."""
     return path.endswith(".json") or path == reverse("core-docs") or path.startswith(settings.STATIC_URL)

@@ -1,7 +1,7 @@
-"""The models of the app, each in a module of its own, named here for Django."""
+"""The models of the app, imported here for Django. Each subject has its own module."""
 
 from accounts.account import Account as Account
-from accounts.account import random_account_id as random_account_id  # The first migration names it here.
+from accounts.account import random_account_id as random_account_id  # used by the first migration
 from accounts.hosts import Host as Host
 from accounts.sessions import Invitation as Invitation
 from accounts.sessions import Session as Session

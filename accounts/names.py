@@ -1,8 +1,8 @@
-"""Names that people tell others by (logins, e-mails, names of forums): which characters they may have, and which look alike.
+"""Rules for names that identify a user or a forum to people: allowed characters, and detection of names that look alike.
 
-Two names look alike if they have the same skeleton (UTS #39, on top of NFKC and case folding) and differ in a character outside
-of ASCII. Names that differ in ASCII characters alone, such as `user1` and `userl`, stay different names: programs create such
-logins in series.
+Two names look alike if they have the same skeleton (UTS #39, after NFKC and case folding) and differ in a character outside of
+ASCII. Names that differ in ASCII characters only, such as `user1` and `userl`, are accepted, because programs create such logins
+in series.
 """
 
 import json
@@ -17,15 +17,15 @@ from core.db.tenancy import FoldedField, fold
 from core.errors import FieldError, FieldErrors
 
 INVISIBLE = _("has an invisible character, or one that changes the direction of the text")
-# What is drawn as nothing, beside the characters of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). None of
-# these changes the direction of a text, and emojis have some, so they are allowed, but make no difference.
+# Invisible characters outside of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). They are allowed, because emojis
+# contain some and none changes the direction of a text. Comparison ignores them.
 IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}.union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
 )
 
 
 def has_invisible(text: str) -> bool:
-    """Return whether the text has format characters; the bidirectional controls are among them."""
+    """Return whether the text has format characters (category Cf), which include the bidirectional controls."""
     return not text.isascii() and any(unicodedata.category(char) == "Cf" for char in text)
 
 
@@ -36,7 +36,7 @@ def check_visible(**names: str) -> None:
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Return whether two names are the same without regard to case, or differ but look the same."""
+    """Return whether two names are equal without regard to case, or look the same."""
     name, other = fold(name), fold(other)
     if name == other:
         return True
@@ -48,10 +48,10 @@ def looks_like_any(name: str, others: Iterable[str]) -> bool:
 
 
 def skeleton(text: str) -> str:
-    """Return what names that look alike have in common. It is made for comparing only.
+    """Return a form of the text that is equal for all texts that look alike. Use it for comparison only.
 
-    A letter is compared in its lower case first, then in its upper case, as a name may be shown in either: a Cyrillic `в` is
-    like no Latin letter, but its capital is like `B`.
+    Each letter is compared in lower case and then in upper case, because a name may be displayed in either: a Cyrillic `в` looks
+    like no Latin letter, but its capital looks like `B`.
     """
     text = unicodedata.normalize("NFD", fold(unicodedata.normalize("NFKC", text)))
     return unicodedata.normalize("NFD", "".join(map(_prototype, text)))

@@ -1,6 +1,6 @@
-"""The operations on an account, its users, statuses, trash and changes; and the document itself."""
+"""The OpenAPI operations on accounts, users, statuses, trash and changes, and on the document itself."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
 from accounts.api.statuses import StatusFilters, StatusSerializer
@@ -21,6 +21,9 @@ from core.openapi.operations import (
 from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from core.registry import registry
 
+if TYPE_CHECKING:
+    from rest_framework.fields import Field
+
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
 TIME = {"type": "string", "format": "date-time"}
 
@@ -30,7 +33,7 @@ SHAPES[StatusSerializer] = Shape(Status)
 
 
 class SinceExtension(WireFieldExtension):
-    """A cursor is one that was given: its form says nothing."""
+    """A cursor, which is opaque to clients."""
 
     target_class = SinceField
 
@@ -42,7 +45,7 @@ class PrefixExtension(TextExtension):
     target_class = Prefix
 
     def request_schema(self) -> JSONSchema:
-        # Two digits are a prefix, and a number is taken as its text.
+        # A number is accepted as its text, and a prefix of digits has at least two.
         return {**self.query_schema(), "type": ["string", "integer"], "minimum": 10}
 
     def query_schema(self) -> JSONSchema:
@@ -68,18 +71,19 @@ class PasswordExtension(TextExtension):
         return {**super().query_schema(), "minLength": 8, "format": "password"}
 
 
-def query_schema(field) -> JSONSchema:
-    return WireFieldExtension.get_match(field).query_schema()
+def query_schema(field: "Field") -> JSONSchema:
+    """Return the schema of a query parameter with this field."""
+    return WireFieldExtension.of(field).query_schema()
 
 
 def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    """The account with its address; a new one with its owner and first token too."""
+    """Return the schema of an account with its URL, and of a new one with its owner and first token."""
     found = schema.output_schema(AccountSerializer)
     properties = dict(found["properties"])
     times = {name: properties.pop(name) for name in TIMES}
     properties["url"] = {"type": "string", "format": "uri"}
     if status == 201:
-        # Given again for the same Idempotency-Key, it is without the token.
+        # The token is null in the repeated answer to an Idempotency-Key.
         properties |= {"user": schema.output_component(UserSerializer), "api_token": {"type": ["string", "null"]}}
     properties |= times
     name = "MadeAccount" if status == 201 else "Account"
@@ -179,7 +183,7 @@ register_resource(
     creation="For admins. One whose code and kind are there already is updated (200).",
     deletion="For admins. One that something has can't be deleted, nor can the last one for posts.",
     create_statuses=(201, 200),
-    delete_refusals=frozenset({422}),
+    delete_error_statuses=frozenset({422}),
 )
 
 TRASHED = {
@@ -201,7 +205,7 @@ def kinds() -> dict[str, JSONSchema]:
 
 
 def restored(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    """Any of the resources that go to the trash."""
+    """Return the schema of a restored resource, which may be of any kind."""
     viewsets = [resource.viewset for _, resource in sorted(registry.trashable().items())]
     return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
 

@@ -1,27 +1,34 @@
-"""Hashing and checking passwords: Argon2id, few at once, and never twice for the same request after request."""
+"""Hashing and checking of passwords: Argon2id with bounded concurrency, and a cache of verified credentials."""
 
 import hashlib
 import threading
 from collections import OrderedDict
 from functools import lru_cache
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password
 
 from accounts.throttling import LoginAttempt
 
-# The parameters below use 19 MiB for about 15 ms; this many at once in a process keep a burst of wrong passwords from
-# taking all of its memory and every core.
-HASHES_AT_ONCE = 2
-_slots = threading.BoundedSemaphore(HASHES_AT_ONCE)
+if TYPE_CHECKING:
+    from accounts.users import User
 
-# The hash of a password that nobody knows, with the parameters below: what an unknown login is checked against.
-NOBODYS = "argon2$argon2id$v=19$m=19456,t=2,p=1$AfutZf1GF6EIJ2ru2XjYBA$0GT+3j0xgrNiW3xX19+z2RbvzbdVyul91Xpwgtf7gfk"
+# Per process. One hash with the parameters below takes 19 MiB and about 15 ms. The limit keeps a burst of wrong passwords from
+# using all memory and every core.
+MAX_CONCURRENT_HASHES = 2
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT_HASHES)
+
+# The hash of an unknown password with the parameters below. The password for an unknown login is checked against it, so that
+# the response takes as long as for a known one.
+UNKNOWN_USER_HASH = (
+    "argon2$argon2id$v=19$m=19456,t=2,p=1$AfutZf1GF6EIJ2ru2XjYBA$0GT+3j0xgrNiW3xX19+z2RbvzbdVyul91Xpwgtf7gfk"
+)
 
 
 class Argon2idPasswordHasher(Argon2PasswordHasher):
-    """OWASP's smaller recommendation; a hash with other parameters is replaced when its user next signs in."""
+    """Argon2id with the smaller of OWASP's recommended parameters. Hashes with other parameters are replaced at the next sign-in."""
 
     time_cost = 2
     memory_cost = 19456
@@ -29,21 +36,21 @@ class Argon2idPasswordHasher(Argon2PasswordHasher):
 
 
 class VerifiedCredentials:
-    """A cache of credentials that were verified in the last minutes, in the memory of the process.
+    """A cache of recently verified credentials in the memory of the process.
 
     HTTP Basic sends the password with each request, and checking it with Argon2id takes 15 ms of CPU by design.
 
-    The key is a keyed hash (BLAKE2, RFC 7693) of the account, the user, the stored hash and the password under the server's
-    key: a changed password or a renamed user simply is another key. Only successes are kept, at most `size` of them.
+    A key is a keyed hash (BLAKE2, RFC 7693) of the account, the user, the stored hash and the password. So a change of the
+    password invalidates the entry. Only successes are cached, at most `size` of them.
     """
 
-    def __init__(self, *, size: int = 10_000, seconds: float = 300):
+    def __init__(self, *, size: int = 10_000, seconds: float = 300) -> None:
         self.size = size
         self.seconds = seconds
         self._until: OrderedDict[bytes, float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def key(self, user, password: str) -> bytes:
+    def key(self, user: "User", password: str) -> bytes:
         parts = (str(user.account_id), str(user.id), user.password, password)
         message = b"".join(len(raw := part.encode()).to_bytes(8, "big") + raw for part in parts)
         return hashlib.blake2b(message, key=_server_key(settings.SECRET_KEY), digest_size=32).digest()
@@ -72,11 +79,11 @@ def _server_key(secret: str) -> bytes:
 verified = VerifiedCredentials()
 
 
-def is_right(user, password: str, *, attempt: LoginAttempt | None = None) -> bool:
-    """Whether `password` is the password of `user`, who may be None: an unknown user takes as long as a wrong password.
+def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None = None) -> bool:
+    """Return whether the user is active and has the password. For an unknown user (None) it takes as long as for a wrong password.
 
-    `attempt` is counted before the hashing, and given back if the password was right; counting it may raise Throttled. A
-    password that was found right lately is no attempt.
+    `attempt` is counted before hashing and refunded if the password is correct. Cached credentials are not counted. Raise
+    Throttled if the limit of attempts is exceeded.
     """
     if user is not None and not user.is_active:
         user = None
@@ -87,13 +94,13 @@ def is_right(user, password: str, *, attempt: LoginAttempt | None = None) -> boo
         if attempt is not None:
             attempt.count(user)
         if user is None:
-            check_password(password, NOBODYS)
+            check_password(password, UNKNOWN_USER_HASH)
             return False
         right = check_password(password, user.password, setter=user.upgrade_password)
         if right:
-            # Computed again: an upgrade has just replaced the stored hash.
+            # Compute the key again, because the check may have upgraded the stored hash.
             verified.add(verified.key(user, password))
             if attempt is not None:
-                # Before the next one begins, so that a burst of right passwords does not look like an attack.
-                attempt.give_back()
+                # Refund before the next check begins, so that concurrent correct passwords do not reach the limit.
+                attempt.refund()
     return right

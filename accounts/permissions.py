@@ -1,33 +1,45 @@
-"""Permissions of the API views that depend on the role alone. Rules that depend on a row are methods of its model."""
+"""Permissions by role. Rules that depend on a row are in its model."""
+
+from typing import TYPE_CHECKING, cast
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+    from accounts.users import User
 
 
-class Authenticated(BasePermission):
-    def has_permission(self, request, view) -> bool:
+class IsAuthenticated(BasePermission):
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         return request.user is not None
 
 
-class Team(BasePermission):
-    """Agents, admins and owners: whoever may use the account interface."""
+class IsTeam(BasePermission):
+    """Access for agents, admins and owners: the users of the Account API."""
 
     message = "Only the team may do this"
 
-    def has_permission(self, request, view) -> bool:
-        return request.user is not None and request.user.is_team
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        user = cast("User | None", request.user)
+        return user is not None and user.is_team
 
 
-class Admin(BasePermission):
+class IsAdmin(BasePermission):
+    """Access for admins and owners."""
+
     message = "Only an admin or the owner may do this"
 
-    def has_permission(self, request, view) -> bool:
-        return request.user is not None and request.user.is_admin
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        user = cast("User | None", request.user)
+        return user is not None and user.is_admin
 
 
-class AdminToWrite(BasePermission):
-    """The team reads, admins and owners write."""
+class IsAdminOrTeamReadOnly(BasePermission):
+    """Access for admins and owners, and read access for the team."""
 
-    def has_permission(self, request, view) -> bool:
-        needed = Team() if request.method in SAFE_METHODS else Admin()
-        self.message = needed.message
-        return needed.has_permission(request, view)
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        permission = IsTeam() if request.method in SAFE_METHODS else IsAdmin()
+        self.message = permission.message
+        return permission.has_permission(request, view)

@@ -1,4 +1,4 @@
-"""The resources of accounts."""
+"""The resources that this app registers."""
 
 from django.utils.translation import gettext_lazy as _
 

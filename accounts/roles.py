@@ -1,6 +1,6 @@
-"""The rules on which users may create, invite and manage which other users, and the actions that follow them."""
+"""The roles of users: which roles may create, invite and manage which others, and the actions that apply these rules."""
 
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -8,6 +8,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.errors import FieldError
+
+if TYPE_CHECKING:
+    from django.db.models.fields.related_descriptors import RelatedManager
+
+    from accounts.account import Account
+    from accounts.sessions import Session
+    from accounts.tokens import APIToken
+    from accounts.users import User
 
 
 class Role(models.TextChoices):
@@ -18,42 +26,59 @@ class Role(models.TextChoices):
 
 
 TEAM = (Role.OWNER, Role.ADMIN, Role.AGENT)
-# The users who may be made responsible for something, as a filter.
-ASSIGNABLE = {"role__in": TEAM, "is_active": True}
+# The filter for users who can be responsible for a resource.
+ASSIGNABLE: dict[str, Any] = {"role__in": TEAM, "is_active": True}
 ADMINS = (Role.OWNER, Role.ADMIN)
-EVERYBODY = frozenset(Role)
-EXCEPT_OWNERS = EVERYBODY - {Role.OWNER}
+ALL_ROLES = frozenset(Role)
+ALL_EXCEPT_OWNER = ALL_ROLES - {Role.OWNER}
 
-# The roles that the users of a role may give to a new user.
-CREATES = {Role.OWNER: EVERYBODY, Role.ADMIN: EXCEPT_OWNERS, Role.AGENT: frozenset({Role.MEMBER})}
-# The roles whose holders they may manage (change the role, deactivate, reactivate, revoke tokens), and that they may give
-# to an existing user.
-MANAGES = {Role.OWNER: EVERYBODY, Role.ADMIN: EXCEPT_OWNERS}
+# For each role, the roles that its holders may give to a new user.
+CREATABLE_ROLES: dict[str, frozenset[Role]] = {
+    Role.OWNER: ALL_ROLES,
+    Role.ADMIN: ALL_EXCEPT_OWNER,
+    Role.AGENT: frozenset({Role.MEMBER}),
+}
+# For each role, the roles that its holders may manage (change the role, deactivate, reactivate, revoke tokens) and may give to an
+# existing user.
+MANAGEABLE_ROLES: dict[str, frozenset[Role]] = {Role.OWNER: ALL_ROLES, Role.ADMIN: ALL_EXCEPT_OWNER}
+NO_ROLES: frozenset[Role] = frozenset()
 
 ONLY_OWNERS = _("Only an owner can appoint or change owners.")
 ONLY_ADMINS = _("Only an admin or an owner can change other users.")
 
 
-class Managed:
-    """The part of a user that is about roles. Every path that creates or changes a user asks these methods."""
+class RoleMixin(models.Model):
+    """The methods of `User` that check and change roles. All code that creates or changes users calls them."""
+
+    if TYPE_CHECKING:
+        # Fields and relations of `User`.
+        id: int
+        account: "Account"
+        role: str
+        is_active: bool
+        sessions: "RelatedManager[Session]"
+        tokens: "RelatedManager[APIToken]"
+
+    class Meta:
+        abstract = True
 
     def may_create(self, role: str) -> bool:
-        return self.is_active and role in CREATES.get(self.role, ())
+        return self.is_active and role in CREATABLE_ROLES.get(self.role, NO_ROLES)
 
     def may_invite(self, role: str) -> bool:
-        """Return whether the user may invite somebody with that role. Owners are appointed, not invited."""
+        """Return whether the user may send an invitation with the role. An owner is never invited."""
         return role != Role.OWNER and self.may_create(role)
 
-    def may_manage(self, user) -> bool:
-        return self.is_active and user.role in MANAGES.get(self.role, ())
+    def may_manage(self, user: "RoleMixin") -> bool:
+        return self.is_active and user.role in MANAGEABLE_ROLES.get(self.role, NO_ROLES)
 
     @property
     def assignable_roles(self) -> list[str]:
         """The roles that the user may give to an existing user."""
-        return [role for role in Role.values if self.is_active and role in MANAGES.get(self.role, ())]
+        return [role for role in Role.values if self.is_active and role in MANAGEABLE_ROLES.get(self.role, NO_ROLES)]
 
     def check_may_create(self, role: str) -> None:
-        """Raise PermissionDenied unless the user may create a user with that role."""
+        """Raise PermissionDenied unless the user may create a user with the role."""
         if not self.may_create(role):
             if not self.may_create(Role.MEMBER):
                 raise PermissionDenied("You may not create users")
@@ -62,85 +87,88 @@ class Managed:
             raise PermissionDenied(ONLY_OWNERS)
 
     @transaction.atomic(savepoint=False)
-    def change_role(self, role: str, *, by) -> None:
-        """Change the role. Raise PermissionDenied if `by` may not, FieldError for oneself."""
+    def change_role(self, role: str, *, by: "User") -> None:
+        """Change the role. Raise PermissionDenied if `by` may not change it, and FieldError if `by` is the same user."""
         self._lock(by)
         self._check_managed(by)
-        self._refuse_oneself(by)
+        self._refuse_self(by)
         if role not in Role.values:
             raise FieldError("role", _("is not one of those that there are"))
         if role not in by.assignable_roles:
             raise PermissionDenied(ONLY_OWNERS)
         self.role = role
-        self.save(update_fields=["role", "updated_at"])
+        self._save("role")
         self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
-    def deactivate(self, *, by) -> None:
-        """End the sessions, and refuse the password, the tokens and the invitations to the team. What they wrote stays.
+    def deactivate(self, *, by: "User") -> None:
+        """Deactivate the user: end the sessions, and disable the password, the tokens and the pending invitations to the team.
 
-        Raise PermissionDenied if `by` may not, FieldError for oneself.
+        Raise PermissionDenied if `by` may not manage the user, and FieldError if `by` is the same user.
         """
         self._lock(by)
         self._check_managed(by)
-        self._refuse_oneself(by)
+        self._refuse_self(by)
         self.is_active = False
-        self.save(update_fields=["is_active", "updated_at"])
+        self._save("is_active")
         self.sessions.all().delete()
         self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
-    def reactivate(self, *, by) -> None:
-        """Let the user sign in again. Raise PermissionDenied if `by` may not."""
+    def reactivate(self, *, by: "User") -> None:
+        """Enable sign-in again. Raise PermissionDenied if `by` may not manage the user."""
         self._lock(by)
         self._check_managed(by)
         self.is_active = True
-        self.save(update_fields=["is_active", "updated_at"])
+        self._save("is_active")
 
     @transaction.atomic(savepoint=False)
-    def revoke_token(self, id: int, *, by) -> None:
-        """Revoke the user's token with that id. Revoking it again changes nothing. Everybody may revoke their own tokens.
+    def revoke_token(self, id: int, *, by: "User") -> None:
+        """Revoke the user's token with the id, if it is not revoked yet.
 
-        Raise PermissionDenied if `by` may not.
+        Raise PermissionDenied unless `by` is the same user or may manage the user.
         """
         if by.id != self.id:
             self._lock(by)
             self._check_managed(by)
         self.tokens.filter(id=id, revoked_at=None).update(revoked_at=timezone.now())
 
-    def _lock(self, by) -> None:
-        """Lock and reload both rows: without that, two owners could demote each other at the same time.
+    def _save(self, field: str) -> None:
+        self.save(update_fields=[field, "updated_at"])  # type: ignore[misc]  # a field of `User`
 
-        So an account always keeps an owner: only another active owner demotes or deactivates one.
+    def _lock(self, by: "User") -> None:
+        """Lock both rows, and reload the roles, so that two owners cannot demote each other in concurrent transactions.
+
+        So an account always keeps an owner, because only another active owner may demote or deactivate one.
         """
         users = self.account.users.filter(id__in=[self.id, by.id])
         locked = {user.id: user for user in users.order_by("id").select_for_update(no_key=True)}
         for user in (self, by):
             user.role, user.is_active = locked[user.id].role, locked[user.id].is_active
 
-    def _check_managed(self, by) -> None:
+    def _check_managed(self, by: "User") -> None:
         if not by.may_manage(self):
             raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
 
     def _revoke_invitations(self) -> None:
-        """Delete the pending invitations to the team whose roles the user may no longer give.
+        """Delete the user's pending invitations to the team with roles that the user may no longer give.
 
-        Otherwise a demoted admin could come back under another e-mail address. Invitations of members stay.
+        Otherwise a demoted admin could rejoin under another e-mail address. Invitations of members stay valid.
         """
         lost = [role for role in Role.values if role != Role.MEMBER and not self.may_invite(role)]
         self.account.invitations.filter(invited_by_id=self.id, role__in=lost).delete()
 
-    def _refuse_oneself(self, by) -> None:
-        """Refuse what nobody could undo for themselves."""
+    def _refuse_self(self, by: "User") -> None:
+        """Raise FieldError if `by` is the same user, who could not undo the change."""
         if self.id == by.id:
             raise FieldError("user", _("can't be yourself: somebody else has to do this"))
 
 
-class ManagedQuerySet(models.QuerySet):
-    def staff(self) -> Self:
-        """The team, those who were deactivated too, in the order of their names."""
+class RoleQuerySet(models.QuerySet["User"]):
+    def all_team(self) -> Self:
+        """Return the team including deactivated users, ordered by name."""
         return self.filter(role__in=TEAM).order_by("name", "id")
 
     def members(self) -> Self:
-        """Whoever signed up or was made a member, the latest first."""
+        """Return the users with the role member, newest first."""
         return self.filter(role=Role.MEMBER).order_by("-id")

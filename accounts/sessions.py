@@ -1,9 +1,9 @@
-"""Whoever signed in on the pages: a cookie holds a secret, a row its digest; and invitations, which work the same way."""
+"""Sessions of the pages and invitations. The cookie or the link holds a secret, of which only the digest is stored."""
 
 import hashlib
 import secrets
 from datetime import datetime, timedelta
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -18,9 +18,13 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import replace_non_xml
 from core.errors import FieldError
 
+if TYPE_CHECKING:
+    from accounts.account import Account
+    from accounts.users import User
+
 
 def new_secret() -> tuple[str, bytes]:
-    """A secret of 256 random bits for whoever is to hold it, and its SHA-256 digest, which is what is stored."""
+    """Return a secret of 256 random bits and its SHA-256 digest, which is stored."""
     secret = secrets.token_urlsafe(32)
     return secret, digest_of(secret)
 
@@ -29,7 +33,7 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
-# What a User-Agent contains; the first that fits, as most pretend to be others too.
+# (name, substring of User-Agent). The first match counts, because most browsers also name others for compatibility.
 BROWSERS = (
     ("Edge", "Edg"),
     ("Opera", "OPR/"),
@@ -52,9 +56,9 @@ SYSTEMS = (
 )
 
 
-class SessionQuerySet(models.QuerySet):
-    def open(self, user, *, agent: str = "") -> tuple["Session", str]:
-        """Begin a session of the user. The second value is the secret for the cookie."""
+class SessionQuerySet(models.QuerySet["Session"]):
+    def start(self, user: "User", *, agent: str = "") -> tuple["Session", str]:
+        """Start a session of the user. Return the session and the secret for the cookie."""
         secret, digest = new_secret()
         now = timezone.now()
         row = self.create(
@@ -67,38 +71,39 @@ class SessionQuerySet(models.QuerySet):
         )
         return row, secret
 
-    def holding(self, account_id: int, secret: str) -> "Session | None":
-        """The session of that secret in that account, with its user and account; one of another account is none."""
-        if len(secret) > Session.MAX_LENGTH:
+    def find_by_secret(self, account_id: int, secret: str) -> "Session | None":
+        """Return the account's active session with the secret, with its user and account, or None."""
+        if len(secret) > Session.MAX_SECRET_LENGTH:
             return None
-        session = _session_of.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
+        session = _active_session.first(account_id=account_id, digest=digest_of(secret), now=timezone.now())
         if session is not None:
             session.user.account = session.account
         return session
 
-    def of(self, user) -> Self:
-        """Those of the user that have not ended."""
+    def active_for(self, user: "User") -> Self:
+        """Return the user's sessions that have not expired."""
         return self.filter(account_id=user.account_id, user_id=user.id, expires_at__gt=timezone.now())
 
-    def ended(self) -> Self:
+    def expired(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
 
     def clean_up(self) -> None:
-        self.ended().delete()
+        self.expired().delete()
 
 
 @prepared(account_id=int, digest=bytes, now=datetime)
-def _session_of(account_id, digest, now):
+def _active_session(account_id: int, digest: bytes, now: datetime) -> "models.QuerySet[Session]":
     sessions = Session.objects.filter(account_id=account_id, digest=digest, expires_at__gt=now, user__is_active=True)
     return sessions.select_related("user", "account")[:1]
 
 
 class Session(TenantModel):
-    """A browser in which a user is signed in. It ends 30 days after it was last seen, or with a new password."""
+    """A browser in which a user is signed in. It ends when it has not been used for 30 days, or when the password changes."""
 
     LIFETIME = timedelta(days=30)
-    SEEN_EVERY = timedelta(hours=1)
-    MAX_LENGTH = 64
+    # The time after which a use of the session is stored again.
+    TOUCH_INTERVAL = timedelta(hours=1)
+    MAX_SECRET_LENGTH = 64
 
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
@@ -114,13 +119,16 @@ class Session(TenantModel):
     seen_at = models.DateTimeField()
     expires_at = models.DateTimeField()
 
+    # Set by the middleware of pages: True if this request has extended the session.
+    was_extended = False
+
     objects = SessionQuerySet.as_manager()
 
     class Meta:
         default_related_name = "sessions"
         constraints = [models.UniqueConstraint(fields=["account", "digest"], name="session_digest_unique")]
         indexes = [
-            # Housekeeping may well scan the rows for those that have ended.
+            # There is no index for housekeeping, which may scan the table for expired sessions.
             models.Index(fields=["account", "user_id"], name="session_of_user"),
         ]
 
@@ -129,39 +137,40 @@ class Session(TenantModel):
 
     @property
     def browser(self) -> str:
-        """What it calls itself, as people know it; "" where that says nothing."""
-        return next((name for name, mark in BROWSERS if mark in self.agent), "")
+        """The name of the browser, or "" if it is unknown."""
+        return next((name for name, pattern in BROWSERS if pattern in self.agent), "")
 
     @property
     def system(self) -> str:
-        return next((name for name, mark in SYSTEMS if mark in self.agent), "")
+        """The name of the operating system, or "" if it is unknown."""
+        return next((name for name, pattern in SYSTEMS if pattern in self.agent), "")
 
     def touch(self) -> bool:
-        """Note that it is used, at most once an hour; whether it was noted."""
+        """Store the time of use and extend the session, at most once an hour. Return whether it was stored."""
         now = timezone.now()
-        if now - self.seen_at < self.SEEN_EVERY:
+        if now - self.seen_at < self.TOUCH_INTERVAL:
             return False
         self.seen_at, self.expires_at = now, now + self.LIFETIME
         Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at)
         return True
 
 
-class InvitationQuerySet(models.QuerySet):
+class InvitationQuerySet(models.QuerySet["Invitation"]):
     @transaction.atomic
-    def invite(self, account, *, email: str, role: str, by) -> tuple["Invitation", str]:
-        """Invite an address; an earlier invitation of it no longer counts. The second value is the secret for the link.
+    def invite(self, account: "Account", *, email: str, role: str, by: "User") -> tuple["Invitation", str]:
+        """Create an invitation for an e-mail address, or replace the earlier one. Return it and the secret for the link.
 
-        Raise PermissionDenied if `by` may not give the role, FieldError for an address that a user has and for too many
-        invitations.
+        Raise PermissionDenied if `by` may not give the role. Raise FieldError if a user has the address, and if the account has
+        too many invitations.
         """
-        # Lock and reload the sender, so that a demotion at the same time finds the invitation, or this finds the demotion.
+        # Lock and reload the sender, so that a concurrent demotion either is seen here or sees the invitation.
         by = account.users.select_for_update(no_key=True).get(id=by.id)
         if not by.may_invite(role):
             raise PermissionDenied(_("You may not invite somebody with this role"))
         check_visible(email=email)
         if account.users.taken(account.id, [email]):
             raise FieldError("email", _("is of somebody who is a user here already"))
-        if account.invitations.count() >= Invitation.MOST:
+        if account.invitations.count() >= Invitation.MAX_PER_ACCOUNT:
             raise FieldError("email", _("is one too many: revoke some invitations first"))
         secret, digest = new_secret()
         now = timezone.now()
@@ -179,28 +188,28 @@ class InvitationQuerySet(models.QuerySet):
         )
         return row, secret
 
-    def open(self) -> Self:
+    def pending(self) -> Self:
         return self.filter(expires_at__gt=timezone.now())
 
-    def ended(self) -> Self:
+    def expired(self) -> Self:
         return self.filter(expires_at__lte=timezone.now())
 
     def clean_up(self) -> None:
-        self.ended().delete()
+        self.expired().delete()
 
-    def holding(self, account_id: int, secret: str) -> "Invitation | None":
-        if len(secret) > Session.MAX_LENGTH:
+    def find_by_secret(self, account_id: int, secret: str) -> "Invitation | None":
+        if len(secret) > Session.MAX_SECRET_LENGTH:
             return None
-        rows = self.open().filter(account_id=account_id, digest=digest_of(secret))
+        rows = self.pending().filter(account_id=account_id, digest=digest_of(secret))
         row = rows.select_related("invited_by").first()
         return row if row is not None and row.is_authorized_by(row.invited_by) else None
 
 
 class Invitation(TenantModel):
-    """An address that was asked to become a user with a role. Whoever has the link in the e-mail may, for a week."""
+    """An e-mail address invited to become a user with a role. The link in the e-mail is valid for a week."""
 
     LIFETIME = timedelta(days=7)
-    MOST = 1000
+    MAX_PER_ACCOUNT = 1000
 
     email = models.CharField(max_length=255)
     email_key = FoldedField(source="email")
@@ -229,6 +238,6 @@ class Invitation(TenantModel):
     def __str__(self) -> str:
         return self.email
 
-    def is_authorized_by(self, sender) -> bool:
-        """Return whether the sender may still give the role. Invitations of members outlast the sender's rights."""
+    def is_authorized_by(self, sender: "User") -> bool:
+        """Return whether the sender may still give the role. Invitations of members stay valid when the sender loses rights."""
         return self.role == Role.MEMBER or sender.may_invite(self.role)

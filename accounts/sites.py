@@ -1,4 +1,4 @@
-"""The sites of accounts: what a host of an account shows to people. The app that has the sites registers how to find them."""
+"""Sites: the pages that a host of an account serves. The app that defines the sites registers the queries that find them."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,7 +7,7 @@ from accounts.account import Account
 
 
 class Site(Protocol):
-    """A site as the pages of accounts need it."""
+    """The attributes of a site that the pages of this app use."""
 
     id: int
     name: str
@@ -15,26 +15,26 @@ class Site(Protocol):
 
     @property
     def takes_sign_ups(self) -> bool:
-        """Whether visitors may create a user."""
+        """True if visitors may sign up."""
 
     @property
     def summary(self) -> str:
-        """A sentence about the site for search engines, in the active language."""
+        """A description of the site for search engines, in the active language."""
 
 
-# Returns the id and the name of the site of a host, given the ids of the account and of the host.
+# Takes the ids of an account and a host. Returns the id and the name of the host's site.
 FindSite = Callable[[int, int], tuple[int, str] | None]
-# Returns a site with its account, given the ids of the account and of the site.
+# Takes the ids of an account and a site. Returns the site with its account.
 GetSite = Callable[[int, int], Site | None]
 
 
 class SiteRegistry:
-    """The registered queries. Without a registration no host has a site."""
+    """The registered queries. Until they are registered, no host has a site."""
 
     at_host: FindSite
     get: GetSite
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.register(at_host=lambda *ids: None, get=lambda *ids: None)
 
     def register(self, *, at_host: FindSite, get: GetSite) -> None:

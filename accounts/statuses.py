@@ -1,4 +1,4 @@
-"""What posts, deals and clients may be: the statuses of an account."""
+"""Statuses of posts, deals and clients. Each account has its own."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,27 +15,31 @@ from core.errors import FieldError
 from core.search.declaration import Search
 
 if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
     from accounts.account import Account
 
 
-class StatusQuerySet(models.QuerySet):
+class StatusQuerySet(models.QuerySet["Status"]):
     def locked(self) -> Self:
         return self.select_for_update(no_key=True, of=("self",))
 
 
 class Status(Ordered, TenantModel):
+    """A status of posts, deals or clients. Its code and its name are unique within the account and the kind."""
+
     class Kind(models.TextChoices):
         POST = "post"
         DEAL = "deal"
         CLIENT = "client"
 
-    # (kind, code, name, color, closed). Pages translate the names (`called`).
+    # (kind, code, name, color, closed). Pages translate the names (`status_name`).
     DEFAULTS = (
         (Kind.POST, "new", gettext_noop("New"), "#6b7280", False),
         (Kind.POST, "accepted", gettext_noop("Accepted"), "#2563eb", False),
         (Kind.POST, "planned", gettext_noop("Planned"), "#7c3aed", False),
         (Kind.POST, "started", gettext_noop("Started"), "#d97706", False),
-        # Not "Completed": a shop plug-in takes a status with the name of one of its shop's for that one.
+        # Not "Completed": a shop plug-in identifies a status by name with the shop's own status "Completed".
         (Kind.POST, "completed", gettext_noop("Done"), "#16a34a", True),
         (Kind.POST, "rejected", gettext_noop("Rejected"), "#dc2626", True),
         (Kind.POST, "duplicate", gettext_noop("Duplicate"), "#4b5563", True),
@@ -46,10 +50,10 @@ class Status(Ordered, TenantModel):
         (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True),
     )
 
-    # The codes of those that the roadmap shows.
+    # The codes of the statuses that the roadmap shows.
     ROADMAP = ("planned", "started", "completed")
 
-    IN_USE = {
+    IN_USE: "dict[str, StrPromise]" = {
         Kind.POST: _("is in use by a post, perhaps one in the trash"),
         Kind.DEAL: _("is in use by a deal, perhaps one in the trash"),
         Kind.CLIENT: _("is in use by a client, perhaps one in the trash"),
@@ -66,7 +70,7 @@ class Status(Ordered, TenantModel):
 
     search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
-    objects = StatusQuerySet.as_manager()
+    objects = StatusQuerySet.as_manager()  # type: ignore[misc]  # `Ordered` declares a class variable
 
     class Meta:
         default_related_name = "statuses"
@@ -86,11 +90,11 @@ class Status(Ordered, TenantModel):
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
 
-    def siblings(self) -> models.QuerySet:
+    def siblings(self) -> "models.QuerySet[Status]":
         return self.account.statuses.filter(kind=self.kind)
 
     def write(self, values: dict[str, Any]) -> None:
-        """Insert it, behind the others of its kind unless a position is said, or update what `values` names."""
+        """Insert the status with the values, or update the fields in `values`. The default position is after the others."""
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:
@@ -102,9 +106,9 @@ class Status(Ordered, TenantModel):
             self.save(update_fields={*values, "updated_at"})
 
     def erase(self) -> None:
-        """Erase it; the caller holds all statuses of the account (`locked`).
+        """Delete the status. The caller has locked all statuses of the account (`locked`).
 
-        Raises FieldError for one that something has, and for the last one for posts, as every post has one.
+        Raise FieldError if it is in use, and if it is the last status for posts, because every post has one.
         """
         others = self.siblings().exclude(id=self.id)
         if self.kind == self.Kind.POST and not others.exists():

@@ -1,7 +1,7 @@
-"""Tags, and how many resources have each."""
+"""Tags, and the numbers of resources that have them."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from accounts.account import Account
 
 
-class TagQuerySet(models.QuerySet):
-    def named(self, account: "Account", names: list[str]) -> list["Tag"]:
-        """The tags of these names, new ones made, without regard to case and each once, in the order given."""
+class TagQuerySet(models.QuerySet["Tag"]):
+    def get_or_create_named(self, account: "Account", names: list[str]) -> list["Tag"]:
+        """Return the tags with these names, ignoring case and without duplicates, in the given order. Create missing ones."""
         wanted = {fold(name): name for name in reversed(names)}
         if not wanted:
             return []
         found = {tag.name_key: tag for tag in self.filter(account=account, name_key__in=wanted)}
         missing = sorted(wanted.keys() - found.keys())
         if missing:
-            self.bulk_create([Tag(account=account, name=wanted[key]) for key in missing], ignore_conflicts=True)
+            Tag.objects.bulk_create([Tag(account=account, name=wanted[key]) for key in missing], ignore_conflicts=True)
             found |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=missing)}
         return [found[key] for key in dict.fromkeys(fold(name) for name in names)]
 
-    def in_use(self, kind: str) -> Self:
-        """Rows of id, name and count: the tags that resources of this kind have, most used first."""
+    def in_use(self, kind: str) -> "models.QuerySet[Tag, dict[str, Any]]":
+        """Return the id, name and count of the tags that resources of the kind have, most used first."""
         return (
             self.filter(counts__kind=kind)
             .values("id", "name")
@@ -38,6 +38,8 @@ class TagQuerySet(models.QuerySet):
 
 
 class Tag(TenantModel):
+    """A tag. Its name is unique within the account, ignoring case."""
+
     MAX_LENGTH = 64
 
     name = models.CharField(max_length=255)
@@ -56,8 +58,8 @@ class Tag(TenantModel):
 class ShardedCount(models.Model):
     """A counter that is the sum of several rows, its shards.
 
-    A transaction that has updated a row locks it until commit. With one row for each counter, all transactions that give clients the
-    same tag would run one after another. So a connection updates the shard that its process number falls into.
+    An updated row stays locked until the transaction ends. With one row per counter, transactions that add the same tag to clients
+    would run one after another. So the process id of a connection selects the shard that it updates.
     """
 
     SHARDS = 16
@@ -71,7 +73,10 @@ class ShardedCount(models.Model):
 
     @classmethod
     def add(cls, account_id: int, column: str, changes: dict[int, int], **of: str) -> None:
-        """Add to the counts (id in `column` to difference), always in the order of the ids, so that no two deadlock."""
+        """Add to the counts. `changes` maps the value of `column` to the difference, `of` has the other columns of the key.
+
+        Rows are updated in the order of the ids, so that concurrent transactions do not deadlock.
+        """
         rows = [(id, by) for id, by in sorted(changes.items()) if by]
         if not rows:
             return
@@ -89,7 +94,7 @@ class ShardedCount(models.Model):
 
 
 class TagCount(ShardedCount):
-    """How many resources of a kind have a tag. A shop gives every one of its customers the same."""
+    """The number of resources of a kind that have a tag."""
 
     pk = models.CompositePrimaryKey("account_id", "kind", "tag_id", "shard")
     kind = models.CharField(max_length=255)
@@ -100,12 +105,15 @@ class TagCount(ShardedCount):
 
     @classmethod
     def change(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
-        """Add to the counts of the tags (id to difference)."""
+        """Add to the counts of the tags. `changes` maps the id of a tag to the difference."""
         cls.add(account_id, "tag_id", changes, kind=kind)
 
 
 class Tagged(Trashable):
-    """A resource with tags. The names stand in its own row, so that reading it needs no other; the tags are counted."""
+    """A resource with tags. Its row has the names of its tags, so that reading it needs no other table."""
+
+    if TYPE_CHECKING:
+        account_id: int
 
     tags = ArrayField(models.TextField(), default=list)
 
@@ -114,20 +122,27 @@ class Tagged(Trashable):
 
     @classmethod
     def tag_all(cls, account: "Account", wanted: list[tuple[Self, list[str]]]) -> None:
-        """Replace the set of tags of each; the caller saves the rows, which it has locked, in the same transaction."""
-        tags = {
-            tag.name_key: tag for tag in Tag.objects.named(account, [name for _, names in wanted for name in names])
-        }
+        """Replace the tags of each row and update the counts. The caller has locked the rows, and saves them afterwards in the
+        same transaction.
+        """
+        names = [name for _, row_names in wanted for name in row_names]
+        tags = {tag.name_key: tag for tag in Tag.objects.get_or_create_named(account, names)}
         ids = {tag.name: tag.id for tag in tags.values()}
-        changes, gone = Counter(), Counter()
-        for row, names in wanted:
+        changes: Counter[int] = Counter()
+        removed: Counter[str] = Counter()
+        for row, row_names in wanted:
             before = set(row.tags)
-            row.tags = list(dict.fromkeys(tags[fold(name)].name for name in names))
+            row.tags = list(dict.fromkeys(tags[fold(name)].name for name in row_names))
             changes.update(ids[name] for name in row.tags if name not in before)
-            gone.update(before.difference(row.tags))
-        for tag in Tag.objects.filter(account=account, name__in=gone):
-            changes[tag.id] -= gone[tag.name]
-        TagCount.change(account.id, cls._meta.model_name, changes)
+            removed.update(before.difference(row.tags))
+        for tag in Tag.objects.filter(account=account, name__in=removed):
+            changes[tag.id] -= removed[tag.name]
+        TagCount.change(account.id, cls._tag_kind(), changes)
+
+    @classmethod
+    def _tag_kind(cls) -> str:
+        """Return the kind under which the tags are counted."""
+        return str(cls._meta.model_name)
 
     def detach(self) -> None:
         self._count_tags(-1)
@@ -139,4 +154,4 @@ class Tagged(Trashable):
 
     def _count_tags(self, by: int) -> None:
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
-        TagCount.change(self.account_id, self._meta.model_name, dict.fromkeys(ids, by))
+        TagCount.change(self.account_id, self._tag_kind(), dict.fromkeys(ids, by))

@@ -1,4 +1,4 @@
-"""Limits on failed logins, wrong tokens, e-mails to strangers and new accounts."""
+"""Limits on failed logins, wrong tokens, e-mails on request and new accounts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,28 +22,29 @@ from core.api.throttling import (
 )
 from core.db.tenancy import fold
 
-# Failures for a login that has reached its limit, an hour and address: what lets its owner in from elsewhere.
-FAILURES_ELSEWHERE = 3
+# Failures per hour and client address for a login that has reached its limit. So an attack from elsewhere does not lock the
+# user out.
+MAX_FAILURES_PER_ADDRESS = 3
 
-# E-mails that strangers may cause somebody to get from an account; and invitations.
-MAILED_AN_HOUR = 5
+# E-mails per hour that requests may send to one recipient: those that visitors cause, and separately invitations of the team.
+MAX_EMAILS_PER_HOUR = 5
 
 
-def may_be_mailed(account_id: int, whom: str, *, by: str = "strangers") -> bool:
-    """Whether what is asked for may be sent to that e-mail or login: so that a forum cannot be used to pester.
+def allow_email(account_id: int, recipient: str, *, by: str = "strangers") -> bool:
+    """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limit.
 
-    It is counted under the name given, whether or not it is somebody's; and by kind, so that none uses up another's.
+    It is counted under the given name, whether or not a user has it. Each value of `by` has a limit of its own.
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-    return hit(hashed_key("mailed", by, account_id, fold(whom[:256])), MAILED_AN_HOUR, HOUR).allowed
+    return hit(hashed_key("mailed", by, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
 
 
 def count_wrong_token(request: AnyRequest) -> None:
-    """FAILED_LOGIN_LIMIT for wrong tokens from an address. Raises Throttled.
+    """Count a wrong token of the client address. Raise Throttled beyond FAILED_LOGIN_LIMIT.
 
-    Counted after the look-up: it is one indexed read, 190 random bits are not guessed, and so a right token is never
-    refused because of a neighbour's wrong one.
+    Tokens are counted after the look-up, so that a valid token is never refused because of wrong ones from the same address.
+    That is safe: the look-up is one indexed read, and 190 random bits cannot be guessed.
     """
     if settings.FAILED_LOGIN_LIMIT:
         key = hashed_key("wrong-token", client_address_of(request))
@@ -51,60 +52,60 @@ def count_wrong_token(request: AnyRequest) -> None:
 
 
 class LoginAttempt:
-    """A password that is about to be tried. It counts as failed until it was right, so that no burst outruns the limit.
+    """A check of a password. It counts as failed until the password is verified, so that concurrent attempts respect the limit.
 
-    Attempts are counted per user, whether the name given is the user's login or e-mail, and under the name itself if it is
-    nobody's. Both take the same statements, so that an answer does not tell whether the name exists.
+    Attempts are counted per user, or under the given name if no user has it. Both cases execute the same statements, so that the
+    response time does not show whether the name exists.
     """
 
-    def __init__(self, request: AnyRequest, account_id: int, name: str):
+    def __init__(self, request: AnyRequest, account_id: int, name: str) -> None:
         self.request = request
         self.account_id = account_id
         self.name = name
         self.counted: list[str] = []
 
     def count(self, user: User | None) -> None:
-        """Count FAILED_LOGIN_LIMIT for the address, and for the active user whom the name is of. Raise Throttled."""
+        """Count the attempt for the client address and for the user. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
         limit = settings.FAILED_LOGIN_LIMIT
         if not limit:
             return
         address = client_address_of(self.request)
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
-        standing = self._take(hashed_key("address", address), limit)
-        if standing.allowed:
-            of_login = self._take(hashed_key("login", *login), limit)
+        status = self._hit(hashed_key("address", address), limit)
+        if status.allowed:
+            of_login = self._hit(hashed_key("login", *login), limit)
             if not of_login.allowed:
-                elsewhere = self._take(hashed_key("login-at", address, *login), FAILURES_ELSEWHERE)
+                elsewhere = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
                 if not elsewhere.allowed:
-                    standing = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
-        if not standing.allowed:
-            # Nothing is tried, and so nothing has failed.
-            self.give_back()
-        enforce_limit(self.request, standing)
+                    status = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
+        if not status.allowed:
+            # The password will not be checked, so this is not a failure.
+            self.refund()
+        enforce_limit(self.request, status)
 
-    def give_back(self) -> None:
+    def refund(self) -> None:
         while self.counted:
             increment(self.counted.pop(), -1, HOUR)
         django_request(self.request).limit_status = None
 
-    def _take(self, key: str, limit: int) -> LimitStatus:
+    def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted.append(key)
         return hit(key, limit, HOUR)
 
 
 @contextmanager
-def new_account(request: AnyRequest, partner_id: int) -> Iterator[None]:
-    """ACCOUNT_LIMIT, around the making of an account; one that fails is not counted. Raises Throttled."""
+def limit_new_accounts(request: AnyRequest, partner_id: int) -> Iterator[None]:
+    """Count the account that the block creates, unless it raises. Raise Throttled beyond ACCOUNT_LIMIT."""
     if not settings.ACCOUNT_LIMIT:
         yield
         return
     key = f"partner:{partner_id}"
-    standing = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
-    if not standing.allowed:
-        enforce_limit(request, standing)
+    status = hit(key, settings.ACCOUNT_LIMIT, MINUTE)
+    if not status.allowed:
+        enforce_limit(request, status)
     try:
         yield
     except BaseException:
         increment(key, -1, MINUTE)
         raise
-    enforce_limit(request, standing)
+    enforce_limit(request, status)

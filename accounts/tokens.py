@@ -1,4 +1,4 @@
-"""What programs sign in with."""
+"""API tokens, with which programs authenticate."""
 
 import hashlib
 import secrets
@@ -17,8 +17,8 @@ from core.db.tenancy import TenantModel
 from core.errors import Conflict, FieldError
 
 
-class APITokenQuerySet(models.QuerySet):
-    def live(self) -> Self:
+class APITokenQuerySet(models.QuerySet["APIToken"]):
+    def usable(self) -> Self:
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
 
     def expired(self) -> Self:
@@ -28,31 +28,33 @@ class APITokenQuerySet(models.QuerySet):
     def issue(
         self, user: User, *, label: str, expires_at: datetime | None = None, after: int | None = None
     ) -> tuple["APIToken", str]:
-        """Make a token of `user`. The second value is the token itself, which is not stored and cannot be read again.
+        """Create a token of the user. Return its row and the token itself, of which only the digest is stored.
 
-        With `after`, the id of the newest token that the user had (0 for none), one is made only if that is still so: a form
-        that is sent twice makes one. Raises Conflict; FieldError beyond 50 tokens.
+        `after` is the id of the newest token that the caller has seen, or 0 for none. Raise Conflict if there is a newer one, so
+        that a form that is sent twice creates one token. Raise FieldError if the user has 50 tokens already.
         """
-        # One at a time, so that no two count, or look, at once.
+        # Lock the user, so that concurrent requests count their tokens one after another.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         own = self.filter(account_id=user.account_id, user_id=user.id)
         if after is not None and after != own.newest_id():
             raise Conflict("Another token was made meanwhile")
-        if own.live().count() >= APIToken.MOST:
+        if own.usable().count() >= APIToken.MAX_PER_USER:
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)
 
     def newest_id(self) -> int:
-        """0 where there is none."""
+        """Return the highest id, or 0 if there are no tokens."""
         return self.aggregate(newest=models.Max("id"))["newest"] or 0
 
     def make(self, user: User, *, label: str, expires_at: datetime | None = None) -> tuple["APIToken", str]:
-        """As `issue`, for a user who is just being made, and so has none."""
+        """Create a token as `issue` does, without its checks. Use it for a user created in the same transaction."""
         secret = "".join(secrets.choice(APIToken.ALPHABET) for _ in range(APIToken.SECRET_LENGTH))
-        return self.adopt(user, f"{secret}/{user.account.prefix}", label=label, expires_at=expires_at)
+        return self.store(user, f"{secret}/{user.account.prefix}", label=label, expires_at=expires_at)
 
-    def adopt(self, user: User, token: str, *, label: str, expires_at=None) -> tuple["APIToken", str]:
-        """Store the digest of a token that was made elsewhere."""
+    def store(
+        self, user: User, token: str, *, label: str, expires_at: datetime | None = None
+    ) -> tuple["APIToken", str]:
+        """Store the digest of a given token."""
         row = self.create(
             account_id=user.account_id,
             user_id=user.id,
@@ -63,27 +65,27 @@ class APITokenQuerySet(models.QuerySet):
         )
         return row, token
 
-    def holding(self, token: str) -> "APIToken | None":
-        """The row of `token`, with its user and account, if it may still be used."""
-        return _token_of.first(digest=APIToken.digest_of(token), now=timezone.now())
+    def find_by_token(self, token: str) -> "APIToken | None":
+        """Return the row of a usable token, with its user and account, or None."""
+        return _usable_token.first(digest=APIToken.digest_of(token), now=timezone.now())
 
 
 @prepared(digest=bytes, now=datetime)
-def _token_of(digest, now):
-    usable = Q(expires_at=None) | Q(expires_at__gt=now)
-    tokens = APIToken.objects.filter(usable, digest=digest, revoked_at=None, user__is_active=True)
+def _usable_token(digest: bytes, now: datetime) -> models.QuerySet["APIToken"]:
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
+    tokens = APIToken.objects.filter(not_expired, digest=digest, revoked_at=None, user__is_active=True)
     return tokens.select_related("user", "account")[:1]
 
 
 class APIToken(TenantModel):
-    """A token of one user: what is done with it, that user did. Only its SHA-256 digest is stored."""
+    """An API token of a user, who is the author of all that is done with it. Only its SHA-256 digest is stored."""
 
     ALPHABET = string.ascii_letters + string.digits
     SECRET_LENGTH = 32  # 190 random bits
     MAX_LENGTH = 255
-    USED_EVERY = timedelta(minutes=1)
-    # Of one user, at once.
-    MOST = 50
+    # The time after which a use of the token is stored again.
+    TOUCH_INTERVAL = timedelta(minutes=1)
+    MAX_PER_USER = 50
 
     user_id = models.BigIntegerField()
     user = models.ForeignObject(
@@ -106,7 +108,7 @@ class APIToken(TenantModel):
     class Meta:
         default_related_name = "tokens"
         constraints = [
-            # Like a host, a digest is what finds the account.
+            # Unique among all accounts, because the token determines the account.
             models.UniqueConstraint(fields=["digest"], name="apitoken_digest_unique"),
         ]
         indexes = [models.Index(fields=["account", "user_id"], name="apitoken_of_user")]
@@ -123,7 +125,7 @@ class APIToken(TenantModel):
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
     def touch(self) -> None:
-        """Note that it was used, at most once a minute."""
+        """Store the time of use, at most once a minute."""
         now = timezone.now()
-        if self.last_used_at is None or now - self.last_used_at >= self.USED_EVERY:
+        if self.last_used_at is None or now - self.last_used_at >= self.TOUCH_INTERVAL:
             APIToken.objects.filter(pk=self.pk).update(last_used_at=now)

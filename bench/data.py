@@ -160,9 +160,11 @@ class Maker:
     def make_accounts(self) -> None:
         """Create the accounts by the code of the service."""
         from accounts import passwords
-        from accounts.opening import open_account
+        from accounts.account_creation import create_account
 
-        account, owner, token = open_account(prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD)
+        account, owner, token = create_account(
+            prefix="bench", login=LOGIN, email="bench@example.com", password=PASSWORD
+        )
         forum = account.forums.get(is_default=True)
         self.made = {
             "account": account.id,
@@ -178,7 +180,7 @@ class Maker:
         passwords.Argon2idPasswordHasher.memory_cost = 8
         with Bar("Other accounts", self.size.others) as bar:
             for number in range(self.size.others):
-                open_account(
+                create_account(
                     prefix=f"other-{number}",
                     login=f"owner-{number}",
                     email=f"owner-{number}@example.com",

@@ -30,8 +30,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "URL resolving": ("django.urls.resolvers:URLResolver.resolve",),
     "view, dispatch": ("rest_framework.views:APIView.dispatch",),
     "request of the framework": ("rest_framework.views:APIView.initialize_request",),
-    "authentication": ("accounts.authentication:Basic.authenticate", "accounts.authentication:Token.authenticate"),
-    "password": ("accounts.passwords:is_right",),
+    "authentication": (
+        "accounts.authentication:BasicAuthentication.authenticate",
+        "accounts.authentication:TokenAuthentication.authenticate",
+    ),
+    "password": ("accounts.passwords:verify",),
     "limits": ("core.api.throttling:count_request",),
     "permissions": ("rest_framework.views:APIView.check_permissions",),
     "body, parsing": ("forum.xml.formats:XMLParser.parse", "core.api.formats:BodyParser.parse"),

@@ -96,12 +96,12 @@ def database(text: str) -> dict[str, Any]:
     # The messages of libpq repeat parts of the address, which may contain the password.
     mistake = ValueError("write an address such as postgresql://user:password@host:5432/name")
     try:
-        given = conninfo_to_dict(text)
+        parameters: dict[str, Any] = conninfo_to_dict(text)
     except psycopg.ProgrammingError:
         raise mistake from None
-    hosts, ports = (given.get(name, "").split(",") for name in ("host", "port"))
+    hosts, ports = (parameters.get(name, "").split(",") for name in ("host", "port"))
     are_numbers = all(not port or (port.isascii() and port.isdigit() and 0 < int(port) < 65536) for port in ports)
-    if not given.get("dbname") or not are_numbers or len(ports) not in (1, len(hosts)):
+    if not parameters.get("dbname") or not are_numbers or len(ports) not in (1, len(hosts)):
         raise mistake
     own = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    return {name: given.pop(parameter, "") for name, parameter in own.items()} | {"OPTIONS": given}
+    return {name: parameters.pop(parameter, "") for name, parameter in own.items()} | {"OPTIONS": parameters}

@@ -315,8 +315,11 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,
     # Those of the JSON interface; the XML interface and public views name their own.
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.Token", "accounts.authentication.SignedIn"],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.Team"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.TokenAuthentication",
+        "accounts.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.permissions.IsTeam"],
 }
 
 SPECTACULAR_SETTINGS = {

@@ -74,7 +74,7 @@ class Application:
     def admit(self, environ, start):
         """Answer a request within the limits of admission, or reject it."""
         path = environ["PATH_INFO"]
-        # A request within a request (`accounts.pages.running`) uses the same slot: waiting for another one could block both forever.
+        # A request within a request (`accounts.pages.example_requests`) uses the same slot: waiting for another one could block both forever.
         if path == "/healthz" or HAS_SLOT in environ:
             return self.answer(environ, start)
         # Readiness has limits of its own. A load balancer would otherwise remove a service that is only busy.

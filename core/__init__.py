@@ -1,1 +1,1 @@
-"""The engine: tenancy, search, the change feed, the JSON interface and pages, for apps that bring their own models."""
+"""The engine: tenancy, search, the change feed, and the base classes of APIs and pages. Apps add their own models."""

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 class CoreConfig(AppConfig):
     name = "core"
-    # What pages call a field, where a message does not stand beside it (`core.pages.errors`); without `_id`.
+    # The names of fields, without `_id`, in error messages that do not stand next to the field (`core.pages.errors`).
     field_labels = {
         "additional_fields": _("additional fields"),
         "name": _("name"),

@@ -1,4 +1,4 @@
-"""Whom requests come from."""
+"""The addresses of clients, as rate limits count them."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -8,10 +8,9 @@ from django.conf import settings
 
 
 def from_environ(environ: Mapping[str, str]) -> str:
-    """The client's address as the limits count it: IPv6 by its /64, which a single subscriber has the whole of.
+    """Return the normalized address of the client from a WSGI environment, or "unknown".
 
-    Behind the proxy it is the last entry of X-Forwarded-For, which the proxy wrote; what stands before it is the client's
-    word. Some proxies write a port as well.
+    Behind a proxy, it is the last entry of X-Forwarded-For, which the proxy adds. The client can forge the entries before it.
     """
     if settings.TRUST_PROXY and (address := normalize(environ.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2])):
         return address
@@ -20,7 +19,10 @@ def from_environ(environ: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1024)
 def normalize(text: str) -> str:
-    """An address as it is counted; none if it is none."""
+    """Return an address without its port, and an IPv6 address as its /64 network, or "" if the text is no address.
+
+    A single subscriber usually has a whole /64. Some proxies write a port behind the address.
+    """
     text = text.strip()
     host = text[1:].partition("]")[0] if text.startswith("[") else text
     if host.count(":") == 1:

@@ -1,10 +1,11 @@
-"""Error responses: a page for people, JSON or XML for programs, as the path and the headers of the request ask for."""
+"""Error responses: HTML, JSON or XML, depending on the path and the headers of the request."""
 
 from collections.abc import Sequence
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import json_response, xml_response
@@ -12,9 +13,9 @@ from core.api.negotiation import wants_page
 from core.errors import RETRY_AFTER, FieldError
 from core.pages.errors import error_page
 
-# For requests that write: nothing tells how far the service came.
+# The message for a failed request with an unsafe method, which may have committed something.
 UNCERTAIN = "The service failed; the request may have been carried out"
-# The connection was lost while a transaction was being committed, or after that.
+# The message for a connection that was lost during or after a commit.
 LOST = gettext_lazy("The connection to the database was lost; the request may have been carried out")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -23,11 +24,11 @@ def error_response(
     request: HttpRequest,
     status: int,
     *,
-    message: str | None = None,
+    message: str | Promise | None = None,
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """Return the response in the format that the request asks for. A lazily translated message is translated for people."""
+    """Return the response in the format of the request. Only pages translate a lazy `message`."""
     if wants_page(request):
         return error_page(request, status, message=message, errors=errors, headers=headers)
     if status == 500 and request.method not in SAFE_METHODS:
@@ -41,9 +42,13 @@ def throttled(request: HttpRequest, wait: int) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """Return the response for a missing database or a full service. It says if the request may have been carried out."""
+    """Return the response for an unavailable database or an overloaded service.
+
+    Its message tells if the request may have committed something.
+    """
+    commits = getattr(request, "commits", None)
     is_uncertain = (
-        request.method not in SAFE_METHODS and hasattr(request, "commits") and request.commits != connection.commits
+        request.method not in SAFE_METHODS and commits is not None and commits != getattr(connection, "commits", None)
     )
     message = LOST if is_uncertain else None
     return error_response(request, 503, message=message, headers={"Retry-After": str(RETRY_AFTER)})
@@ -54,7 +59,7 @@ def incomplete_request(request: HttpRequest) -> HttpResponse:
     return error_response(request, 400, message=message)
 
 
-# The error views of `config.urls`.
+# Error views, for `config.urls`
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -1,20 +1,22 @@
-"""The errors that models and the engine raise. They know nothing of HTTP: each interface turns them into its own answer.
+"""The errors that models and the engine raise. Each interface turns them into a response of its own.
 
-A message continues the name of its field ("can't be blank"). It is a format string with named values in braces, and is marked
-with `gettext_lazy` if a page may show it: pages answer in the reader's language, programs are always answered in English.
+A message continues the name of its field ("can't be blank"). It is a format string with named values in braces. A message that a page
+may show is marked with `gettext_lazy`: pages use the language of the reader, and the APIs always answer in English.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-# Seconds after which a request may be sent again that failed because the database was not available or the service was full.
+from django.utils.functional import Promise
+
+# Seconds until a client may repeat a request that failed because the database was unavailable or the service overloaded.
 RETRY_AFTER = 5
 
 
 class FieldErrors(Exception):
     """The errors of one or more fields."""
 
-    def __init__(self, errors: Iterable["FieldError"]):
+    def __init__(self, errors: Iterable["FieldError"]) -> None:
         super().__init__()
         self._errors = list(errors)
 
@@ -27,12 +29,14 @@ class FieldErrors(Exception):
 
 
 class FieldError(FieldErrors):
-    """The error of one field, to be raised by itself or as one of several `FieldErrors`.
+    """The error of one field. It can be raised itself or as one of several `FieldErrors`.
 
-    The name of a nested field is dotted. It is empty if the error is of the object that is being read as a whole.
+    The name of a nested field is dotted. It is empty for an error of the whole object.
     """
 
-    def __init__(self, field: str, message: str, code: str = "invalid", params: Mapping[str, Any] | None = None):
+    def __init__(
+        self, field: str, message: str | Promise, code: str = "invalid", params: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__([])
         self.field = field
         self.message = message
@@ -45,29 +49,29 @@ class FieldError(FieldErrors):
 
     @property
     def text(self) -> str:
-        """The message with its values, in the active language."""
+        """The message with its parameters, in the active language."""
         return str(self.message).format(**self.params) if self.params else str(self.message)
 
     def within(self, field: str) -> Self:
-        """Return the same error as seen from the object that has this one in a field."""
+        """Return the same error for an object that contains this one's object in `field`."""
         return type(self)(f"{field}.{self.field}" if self.field else field, self.message, self.code, self.params)
 
 
 class Conflict(Exception):
-    """The request cannot be carried out because of another one at the same time; it may be sent again."""
+    """A conflict with another request at the same time. The client may repeat the request."""
 
-    def __init__(self, message: str):
+    def __init__(self, message: str | Promise) -> None:
         super().__init__(message)
         self.message = message
 
 
 class ConcurrentUpdate(Conflict):
-    """Another transaction took what this one had found free. The transaction is to be tried again from its beginning."""
+    """A conflict with a value that another transaction has committed meanwhile. `in_transaction` retries the transaction."""
 
 
 class Throttled(Exception):
-    """A limit is exceeded. After `wait` seconds the request may be sent again."""
+    """An exceeded rate limit. The client may repeat the request after `wait` seconds."""
 
-    def __init__(self, wait: int):
+    def __init__(self, wait: int) -> None:
         super().__init__(wait)
         self.wait = wait

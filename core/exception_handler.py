@@ -1,6 +1,7 @@
-"""The exception handler of Django REST framework: which status and which message an exception stands for."""
+"""The exception handler of Django REST framework, which turns exceptions into error responses."""
 
 import logging
+from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
@@ -15,8 +16,8 @@ from core.errors import Conflict, FieldErrors, Throttled
 logger = logging.getLogger("rostrum.errors")
 
 
-def handle(exc: Exception, context: dict) -> HttpResponse | None:
-    """Return the error response. None leaves the exception to the view for status 500, which is for defects alone."""
+def handle(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """Return the error response, or None for an unexpected exception, which the view raises again."""
     view: APIView = context["view"]
     request = view.request._request
     match exc:
@@ -28,7 +29,7 @@ def handle(exc: Exception, context: dict) -> HttpResponse | None:
             return error_response(request, 415)
         case exceptions.AuthenticationFailed() | exceptions.NotAuthenticated():
             challenge = view.get_authenticate_header(view.request)
-            # One sentence for all, so that it does not tell which part was wrong.
+            # One message for all, so that it does not reveal which part was wrong.
             return error_response(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
         case Throttled():
             return throttled(request, exc.wait)
@@ -45,6 +46,6 @@ def handle(exc: Exception, context: dict) -> HttpResponse | None:
         case exceptions.APIException() if exc.status_code in CODES:
             return error_response(request, exc.status_code, message=str(exc.detail))
         case OperationalError() | InterfaceError():
-            logger.error("the database is away: %s", type(exc).__name__)
+            logger.error("the database is unavailable: %s", type(exc).__name__)
             return unavailable(request)
     return None

@@ -15,12 +15,11 @@ _SECRETS = re.compile(
     | ( authorization ["']? \s* [:=] \s* ["']? (?:\w+\s+)? ) [^\s"',}]+
     | ( \b(?:basic|bearer|token) \s+ ) [a-z0-9+/=_.~-]{8,}
     | ( <password[^<>]*> ) [^<]*
-    | ( \bDETAIL: [ ] ) .*  # the database repeats the row that it refuses
+    | ( \bDETAIL: [ ] ) .*  # PostgreSQL repeats the rejected row
     """
 )
 
-
-# What has none of these has no secret. Most lines have not, and this is soon seen.
+# A line that this does not match has no secret. It is faster than `_SECRETS`, and most lines do not match.
 _SUSPECT = re.compile("token|password|secret|digest|authorization|basic|bearer|DETAIL: ", re.IGNORECASE)
 
 _SECRET_WORDS = ("token", "password", "secret")
@@ -34,13 +33,14 @@ _PERSONAL = re.compile(
       (?: (?!%26) [^\s"'&<>] )+
     """
 )
-# The beginning of a query within a value or a path, encoded any number of times, and what makes it more than a question mark.
+# The beginning of a query inside a value or a path, percent-encoded any number of times. The equals sign behind it tells it from a
+# mere question mark.
 _INNER_QUERY = re.compile("[?]|%(?:25)*3f", re.IGNORECASE)
 _INNER_EQUALS = re.compile("=|%(?:25)*3d", re.IGNORECASE)
 
 
 def redact(text: str) -> str:
-    """Return text without secrets and, unless `LOG_QUERIES` is on, without personal data in queries of addresses."""
+    """Return text without secrets and, unless `LOG_QUERIES` is on, without personal data in the queries of URLs."""
     if _SUSPECT.search(text):
         text = _SECRETS.sub(lambda match: next(filter(None, match.groups())) + "[redacted]", text)
     if ("=" in text or "%3" in text) and not settings.LOG_QUERIES:
@@ -68,7 +68,7 @@ def _redact_pair(pair: str) -> str:
 
 
 def omit_inner_query(text: str) -> str:
-    """Return a path or value without the query that it holds, such as the one of the page to return to after signing in."""
+    """Return a path or value without the query inside it, such as that of the page to return to after signing in."""
     start = _INNER_QUERY.search(text)
     if start is None or settings.LOG_QUERIES or not _INNER_EQUALS.search(text, start.end()):
         return text
@@ -76,9 +76,9 @@ def omit_inner_query(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """The last thing before a line is written, so that tracebacks pass through it too."""
+    """A formatter that redacts whole lines, including their tracebacks."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
-        # The access log redacts what comes from the client by itself, so that nothing else in a line can be mistaken for it.
+        # The access log redacts the parts from the client itself. Redacting the whole line could remove other parts.
         return line if record.name == ACCESS_LOG else redact(line)

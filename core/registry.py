@@ -1,71 +1,72 @@
-"""The registry of resources: what the parts that serve every resource need to know of each.
+"""The registry of resources.
 
-An app registers its resources in `AppConfig.ready`. The trash, the change feed, the OpenAPI document and the API examples read
-them here, so that none of these names a resource.
+An app registers its resources in `AppConfig.ready`. The trash, the change feed, the OpenAPI document and the API examples read the
+registry, so that none of them depends on a particular resource.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
+from core.db.tenancy import rows_of
 from core.db.trash import Trashable
 
 if TYPE_CHECKING:
     from core.api.resources import ResourceViewSet
 
-# Returns a query for at most one row with one column: a value that the account of the request has.
-Sample = Callable[[HttpRequest], QuerySet]
+# A function that returns a query for at most one row with one column: a value from the account of the request.
+Sample = Callable[[Any], QuerySet[Any, Any]]
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A kind of rows that the JSON API creates, reads, updates and deletes."""
+    """A kind of rows that the Account API creates, reads, updates and deletes."""
 
     # The name in JSON bodies, in the trash and in the change feed.
     key: str
     model: type[Model]
-    # The dotted path of the `ResourceViewSet`. It is imported at first use, because views need all models.
+    # The dotted path of the `ResourceViewSet`. It is imported at first use, because views import models.
     viewset_path: str
-    # For people: one, many, and an icon of Lucide.
+    # What pages show: singular, plural, and the name of an icon of Lucide.
     label: str | Promise
     plural_label: str | Promise
     icon: str
     # The segment that paths of the resource begin with, after `/app/`.
     collection: str
-    # Whether rows are customers, for whom the team can vote and write.
+    # True if rows are customers, on whose behalf the team can vote and write.
     is_customer: bool = False
-    # Values by which the API examples replace the ids of the document, by name: `client` stands for `client_id` too.
+    # Values from the account that replace the ids of the document in the API examples. `client` also replaces `client_id`.
     samples: Mapping[str, Sample] = field(default_factory=dict)
-    # The samples for `{id}` in paths, by the language of the operation; the first that the account has is used.
+    # The names of samples for `{id}` in paths, by the language of the operation. The first that the account has is used.
     path_samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def viewset(self) -> "type[ResourceViewSet]":
-        return import_string(self.viewset_path)
+        viewset: type[ResourceViewSet] = import_string(self.viewset_path)
+        return viewset
 
     @property
     def is_trashable(self) -> bool:
         return issubclass(self.model, Trashable)
 
-    def rows_of(self, account: Model) -> QuerySet:
-        return getattr(account, self.model._meta.default_related_name)
+    def rows_of(self, account: Model) -> QuerySet[Any]:
+        return rows_of(account, self.model)
 
     def samples_in_path(self, language: str) -> tuple[str, ...]:
-        """Return the names of the samples for `{id}` in a path, the preferred one first."""
+        """Return the names of the samples for `{id}` in a path, in order of preference."""
         return self.path_samples.get(language, (self.key,))
 
 
 class Registry:
     """The registered resources, in the order of registration."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._resources: dict[str, Resource] = {}
 
     def __iter__(self) -> Iterator[Resource]:
@@ -85,7 +86,9 @@ class Registry:
         return {resource.key: resource for resource in self if resource.is_trashable}
 
     def trashable_models(self) -> dict[str, type[Trashable]]:
-        return {key: resource.model for key, resource in self.trashable().items()}
+        return {
+            key: resource.model for key, resource in self.trashable().items() if issubclass(resource.model, Trashable)
+        }
 
     def customers(self) -> list[Resource]:
         return [resource for resource in self if resource.is_customer]
@@ -101,6 +104,6 @@ class Registry:
 registry = Registry()
 
 
-def newest_id(rows: QuerySet) -> QuerySet:
+def newest_id(rows: QuerySet[Any]) -> QuerySet[Any, Any]:
     """Return the query for the id of the newest row, for `Resource.samples`."""
     return rows.order_by("-id").values("id")[:1]

@@ -5,7 +5,7 @@ from typing import Any, cast
 from core.api.fields import MAX_NAME_LENGTH
 from core.api.serializers import ResourceSerializer
 from core.openapi.additional_fields import typed_shape
-from core.openapi.components import API_TOKEN, refusal
+from core.openapi.components import API_TOKEN, error_schema
 from core.openapi.fields import (
     NOT_BLANK,
     XML_TEXT,
@@ -91,7 +91,7 @@ class NestedClientExtension(WireFieldExtension):
         return {
             "type": "object",
             "properties": {
-                name: WireFieldExtension.get_match(field).map_serializer_field(None, "request")
+                name: WireFieldExtension.of(field).map_serializer_field(None, "request")
                 for name, field in NestedClientSerializer._declared_fields.items()
                 if not field.read_only
             },
@@ -300,7 +300,7 @@ def bulk(
     def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
         done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
         pending = {"type": "array", "items": {"type": "string"}, "description": "As X-Pending-Links, of this item."}
-        refused = refusal(422)
+        refused = error_schema(422)
         refused["properties"] = {"status": {"const": 422}, **refused["properties"]}
         refused["required"] = ["status", *refused["required"]]
         written = {

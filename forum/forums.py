@@ -141,7 +141,7 @@ class Forum(TenantModel):
 
     def claim_host(self, address: str) -> None:
         """Set the host to an address that a user typed. Raise FieldError if the forum cannot have it. The caller saves the row."""
-        host = Host.objects.claim(self.account, address)
+        host = Host.objects.get_or_create_for(self.account, address)
         if host.name == self.account.prefix and not self.is_default:
             raise FieldError("host", _("is the account's own, where its first forum answers"))
         if self.account.forums.filter(host_id=host.id).exclude(id=self.id).exists():
@@ -208,7 +208,7 @@ def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QueryS
 
 @prepared(account_id=int, forum_id=int)
 def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
-    statuses = Account(id=account_id).first_statuses(Status.Kind.POST)
+    statuses = Account(id=account_id).statuses_of_kind(Status.Kind.POST)
     annotations = {f"first_{name}": Subquery(statuses.values(name)[:1]) for name in ("id", "code", "closed")}
     forum = Forum.objects.filter(account_id=account_id, id=forum_id)
     annotations["requires_approval"] = Subquery(forum.values("approval"))

@@ -222,7 +222,7 @@ class PostQuerySet(TrashableQuerySet):
                     account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, limit=limit
                 ),
             )
-            for status in account.first_statuses(Status.Kind.POST).filter(code__in=Status.ROADMAP)
+            for status in account.statuses_of_kind(Status.Kind.POST).filter(code__in=Status.ROADMAP)
         ]
 
     def in_status(
@@ -293,7 +293,7 @@ def _statuses_in_use(account_id: int, forum_id: int = 0, category_id: int | None
     # For each status, the query finds the first status in use with the same or a higher id. That is one look-up in an index ordered
     # by status_id. For a condition of equality, PostgreSQL would scan the posts in the hope to find one early.
     account = Account(id=account_id)
-    statuses = account.first_statuses(Status.Kind.POST)
+    statuses = account.statuses_of_kind(Status.Kind.POST)
     posts = account.posts.filter(shelf=Visibility.OPEN).order_by("status_id").values("status_id")
     if category_id is not None:
         next_one = posts.filter(category_id=category_id, status_id__gte=OuterRef("id"))[:1]

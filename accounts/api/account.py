@@ -1,20 +1,21 @@
-"""The account in JSON. A partner creates accounts here, each with its first user."""
+"""The account of the request, and the creation of accounts by partners."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
 
 from accounts import throttling
 from accounts.account import PREFIX_PATTERN
+from accounts.account_creation import create_account
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.host_names import is_reserved
 from accounts.models import Account, Host
 from accounts.names import INVISIBLE, has_invisible
-from accounts.opening import open_account
-from accounts.permissions import AdminToWrite
+from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
@@ -28,8 +29,8 @@ class Prefix(TextField):
         "taken": "is already taken",
     }
 
-    def to_internal_value(self, data) -> str:
-        prefix = super().to_internal_value(data.strip().lower() if isinstance(data, str) else data)
+    def to_internal_value(self, data: Any) -> str:
+        prefix = cast(str, super().to_internal_value(data.strip().lower() if isinstance(data, str) else data))
         if len(prefix) < 2:
             self.fail("form")
         if is_reserved(prefix) or prefix == settings.BASE_DOMAIN:
@@ -42,7 +43,7 @@ class Prefix(TextField):
 class FromPartner(TextField):
     default_error_messages = {"other": "is not your partner identifier"}
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str | None:
         key = super().to_internal_value(data)
         if key and key != self.context["account"].partner_key:
             self.fail("other")
@@ -50,12 +51,12 @@ class FromPartner(TextField):
 
 
 class AccountName(TextField):
-    """The name of a new account, which its first site gets as well."""
+    """The name of a new account, which is also the name of its first site."""
 
     default_error_messages = {"invisible": INVISIBLE}
 
-    def to_internal_value(self, data) -> str:
-        name = super().to_internal_value(data)
+    def to_internal_value(self, data: Any) -> str:
+        name = cast(str, super().to_internal_value(data))
         if has_invisible(name):
             self.fail("invisible")
         return name
@@ -73,20 +74,21 @@ class AccountSerializer(ResourceSerializer):
 
 
 class OwnerSerializer(NewUserSerializer):
-    """The first user of a new account: its owner."""
+    """The first user of a new account, who is its owner."""
 
-    role = None
+    # DRF's way to remove an inherited field.
+    role = None  # type: ignore[assignment]
 
 
 class AccountViewSet(JSONViewSet):
-    permission_classes = [AdminToWrite]
+    permission_classes = [IsAdminOrTeamReadOnly]
     body_keys = ("account", "user")
     shown_once = ("api_token",)
 
-    def retrieve(self, request) -> HttpResponse:
+    def retrieve(self, request: Request) -> HttpResponse:
         return self.answer(self.represent(self.account))
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: Request) -> HttpResponse:
         partner = self.account
         if not partner.partner_key:
             raise PermissionDenied("Only a partner's account may create accounts")
@@ -98,7 +100,7 @@ class AccountViewSet(JSONViewSet):
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
-            made = open_account(
+            made = create_account(
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],
@@ -107,20 +109,20 @@ class AccountViewSet(JSONViewSet):
             )
             return *made, ignored
 
-        with throttling.new_account(request, partner.id):
+        with throttling.limit_new_accounts(request, partner.id):
             account, owner, token, ignored = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
         return self.answer(
             data, status=201, ignored=ignored, headers={"Location": data["url"] + reverse("accounts-json-account")}
         )
 
-    def represent(self, account: Account, **besides) -> dict[str, Any]:
-        data = AccountSerializer.represent(account, account.zone)
+    def represent(self, row: Account, **extra: Any) -> dict[str, Any]:
+        data = AccountSerializer.represent(row, row.zone)
         times = {name: data.pop(name) for name in ("created_at", "updated_at")}
-        return {**data, "url": self.url_of(account), **besides, **times}
+        return {**data, "url": self.url_of(row), **extra, **times}
 
     def url_of(self, account: Account) -> str:
-        """The account's own address, by the scheme and at the port that this request came to."""
+        """Return the URL of the account's own host, with the scheme and the port of this request."""
         host = self.request._request.get_host()
         _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
         return f"{self.request._request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (

@@ -1,4 +1,4 @@
-"""Filters by what belongs to the account."""
+"""Filters of lists that need the account."""
 
 from accounts.models import Tag
 from core.api.fields import TextField
@@ -11,7 +11,7 @@ class TagName(TextField):
 
 
 class TagFilter(WireFilter):
-    """A tag by its name, in any case."""
+    """A filter by the name of a tag, ignoring case."""
 
     def __init__(self):
         super().__init__(TagName())
@@ -19,6 +19,6 @@ class TagFilter(WireFilter):
     def filter(self, rows, value):
         if value is None:
             return rows
-        # Rows carry the name as the tag was first written.
+        # Rows store the name of the tag, whose case may differ from that of the given name.
         tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(value.split()))).first()
         return rows.filter(tags__contains=[tag.name]) if tag else rows.none()

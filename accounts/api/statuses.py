@@ -1,13 +1,15 @@
-"""Statuses of posts, deals and clients, in JSON."""
+"""Statuses of posts, deals and clients in the Account API."""
 
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
 
-from accounts.models import Status
-from accounts.permissions import AdminToWrite
+from accounts.models import Account, Status
+from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Listing
@@ -28,7 +30,7 @@ class StatusSerializer(ResourceSerializer):
     closed = BooleanField()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The rules between fields. A null for what a status always has means that it was not said."""
+        """Apply the rules that involve several fields. A null for a required field counts as a missing value."""
         values = {name: value for name, value in values.items() if value is not None or name == "color"}
         row = self.instance
         kind = row.kind if row else values.setdefault("kind", Status.Kind.POST)
@@ -46,18 +48,18 @@ class StatusFilters(ListFilters):
 
 
 class StatusViewSet(Listing, ResourceViewSet):
-    """Shops post their whole list of statuses every time: one whose code and kind are there already is updated."""
+    """CRUD of statuses. A POST with an existing code and kind is an update, because shops send their whole list every time."""
 
     key = "status"
     route = "accounts-json-status"
     model = Status
     serializer_class = StatusSerializer
-    permission_classes = [AdminToWrite]
+    permission_classes = [IsAdminOrTeamReadOnly]
     filters = StatusFilters
     default_order = ("kind", "position", "id")
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> QuerySet[Status]:
         return account.statuses.all()
 
     def find_existing(self, given: Any) -> Status | None:
@@ -65,12 +67,12 @@ class StatusViewSet(Listing, ResourceViewSet):
         if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_xml_text(str(code)):
             return None
         kind = kind if isinstance(kind, str) and kind.strip() else Status.Kind.POST
-        return self.rows().locked().filter(code=str(code), kind=kind).first() if is_xml_text(kind) else None
+        return self.account.statuses.locked().filter(code=str(code), kind=kind).first() if is_xml_text(kind) else None
 
-    def destroy(self, request, id: int) -> HttpResponse:
+    def destroy(self, request: Request, id: int) -> HttpResponse:
         def act() -> None:
-            # All of them: two that are deleted at the same time could be the last two.
-            statuses = {status.id: status for status in self.rows().order_by("id").locked()}
+            # Lock all statuses, because two concurrent requests could delete the last two.
+            statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
             if id not in statuses:
                 raise Http404
             statuses[id].erase()

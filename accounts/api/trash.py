@@ -1,10 +1,11 @@
-"""The trash: resources that were deleted in the last 30 days, and restoring them."""
+"""The trash: the resources deleted in the last 30 days, and their restoration."""
 
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 
-from accounts.permissions import Admin
+from accounts.permissions import IsAdmin
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
 from core.api.serializers import format_time
@@ -16,17 +17,17 @@ from core.registry import registry
 
 
 class TrashViewSet(Paged, JSONViewSet):
-    permission_classes = [Admin]
+    permission_classes = [IsAdmin]
 
     def kinds(self) -> dict[str, type[Trashable]]:
-        """Return the kinds of resources that the request is for: the one that it names, else all."""
+        """Return the models that the request selects, by resource: the one that the parameter names, or all."""
         every = dict(sorted(registry.trashable_models().items()))
         named = self.parameters.get("resource", "").strip()
         if named and named not in every:
             raise FieldError("resource", f"is not one of {', '.join(every)}", "choice")
         return {named: every[named]} if named else every
 
-    def list(self, request) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         page = self.read_page("resource")
         rows = trash_contents(self.account, self.kinds(), limit=page.stop)
         return self.answer_page(page, rows[page.start : page.stop])
@@ -40,13 +41,13 @@ class TrashViewSet(Paged, JSONViewSet):
             "trashed_by_id": row["trashed_by_id"],
         }
 
-    def restore(self, request, id: int) -> HttpResponse:
+    def restore(self, request: Request, id: int) -> HttpResponse:
         def act() -> tuple[ResourceViewSet, Any, list[str]]:
             ignored = self.check()
             found = restore(self.account, self.kinds(), id)
             if found is None:
                 raise Http404
-            viewset = registry.get(found[0]).viewset(request=request)
+            viewset = registry.trashable()[found[0]].viewset(request=request)
             return viewset, viewset.find(id), ignored
 
         viewset, row, ignored = in_transaction(act)

@@ -1,12 +1,14 @@
-"""Users in JSON, and the rules for a new user in both APIs."""
+"""Users in the Account API, and the validation of new users in both APIs."""
 
 from functools import cached_property
+from typing import Any, cast
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
+from accounts.models import Account, User
 from accounts.names import INVISIBLE, has_invisible
 from core.api.fields import ChoiceField, EmailField, IntegerField, TextField
 from core.api.filters import ListFilters
@@ -17,7 +19,7 @@ from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 
-# By the codes of Django's validators, whose own messages are whole sentences and do not continue the name of a field.
+# By code of Django's validators. Django's own messages are sentences, while a message here continues the name of the field.
 PASSWORD_ERRORS = {
     "password_too_short": _("is too short (minimum is 8 characters)"),
     "password_too_common": _("is too common"),
@@ -26,13 +28,14 @@ PASSWORD_ERRORS = {
 }
 
 
-class Unique(TextField):
-    """A login or an e-mail: no other user of the account is known by it, in any case, nor by one that looks like it."""
+class UniqueName(TextField):
+    """A login or an e-mail that neither equals nor looks like one of another user of the account."""
 
+    parent: "NewUserSerializer"  # the only serializer with such fields
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
 
-    def to_internal_value(self, data) -> str:
-        text = super().to_internal_value(data)
+    def to_internal_value(self, data: Any) -> str:
+        text = cast(str, super().to_internal_value(data))
         if has_invisible(text):
             self.fail("invisible")
         if fold(text) in self.parent.taken:
@@ -40,29 +43,29 @@ class Unique(TextField):
         return text
 
 
-class Login(Unique):
+class Login(UniqueName):
     default_error_messages = {"form": _("can't have a colon, nor a space at either end")}
 
 
-class UniqueEmail(Unique, EmailField):
+class UniqueEmail(UniqueName, EmailField):
     pass
 
 
 class Password(TextField):
-    def to_internal_value(self, data) -> str:
-        password = super().to_internal_value(data)
+    def to_internal_value(self, data: Any) -> str:
+        password = cast(str, super().to_internal_value(data))
         given = self.parent.initial_data
         about = {name: given[name] for name in ("login", "email", "name") if isinstance(given.get(name), str)}
         try:
             validate_password(password, User(**about))
         except ValidationError as caught:
-            codes = [error.code for error in caught.error_list]
+            codes = [str(error.code) for error in caught.error_list]
             raise FieldErrors(FieldError("", PASSWORD_ERRORS[code], code) for code in codes) from None
         return password
 
 
 class NewUserSerializer(ResourceSerializer):
-    """What a user is made of. Without an account in the context it is the first user of a new one."""
+    """A new user. Without an account in the context, it is the first user of a new account."""
 
     login = Login(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
@@ -72,10 +75,10 @@ class NewUserSerializer(ResourceSerializer):
 
     @cached_property
     def taken(self) -> set[str]:
-        """Which of the login and the e-mail somebody has; within the transaction that makes the user."""
+        """The folded login or e-mail that another user has. Read it in the transaction that creates the user."""
         account = self.context["account"]
-        names = [self.initial_data.get(name) for name in ("login", "email")]
-        names = [name for name in names if isinstance(name, str) and is_xml_text(name)]
+        values = [self.initial_data.get(name) for name in ("login", "email")]
+        names = [name for name in values if isinstance(name, str) and is_xml_text(name)]
         return set() if account is None else User.objects.taken(account.id, names)
 
 
@@ -91,11 +94,11 @@ class UserSerializer(ResourceSerializer):
 
 
 class UserViewSet(Listing, JSONViewSet):
-    """The team: whoever may be made responsible for something."""
+    """List of the team, who can be responsible for resources."""
 
     serializer_class = UserSerializer
     filters = ListFilters
 
     @staticmethod
-    def listed_of(account):
+    def listed_of(account: Account) -> QuerySet[User]:
         return account.users.team()

@@ -1,4 +1,4 @@
-"""Examples that run: every operation of the OpenAPI document, filled in with values of the user's own account."""
+"""API examples that users can run: the operations of the OpenAPI document, filled in with values of the user's account."""
 
 import json
 import re
@@ -9,20 +9,21 @@ from typing import Any
 from urllib.parse import quote
 
 from django.db.models import Subquery
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpResponse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
-from accounts.pages.running import Answer, run
+from accounts.pages.example_requests import ExampleResponse, execute
 from core.db.trash import trash_contents
 from core.openapi.document import document
 from core.pages.base import Page, base_url
 from core.registry import registry
+from core.requests import UserRequest
 
 METHODS = ("get", "post", "put", "patch", "delete")
-PASSWORD, TOKEN = "PASSWORD", "YOUR_API_TOKEN"
-# The name of the sample for an id in the trash, and the collection in its paths.
+PASSWORD_PLACEHOLDER, TOKEN_PLACEHOLDER = "PASSWORD", "YOUR_API_TOKEN"
+# The collection in the paths of the trash, and the name of the sample for an id in the trash.
 TRASH = "trash"
 
 
@@ -35,7 +36,7 @@ class Parameter:
     required: bool = False
     choices: tuple[str, ...] = ()
     is_number: bool = False
-    # Several values, each with a name: `name=value`, more of them after an `&`.
+    # True for a parameter of named values. Its text is `name=value&name=value`.
     has_names: bool = False
 
     @property
@@ -53,7 +54,7 @@ class Example:
     tag: str
     summary: str
     description: str
-    # "xml" needs a password, "json" a token; "" is public.
+    # "xml" (with a password), "json" (with a token), or "" for a public operation.
     language: str
     media_type: str
     parameters: tuple[Parameter, ...]
@@ -71,29 +72,29 @@ class Example:
         return resource.key if resource else TRASH if collection == TRASH else ""
 
     @property
-    def needs(self) -> str:
-        """The key of the resource whose id is in the path."""
+    def kind_in_path(self) -> str:
+        """The key of the resource whose id is in the path; "" if there is none."""
         return self.kind if "{id}" in self.path else ""
 
     @property
-    def makes(self) -> str:
-        """The key of the resource that it creates; the answer has an id for other examples to use."""
+    def created_kind(self) -> str:
+        """The key of the resource that the operation creates, whose id other examples can use; "" if there is none."""
         folder, _slash, name = self.path.rpartition("/")
         return self.kind if self.method == "POST" and "." in name and folder.count("/") == 1 else ""
 
     @property
     def id_samples(self) -> tuple[str, ...]:
         """The names of the samples for the id in the path, the preferred one first."""
-        resource = registry.get(self.needs)
-        return resource.samples_in_path(self.language) if resource else tuple(filter(None, [self.needs]))
+        resource = registry.get(self.kind_in_path)
+        return resource.samples_in_path(self.language) if resource else tuple(filter(None, [self.kind_in_path]))
 
     @property
     def is_destructive(self) -> bool:
         return self.method == "DELETE"
 
 
-def resolved(definition: dict[str, Any]) -> dict[str, Any]:
-    """Follow the references of a definition in the document."""
+def resolve(definition: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition after following its references in the document."""
     while "$ref" in definition:
         found: Any = document()
         for part in definition["$ref"].removeprefix("#/").split("/"):
@@ -102,21 +103,21 @@ def resolved(definition: dict[str, Any]) -> dict[str, Any]:
     return definition
 
 
-def in_words(value: Any) -> str:
-    """Return a value as a query string has it."""
+def to_query_value(value: Any) -> str:
+    """Return the text of a value in a query string."""
     if isinstance(value, dict):
         return "&".join(f"{name}={inner}" for name, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_parameter(definition: dict[str, Any]) -> Parameter:
-    definition = resolved(definition)
+    definition = resolve(definition)
     schema = definition["schema"]
     choices = schema.get("enum") or (["true", "false"] if schema.get("type") == "boolean" else [])
     return Parameter(
         place=definition["in"],
         name=definition["name"],
-        example=in_words(definition.get("example", "")),
+        example=to_query_value(definition.get("example", "")),
         description=definition.get("description", ""),
         required=definition.get("required", False),
         choices=tuple(map(str, choices)),
@@ -154,7 +155,7 @@ def examples() -> dict[str, Example]:
 
 @cache
 def sections() -> dict[str, list[Example]]:
-    """Return the examples by the last segment of their page's path: JSON first, then XML, then the public ones."""
+    """Return the examples by the last segment of the path of their page: JSON first, then XML, then the public ones."""
     found: dict[str, list[Example]] = {}
     order = ["json", "xml", ""]
     for example in sorted(examples().values(), key=lambda example: (order.index(example.language), example.tag)):
@@ -162,23 +163,25 @@ def sections() -> dict[str, list[Example]]:
     return found
 
 
-# Samples: values that the account has
+# Samples: values of the account for the examples
 
 
-def read_samples(request: HttpRequest, needed: set[str]) -> dict[str, Any]:
+def read_samples(request: UserRequest, needed: set[str]) -> dict[str, Any]:
     """Return the needed samples that the account has, by name, and the user's own id as `responsible`."""
     columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in needed}
-    found = Account.objects.filter(id=request.account.id).values(**columns).get() if columns else {}
+    found: dict[str, Any] = {}
+    if columns:
+        found = dict(Account.objects.filter(id=request.account.id).values(**columns).get())
     if TRASH in needed:
         row = trash_contents(request.account, registry.trashable_models(), limit=1).first()
         found[TRASH] = row and row["id"]
     return {name: value for name, value in found.items() if value is not None} | {"responsible": request.user.id}
 
 
-def needed_by(shown: list[Example]) -> set[str]:
+def samples_used_by(section: list[Example]) -> set[str]:
     """Return the names of the samples that the examples can use."""
     found = set()
-    for example in shown:
+    for example in section:
         found |= set(example.id_samples)
         found |= {sample_name(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
         found |= {sample_name(parameter.name) for parameter in example.parameters if parameter.example}
@@ -190,52 +193,57 @@ def sample_name(name: str) -> str:
     return re.sub("_ids?$", "", name)
 
 
-def with_ids(value: Any, newest: Mapping[str, Any]) -> Any:
-    """Return a body with the account's own ids, and without the fields for which it has no sample."""
+def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
+    """Return a body with ids of the account, and without the id fields for which it has no sample."""
     if isinstance(value, list):
-        return [with_ids(inner, newest) for inner in value]
+        return [replace_ids(inner, samples) for inner in value]
     if not isinstance(value, dict):
         return value
     found = {}
     for name, inner in value.items():
         if not name.endswith(("_id", "_ids")):
-            found[name] = with_ids(inner, newest)
-        elif sample_name(name) in newest:
-            own = newest[sample_name(name)]
+            found[name] = replace_ids(inner, samples)
+        elif sample_name(name) in samples:
+            own = samples[sample_name(name)]
             found[name] = [own] if name.endswith("s") else own
         elif name == "external_ids":
             found[name] = inner
     return found
 
 
-def laid_out(xml: str, newest: Mapping[str, Any]) -> str:
-    """Return an XML body with each child on a line of its own."""
-    own = rf"\g<1>{newest['responsible']}<"
+def indent_xml(xml: str, samples: Mapping[str, Any]) -> str:
+    """Return an XML body with each child on its own line, and with the user as the responsible one."""
+    own = rf"\g<1>{samples['responsible']}<"
     xml = re.sub(r"(<responsible-id[^>]*>)\d+<", own, xml)
-    start, children, end = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL).groups()
+    match = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL)
+    if match is None:
+        return xml
+    start, children, end = match.groups()
     lines = (f"  {child[0]}" for child in re.finditer(r"<([\w-]+).*?</\1>", children))
     return "\n".join([start, *lines, end])
 
 
-# An example as it is shown and sent
+# Examples as they are displayed and executed
 
 
 @dataclass
-class Trial:
-    """An example with values in its fields."""
+class FilledExample:
+    """An example with the values of its fields and, once it has been executed, with the response."""
 
     example: Example
     address: str
     login: str
+    # By `Parameter.key`.
     values: dict[str, str]
     body: str | None
-    # Whether the account has no row that its path could name.
-    lacks: bool = False
-    token: str = TOKEN
-    answer: Answer | None = None
-    refusal: str = ""
-    # The example that creates such a row.
-    maker: Example | None = None
+    # True if the account has no row for the id in the path.
+    is_missing_row: bool = False
+    token: str = TOKEN_PLACEHOLDER
+    response: ExampleResponse | None = None
+    # The reason why the example was not executed.
+    error: str = ""
+    # The example that creates the missing row.
+    creation: Example | None = None
 
     @property
     def fields(self) -> Iterator[dict[str, Any]]:
@@ -292,11 +300,11 @@ class Trial:
 
     @property
     def curl(self) -> str:
-        """The command for curl, as `examples.js` writes it for the values in the fields."""
+        """The curl command. `examples.js` builds the same one when a field changes."""
         method = "" if self.example.method == "GET" else f" -X {self.example.method}"
         lines = [f"curl{method} {shell_quoted(self.address + self.target)}"]
         if self.example.language == "xml":
-            lines.append(f"-u {shell_quoted(f'{self.login}:{PASSWORD}')}")
+            lines.append(f"-u {shell_quoted(f'{self.login}:{PASSWORD_PLACEHOLDER}')}")
         elif self.example.language == "json":
             lines.append(f"-H {shell_quoted(f'Authorization: Bearer {self.token}')}")
         lines += [f"-H {shell_quoted(f'{name}: {value}')}" for name, value in self.headers.items()]
@@ -310,84 +318,97 @@ def shell_quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def try_out(example: Example, request: HttpRequest, newest: Mapping[str, Any], *, token: str = TOKEN) -> Trial:
+def fill_example(
+    example: Example, request: UserRequest, samples: Mapping[str, Any], *, token: str = TOKEN_PLACEHOLDER
+) -> FilledExample:
+    """Fill in the example with the samples. The other fields get the values of the document."""
     values = {parameter.key: parameter.example for parameter in example.parameters}
-    own = next((newest[name] for name in example.id_samples if name in newest), None)
+    own = next((samples[name] for name in example.id_samples if name in samples), None)
     if own is not None:
         values["path.id"] = str(own)
     for parameter in example.parameters:
         if parameter.example and parameter.place == "query" and parameter.name.endswith("_id"):
-            values[parameter.key] = str(newest.get(sample_name(parameter.name), ""))
-        elif parameter.place == "path" and parameter.name in newest:
-            values[parameter.key] = newest[parameter.name]
+            values[parameter.key] = str(samples.get(sample_name(parameter.name), ""))
+        elif parameter.place == "path" and parameter.name in samples:
+            values[parameter.key] = samples[parameter.name]
     if "query.resource" in values:
-        # All kinds, because the trash may have none of the documented one.
+        # Select all kinds, because the trash may have no resource of the documented kind.
         values["query.resource"] = ""
     body = example.body
     if isinstance(body, str):
-        body = laid_out(body, newest)
+        body = indent_xml(body, samples)
     elif body is not None:
-        body = json.dumps(with_ids(body, newest), indent=2, ensure_ascii=False)
-    lacks = bool(example.needs) and own is None
-    return Trial(
+        body = json.dumps(replace_ids(body, samples), indent=2, ensure_ascii=False)
+    is_missing_row = bool(example.kind_in_path) and own is None
+    return FilledExample(
         example,
         base_url(request),
         request.user.login,
         values,
         body,
-        lacks=lacks,
+        is_missing_row=is_missing_row,
         token=token,
-        maker=creation_for(example) if lacks else None,
+        creation=creation_for(example) if is_missing_row else None,
     )
 
 
 def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
-    wanted = (example.needs, example.language)
-    return next((each for each in examples().values() if (each.makes, each.language) == wanted), None)
+    wanted = (example.kind_in_path, example.language)
+    return next((each for each in examples().values() if (each.created_kind, each.language) == wanted), None)
 
 
 class Examples(Page):
     """The examples with one tag."""
 
+    request: UserRequest
     access = "team"
     template_name = "accounts/examples.html"
 
-    def get(self, request, section: str):
-        return self.show(self.trials(section), section)
+    def get(self, request: UserRequest, section: str) -> HttpResponse:
+        return self.show(self.fill_examples(section), section)
 
-    def post(self, request, section: str):
-        """Run an example as the signed-in user, for browsers without JavaScript."""
-        shown = self.trials(section)
-        trial = next((trial for trial in shown if trial.example.id == request.POST.get("operation")), None)
-        if trial is None:
+    def post(self, request: UserRequest, section: str) -> HttpResponse:
+        """Execute an example as the signed-in user, for browsers without JavaScript."""
+        page = self.fill_examples(section)
+        chosen = next((filled for filled in page if filled.example.id == request.POST.get("operation")), None)
+        if chosen is None:
             raise Http404
-        trial.values = {key: request.POST.get(key, "").strip() for key in trial.values}
-        if trial.body is not None:
-            trial.body = request.POST.get("body", "").replace("\r\n", "\n")
-        if any("/" in value for _parameter, value in trial.given("path")):
-            # With a slash it would be the path of another view.
-            trial.refusal = _("A value in the path can't have a slash.")
-        elif trial.example.is_destructive and "sure" not in request.POST:
-            trial.refusal = _("Nothing was deleted: tick the box to confirm, then run it.")
-        if trial.refusal:
-            return self.show(shown, section, status=422)
-        trial.answer = run(request, trial.example, trial.target, trial.headers, trial.body)
-        return self.show(shown, section)
+        chosen.values = {key: request.POST.get(key, "").strip() for key in chosen.values}
+        if chosen.body is not None:
+            chosen.body = request.POST.get("body", "").replace("\r\n", "\n")
+        if any("/" in value for _parameter, value in chosen.given("path")):
+            # A slash would select another view.
+            chosen.error = _("A value in the path can't have a slash.")
+        elif chosen.example.is_destructive and "sure" not in request.POST:
+            chosen.error = _("Nothing was deleted: tick the box to confirm, then run it.")
+        if chosen.error:
+            return self.show(page, section, status=422)
+        example = chosen.example
+        chosen.response = execute(
+            request,
+            example.method,
+            chosen.target,
+            chosen.headers,
+            chosen.body,
+            media_type=example.media_type,
+            language=example.language,
+        )
+        return self.show(page, section)
 
-    def trials(self, section: str) -> list[Trial]:
+    def fill_examples(self, section: str) -> list[FilledExample]:
         if section not in sections():
             raise Http404
-        shown = sections()[section]
-        newest = read_samples(self.request, needed_by(shown))
-        return [try_out(example, self.request, newest) for example in shown]
+        found = sections()[section]
+        samples = read_samples(self.request, samples_used_by(found))
+        return [fill_example(example, self.request, samples) for example in found]
 
-    def show(self, shown: list[Trial], section: str, *, status: int = 200):
+    def show(self, page: list[FilledExample], section: str, *, status: int = 200) -> HttpResponse:
         return self.render(
             http_status=status,
             part="api",
-            trials=shown,
-            tag=shown[0].example.tag,
+            filled_examples=page,
+            tag=page[0].example.tag,
             section=section,
             sections=[(slug, found[0].tag) for slug, found in sections().items()],
         )

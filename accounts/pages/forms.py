@@ -1,7 +1,9 @@
-"""What the forms of all rooms share: labels, limits, and errors beside the fields."""
+"""The base class, fields and helpers of the forms of all pages."""
 
 import zoneinfo
+from collections.abc import Iterable
 from functools import cache
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -9,6 +11,7 @@ from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.forms.utils import flatatt
+from django.http import QueryDict
 from django.utils.functional import lazy
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -23,21 +26,32 @@ from accounts.names import has_invisible
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import Throttled
+from core.requests import UserRequest
 
 
 class Form(forms.Form):
-    """A form of a page. Each field is drawn by `core/field.html`, with its label, its help and its errors."""
+    """A form of a page. `core/field.html` renders each field with its label, help text and errors."""
 
     required_css_class = "required"
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, label_suffix="", **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
         for field in self.fields.values():
             if field.required:
                 field.error_messages["required"] = _("Can't be blank")
 
-    def clean(self):
-        values = super().clean()
+    def set_choices(self, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
+        cast(forms.ChoiceField, self.fields[name]).choices = list(choices)
+
+    def replace_data(self, name: str, value: Any) -> None:
+        """Replace the value that was sent for a field."""
+        data = cast(QueryDict, self.data).copy()
+        data[name] = value
+        self.data = data
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        values = self.cleaned_data
         for name, value in list(values.items()):
             if isinstance(value, str) and not is_xml_text(value):
                 self.add_error(name, _("Has characters that can't be stored"))
@@ -52,48 +66,46 @@ def validate_visible(name: str) -> None:
 class Email(forms.EmailField):
     default_validators = [*forms.EmailField.default_validators, validate_visible]
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"label": _("E-mail"), "max_length": 255, **kwargs})
         self.widget.attrs.update(autocomplete="email")
 
 
 class Login(forms.CharField):
-    """A login that is being chosen."""
+    """The login of a new user, or a new login."""
 
     default_validators = [
         RegexValidator(rf"^{User.LOGIN_PATTERN}\Z", _("Can't have a colon")),
     ]
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         help_text = _("The short name that you can sign in with, as well as with your e-mail.")
         super().__init__(**{"label": _("Login"), "max_length": 255, "help_text": help_text, **kwargs})
         self.widget.attrs.update(autocomplete="username", autocapitalize="none", spellcheck="false")
 
 
 class CurrentPassword(forms.CharField):
-    """The password that the user has; `clean` of a `GuardedForm` checks it."""
+    """The current password of the user. `PasswordConfirmationForm` verifies it."""
 
-    def __init__(self, **kwargs):
+    def __init__(self) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
         super().__init__(label=_("Current password"), max_length=1024, strip=False, widget=widget)
 
 
 class NewPassword(forms.CharField):
-    """A password that is being chosen. The rules are Django's validators; `clean_new_password` of the form applies them."""
+    """A new password. The form validates it with `check_password_rules`."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": "new-password", "minlength": 8})
         help_text = _("8 characters or more, and not one that is widely used.")
-        super().__init__(
-            **{"label": _("Password"), "max_length": 1024, "strip": False, "widget": widget, "help_text": help_text}
-            | kwargs
-        )
+        defaults: dict[str, Any] = {"label": _("Password"), "widget": widget, "help_text": help_text}
+        super().__init__(max_length=1024, strip=False, **{**defaults, **kwargs})
 
 
-class GuardedForm(Form):
-    """What asks for the password again: somebody else may sit at the browser. Its field is `current`."""
+class PasswordConfirmationForm(Form):
+    """A form that asks for the current password, in the field `current`, because somebody else may be using the browser."""
 
-    def __init__(self, *args, request, **kwargs):
+    def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.request = request
 
@@ -101,7 +113,7 @@ class GuardedForm(Form):
         user, password = self.request.user, self.cleaned_data["current"]
         try:
             attempt = throttling.LoginAttempt(self.request, user.account_id, user.login)
-            if not passwords.is_right(user, password, attempt=attempt):
+            if not passwords.verify(user, password, attempt=attempt):
                 self.add_error("current", _("Is wrong"))
         except Throttled as refused:
             self.add_error("current", too_many_attempts(refused))
@@ -110,39 +122,44 @@ class GuardedForm(Form):
 
 def too_many_attempts(refused: Throttled) -> str:
     minutes = int(refused.wait // 60) + 1
-    words = ngettext(
+    message = ngettext(
         "Too many attempts. Try again in %(minutes)d minute.",
         "Too many attempts. Try again in %(minutes)d minutes.",
         minutes,
     )
-    return words % {"minutes": minutes}
+    return message % {"minutes": minutes}
 
 
-def check_login(form: forms.Form, *, email: str, before: str = "") -> None:
-    """A login that looks like somebody else's e-mail would stand in that one's way: logins are tried first."""
+def check_login(form: forms.Form, *, email: str, current: str = "") -> None:
+    """Add an error for a login with an @, unless it is the user's own e-mail or current login.
+
+    Sign-in looks up logins first. So a login equal to another person's e-mail would keep that person from signing in with it.
+    """
     login = form.cleaned_data.get("login")
-    if login and "@" in login and fold(login) not in (fold(email), fold(before)):
+    if login and "@" in login and fold(login) not in (fold(email), fold(current)):
         form.add_error("login", _("Can't have an @, unless it is your own e-mail"))
 
 
 def check_password_rules(form: forms.Form, field: str, user: User) -> None:
-    """Add to `field` what Django's validators say of the password that it holds, with the messages of the interface: Django's
-    own are translated by its admin app, which is not installed."""
+    """Add the errors of Django's password validators to the field.
+
+    The messages are those of the API, because Django translates its own in the admin app, which is not installed.
+    """
     password = form.cleaned_data.get(field)
     if password:
         try:
             password_validation.validate_password(password, user)
         except ValidationError as caught:
             for error in caught.error_list:
-                form.add_error(field, capfirst(PASSWORD_ERRORS[error.code]))
+                form.add_error(field, capfirst(PASSWORD_ERRORS[str(error.code)]))
 
 
-def languages() -> list[tuple[str, str]]:
+def language_choices() -> list[tuple[str, str]]:
     return list(settings.LANGUAGES)
 
 
 @cache
-def _zones() -> list[tuple[str, str]]:
+def _time_zone_choices() -> list[tuple[str, str]]:
     return [
         (name, name.replace("_", " "))
         for name in sorted(zoneinfo.available_timezones())
@@ -150,15 +167,15 @@ def _zones() -> list[tuple[str, str]]:
     ]
 
 
-zones = lazy(_zones, list)
+time_zone_choices = lazy(_time_zone_choices, list)
 
 
 class LongSelect(forms.Select):
-    """A select of hundreds of options, which Django would render by a template each."""
+    """A select with hundreds of options. It renders them without a template, which Django would render for each option."""
 
-    def render(self, name, value, attrs=None, renderer=None) -> SafeString:
-        chosen = SafeString(" selected")
-        options = ((each, chosen if each == (value or "") else "", label) for each, label in self.choices)
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        selected = SafeString(" selected")
+        options = ((option, selected if option == (value or "") else "", label) for option, label in self.choices)
         return format_html(
             "<select{}>{}</select>",
             flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})})),

@@ -1,7 +1,10 @@
-"""The user, the language, the time zone, messages and the browser's policy, for pages alone.
+"""The middleware of pages: it sets the user, the site, the language and the time zone, and runs `PAGE_MIDDLEWARE`.
 
-Requests of the API skip all of it.
+Requests of the APIs skip it.
 """
+
+from collections.abc import Callable
+from typing import cast
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
@@ -15,58 +18,62 @@ from accounts.sites import sites
 from core.api.negotiation import wants_page
 from core.error_responses import unavailable
 from core.pages.language import language_of
+from core.requests import PageRequest
 
 
 class PagesMiddleware:
     """Set `request.user` (None for a visitor), `request.session`, `request.account` and `request.site`."""
 
-    def __init__(self, get_response):
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = self.page = get_response
         for name in reversed(settings.PAGE_MIDDLEWARE):
             self.page = import_string(name)(self.page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not (wants_page(request) or is_of_pages(request.path_info)):
+        if not (wants_page(request) or is_page_path(request.path_info)):
             return self.get_response(request)
         if settings.HTTPS_FOR_PAGES_ALONE and not request.is_secure():
             return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
-        request.user = request.session = request.account = request.site = None
+        page_request = cast(PageRequest, request)
         try:
-            self.recognize(request)
+            self.load_user_and_site(page_request)
         except (OperationalError, InterfaceError):
             return unavailable(request)
-        with translation.override(language_of(request)), timezone.override(zone_of(request)):
+        with translation.override(language_of(request)), timezone.override(time_zone_of(page_request)):
             response = self.page(request)
             response.headers.setdefault("Content-Language", translation.get_language())
-        # A view that signs a user in or out sets the cookie itself.
-        if request.session is not None and request.session.seen_now and SESSION_COOKIE not in response.cookies:
+        # Renew the cookie of an extended session, unless the view signed the user in or out and set the cookie itself.
+        session = page_request.session
+        if session is not None and session.was_extended and SESSION_COOKIE not in response.cookies:
             set_session(response, request.COOKIES[SESSION_COOKIE])
         return response
 
     @staticmethod
-    def recognize(request: HttpRequest) -> None:
+    def load_user_and_site(request: PageRequest) -> None:
+        request.user = request.session = None
+        # `Page` answers 404 where these stay None.
+        request.account = request.site = None  # type: ignore[assignment]
         address = request.address
         if address.account_id is None:
             return
         if secret := request.COOKIES.get(SESSION_COOKIE):
-            session = Session.objects.holding(address.account_id, secret)
+            session = Session.objects.find_by_secret(address.account_id, secret)
             if session is not None:
-                session.seen_now = session.touch()
+                session.was_extended = session.touch()
                 request.session, request.user = session, session.user
                 request.META["rostrum.user"] = f"{session.account.prefix}#{session.user_id}"
-        if address.site_id is not None:
-            request.site = sites.get(address.account_id, address.site_id)
-        if request.site is not None:
-            request.account = request.site.account
+        site = None if address.site_id is None else sites.get(address.account_id, address.site_id)
+        if site is not None:
+            request.site, request.account = site, site.account
 
 
-def is_of_pages(path: str) -> bool:
-    """Return whether only a page can be at the path, so that `Accept` does not matter."""
+def is_page_path(path: str) -> bool:
+    """Return whether the path belongs to a page whatever the Accept header says."""
     if path in ("/robots.txt", "/favicon.ico"):
         return True
     return path.startswith("/app/") and not path.endswith((".xml", ".json"))
 
 
-def zone_of(request: HttpRequest) -> str:
+def time_zone_of(request: PageRequest) -> str:
     user, account = request.user, request.account
     return (user and user.time_zone) or (account.time_zone if account else settings.TIME_ZONE)

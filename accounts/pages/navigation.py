@@ -1,16 +1,16 @@
-"""What the pages of accounts add to the menus."""
+"""The menu entries of this app."""
 
-from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from core.pages.navigation import Entry, register
+from core.requests import PageRequest
 
 
-def is_admin(request: HttpRequest) -> bool:
+def is_admin(request: PageRequest) -> bool:
     return request.user is not None and request.user.is_admin
 
 
-def is_team(request: HttpRequest) -> bool:
+def is_team(request: PageRequest) -> bool:
     return request.user is not None and request.user.is_team
 
 

@@ -1,30 +1,34 @@
-"""Moving things in a list: by buttons, by the arrow keys, by dragging (ordering.js). Statuses and categories share it."""
+"""Moving an item of an ordered list with buttons, arrow keys or dragging (ordering.js)."""
 
 from http import HTTPStatus
+from typing import cast
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts.pages.settings import to_id
+from accounts.pages.settings import parse_id
 from core.db.ordering import Ordered
 from core.pages.base import Page, no_content, redirect
+from core.requests import PageRequest
 
 STEPS = {"up": -1, "down": 1}
 
 
 def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
-    """Move `row` as the form says: `step` is up or down; or `before` or `after` is the id of another. Then go `back` to it.
+    """Move the row one step (`step` is up or down), or next to another row (`before` or `after` is its id).
 
-    The script shows the move itself, so it is answered nothing; 409 has it load the page anew.
+    A browser without JavaScript is redirected to the row: `back` is the redirect to the page. The script moves the row itself and
+    needs only the status. On 409 it reloads the page.
     """
-    post = page.request.POST
-    before, after = to_id(post.get("before")), to_id(post.get("after"))
+    request = cast(PageRequest, page.request)
+    post = request.POST
+    before, after = parse_id(post.get("before")), parse_id(post.get("after"))
     if row is None:
-        messages.error(page.request, _("The list has changed in the meantime. This is how it looks now."))
+        messages.error(request, _("The list has changed in the meantime. This is how it looks now."))
         done = False
     else:
         done = page.perform(lambda: row.move(by=STEPS.get(post.get("step", ""), 0), before=before, after=after))
-    if not page.request.htmx:
-        return redirect(f"{back.headers['Location']}#row-{row.id}") if done else back
+    if not request.htmx:
+        return redirect(f"{back.headers['Location']}#row-{row.id}") if done and row is not None else back
     return no_content(HTTPStatus.NO_CONTENT if done else HTTPStatus.CONFLICT)

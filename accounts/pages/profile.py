@@ -1,11 +1,13 @@
-"""What users say of themselves, and how and where they sign in."""
+"""The profile of a user: personal data, preferences, e-mail, password and sessions."""
 
 from http import HTTPStatus
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.validators import URLValidator
+from django.http import HttpResponse
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -18,22 +20,24 @@ from accounts.pages.forms import (
     CurrentPassword,
     Email,
     Form,
-    GuardedForm,
     Login,
     LongSelect,
     NewPassword,
+    PasswordConfirmationForm,
     check_login,
     check_password_rules,
-    languages,
-    zones,
+    language_choices,
+    time_zone_choices,
 )
-from accounts.pages.password import LinkPage, tell, tell_of_change
-from accounts.pages.settings import to_id
+from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_user
+from accounts.pages.settings import parse_id
 from core.api.throttling import count_from_address
 from core.db.tenancy import fold
 from core.db.transactions import in_transaction
 from core.pages.base import Page, redirect
+from core.requests import PageRequest, UserRequest
 
+# The purpose of the links that confirm an e-mail address.
 EMAIL = "email"
 
 
@@ -41,7 +45,7 @@ class WebAddress(forms.URLField):
     default_validators = [URLValidator(schemes=["http", "https"])]
 
 
-class AboutForm(Form):
+class ProfileForm(Form):
     name = forms.CharField(
         label=gettext_lazy("Your name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
@@ -60,7 +64,7 @@ class AboutForm(Form):
         widget=forms.Textarea(attrs={"rows": 4}),
     )
 
-    def __init__(self, *args, user: User, **kwargs):
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         self.user = user
         shown = {"name": user.name, "login": user.login, "www": user.www, "description": user.description}
         super().__init__(*args, initial=shown, auto_id="about-%s", **kwargs)
@@ -69,12 +73,12 @@ class AboutForm(Form):
         return self.cleaned_data["www"] or None
 
     def clean_description(self) -> str:
-        # Browsers end the lines of a text as a form does.
+        # Browsers send line breaks as CRLF.
         return self.cleaned_data["description"].replace("\r\n", "\n")
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         values = super().clean()
-        check_login(self, email=self.user.email, before=self.user.login)
+        check_login(self, email=self.user.email, current=self.user.login)
         return values
 
 
@@ -90,39 +94,44 @@ class NotificationForm(Form):
         ],
     )
 
-    def __init__(self, *args, user: User, **kwargs):
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, initial={"notification": user.notification}, auto_id="notification-%s", **kwargs)
 
 
 class RegionForm(Form):
-    # The user says none.
-    UNSAID = "auto"
+    # The choice that leaves the preference empty.
+    AUTO = "auto"
 
     language = forms.ChoiceField(label=gettext_lazy("Language"))
     time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
 
-    def __init__(self, *args, user: User, **kwargs):
-        shown = {"language": user.language or self.UNSAID, "time_zone": user.time_zone or self.UNSAID}
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        shown = {"language": user.language or self.AUTO, "time_zone": user.time_zone or self.AUTO}
         super().__init__(*args, initial=shown, auto_id="region-%s", **kwargs)
         zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
-        self.fields["language"].choices = [(self.UNSAID, _("The one my browser asks for")), *languages()]
-        self.fields["time_zone"].choices = [(self.UNSAID, zone), *zones()]
+        self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
+        self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
 
-    def clean(self):
-        return {name: None if value == self.UNSAID else value for name, value in super().clean().items()}
+    def clean(self) -> dict[str, Any]:
+        return {name: None if value == self.AUTO else value for name, value in super().clean().items()}
 
 
 class Profile(Page):
-    """Three forms, each saved on its own; `part` says which was sent."""
+    """The page with three forms that are saved separately. The field `part` names the form that was sent."""
 
+    request: UserRequest
     template_name = "accounts/profile.html"
     access = "user"
-    parts = {"about": AboutForm, "notification": NotificationForm, "region": RegionForm}
+    parts: dict[str, type[ProfileForm | NotificationForm | RegionForm]] = {
+        "about": ProfileForm,
+        "notification": NotificationForm,
+        "region": RegionForm,
+    }
 
-    def get(self, request):
+    def get(self, request: UserRequest) -> HttpResponse:
         return self.render_parts()
 
-    def post(self, request):
+    def post(self, request: UserRequest) -> HttpResponse:
         user, part = request.user, request.POST.get("part", "")
         if part not in self.parts:
             return self.render_parts()
@@ -134,97 +143,110 @@ class Profile(Page):
             messages.success(request, _("Saved."))
         return redirect("accounts-profile")
 
-    def render_parts(self, part: str = "", form: Form | None = None):
-        """With the form that was sent and is not right yet."""
-        shown = {name: kind(user=self.request.user) for name, kind in self.parts.items() if name != part}
+    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
+        all_forms: dict[str, Form] = {
+            name: form_class(user=self.request.user) for name, form_class in self.parts.items() if name != part
+        }
         if form is not None:
-            shown[part] = form
+            all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        return self.render(http_status=status, part="profile", forms=shown)
+        return self.render(http_status=status, part="profile", forms=all_forms)
 
 
-class EmailForm(GuardedForm):
+class EmailForm(PasswordConfirmationForm):
     email = Email(label=gettext_lazy("New e-mail"))
     current = CurrentPassword()
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="email-%s", **kwargs)
 
 
-class PasswordForm(GuardedForm):
+class PasswordForm(PasswordConfirmationForm):
     current = CurrentPassword()
     password = NewPassword(label=gettext_lazy("New password"))
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="password-%s", **kwargs)
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         values = super().clean()
         check_password_rules(self, "password", self.request.user)
         return values
 
 
 class Security(Page):
-    """E-mail, password, and the browsers where the user is signed in."""
+    """The page for the e-mail, the password and the sessions of the user."""
 
+    request: UserRequest
     template_name = "accounts/security.html"
     access = "user"
-    parts = {"email": EmailForm, "password": PasswordForm}
-    SHOWN = 50
+    parts: dict[str, type[EmailForm | PasswordForm]] = {"email": EmailForm, "password": PasswordForm}
+    MAX_SESSIONS_SHOWN = 50
 
-    def get(self, request):
+    def get(self, request: UserRequest) -> HttpResponse:
         return self.render_parts()
 
-    def post(self, request):
+    def post(self, request: UserRequest) -> HttpResponse:
         part = request.POST.get("part", "")
         if part not in self.parts:
             return self.render_parts()
         form = self.parts[part](request.POST, request=request)
         if not form.is_valid():
             return self.render_parts(part, form)
-        (self.ask_about if part == "email" else self.change_password)(form)
+        if part == "email":
+            self.send_confirmation(form.cleaned_data["email"])
+        else:
+            self.change_password(form.cleaned_data["password"])
         return redirect("accounts-security")
 
-    def ask_about(self, form: EmailForm) -> None:
-        """The new e-mail counts once it has been read; whether it is somebody else's is told to that one alone."""
-        request, user, email = self.request, self.request.user, form.cleaned_data["email"]
+    def send_confirmation(self, email: str) -> None:
+        """Send a link to the new e-mail address, which takes effect when the link is used.
+
+        If another user has the address, only that user learns about it, through the e-mail.
+        """
+        request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
-        if throttling.may_be_mailed(user.account_id, email):
+        if throttling.allow_email(user.account_id, email):
             if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
-                tell(user, "email_taken", request, to=email)
+                email_user(user, "email_taken", request, to=email)
             else:
-                token = links.sign({"email": email}, *user.subject_of(EMAIL))
+                token = links.sign({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
-                tell(user, "email", request, to=email, url=request.address.url + path)
+                email_user(user, "confirm_email", request, to=email, url=request.address.url + path)
         messages.success(
             request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
         )
 
-    def change_password(self, form: PasswordForm) -> None:
+    def change_password(self, password: str) -> None:
         user, session = self.request.user, self.request.session
-        in_transaction(lambda: user.change_password(form.cleaned_data["password"], but=session.id))
+        in_transaction(lambda: user.change_password(password, keep_session_id=session.id))
         rotate_token(self.request)
-        tell_of_change(user, self.request)
+        email_password_changed(user, self.request)
         messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
 
-    def render_parts(self, part: str = "", form: Form | None = None):
+    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
         request = self.request
-        shown = {name: kind(request=request) for name, kind in self.parts.items() if name != part}
+        all_forms: dict[str, Form] = {
+            name: form_class(request=request) for name, form_class in self.parts.items() if name != part
+        }
         if form is not None:
-            shown[part] = form
+            all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        sessions = Session.objects.of(request.user).order_by("-seen_at", "-id")[: self.SHOWN]
-        return self.render(http_status=status, part="security", forms=shown, sessions=sessions)
+        sessions = Session.objects.active_for(request.user).order_by("-seen_at", "-id")[: self.MAX_SESSIONS_SHOWN]
+        return self.render(http_status=status, part="security", forms=all_forms, sessions=sessions)
 
 
 class EndSession(Page):
-    """`end` is the id of a session of the user's, or "others"."""
+    """The action that ends sessions of the user. The field `end` is the id of a session, or "others"."""
 
+    request: UserRequest
     access = "user"
 
-    def post(self, request):
+    def post(self, request: UserRequest) -> HttpResponse:
         end, own = request.POST.get("end", ""), request.session
-        sessions = Session.objects.of(request.user)
+        sessions = Session.objects.active_for(request.user)
         if end == "others":
             sessions.exclude(id=own.id).delete()
             messages.success(request, _("You are signed out everywhere else."))
@@ -235,34 +257,36 @@ class EndSession(Page):
             delete_session(response)
             return response
         else:
-            # One that has ended meanwhile is what was asked for.
-            sessions.filter(id=to_id(end)).delete()
+            # Not an error if the session has ended meanwhile.
+            sessions.filter(id=parse_id(end) or 0).delete()
             messages.success(request, _("You are signed out there."))
         return redirect("accounts-security")
 
 
-class ConfirmEmail(LinkPage):
-    """Where the link to a new e-mail leads. A button changes it: programs that check e-mails open the links in them."""
+class ConfirmEmail(EmailLinkPage):
+    """The page that the link to a new e-mail address opens. A button saves it, because programs that scan e-mails open links."""
 
     template_name = "accounts/confirm_email.html"
-    purpose, again = EMAIL, "accounts-security"
+    purpose, retry_route = EMAIL, "accounts-security"
 
-    def get(self, request):
-        return self.render(email=self.said["email"], login=self.user.login)
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render(email=self.payload["email"], login=self.user.login)
 
-    def post(self, request):
-        before, email = self.user.email, self.said["email"]
+    def post(self, request: PageRequest) -> HttpResponse:
+        before, email = self.user.email, self.payload["email"]
+        is_valid = True
 
         def change() -> None:
-            self.read_link(held=True)
-            if self.user is not None:
+            nonlocal is_valid
+            is_valid = self.read_link(lock=True)
+            if is_valid:
                 self.user.change_email(email)
 
         done = self.perform(change)
-        if self.user is None:
-            return self.void()
+        if not is_valid:
+            return self.render_invalid_link()
         if done:
             messages.success(request, _("Your e-mail is changed."))
             if fold(before) != fold(email):
-                tell(self.user, "email_changed", request, to=before, email=email)
+                email_user(self.user, "email_changed", request, to=before, email=email)
         return redirect("accounts-security")

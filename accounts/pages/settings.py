@@ -1,4 +1,4 @@
-"""The account settings: what their pages share, and the first of them."""
+"""The base class of the settings pages, and the page of the account."""
 
 from typing import Any
 
@@ -9,42 +9,45 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.pages.forms import Form, languages, zones
+from accounts.models import Account
+from accounts.pages.forms import Form, language_choices, time_zone_choices
 from core.api.fields import CURRENCIES
-from core.api.paging import Page as PageOfList
+from core.api.paging import Page as ListPage
 from core.error_responses import error_response
 from core.errors import FieldErrors
 from core.pages.base import Page, redirect
+from core.requests import UserRequest
 
 
 class SettingsPage(Page):
-    """A page of the settings. What is done on it is sent to itself, with `do` saying which of its acts is meant."""
+    """A page of the settings. Its forms post to the page itself, and the field `do` names the action."""
 
+    request: UserRequest
     access = "admin"
-    # The section that is open.
+    # The name of the page's entry in the menu of the settings.
     part = ""
-    # What may be done: the value of `do`, and the method. The first is meant where nothing is said.
-    acts: dict[str, str] = {}
+    # The method for each value of `do`. The first is the default.
+    actions: dict[str, str] = {}
 
-    def post(self, request, **kwargs) -> HttpResponse:
-        act = self.acts.get(request.POST.get("do") or next(iter(self.acts), ""))
-        if act is None:
+    def post(self, request: UserRequest, **kwargs: Any) -> HttpResponse:
+        action = self.actions.get(request.POST.get("do") or next(iter(self.actions), ""))
+        if action is None:
             return error_response(request, 400)
-        return getattr(self, act)(request, **kwargs)
+        return getattr(self, action)(request, **kwargs)
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
         return super().render(template, http_status=http_status, part=self.part, **context)
 
-    def read_page(self, **given: int) -> PageOfList:
-        """The page of a list that is asked for; what is `given` is not asked."""
+    def read_page(self, **overrides: int) -> ListPage:
+        """Return the requested page of a list. `overrides` replace parameters of the query."""
         try:
-            return PageOfList.read(self.request.GET.dict() | given)
+            return ListPage.read({**self.request.GET.dict(), **overrides})
         except FieldErrors:
             raise Http404 from None
 
 
-def to_id(value: str | None) -> int | None:
-    """An id that a form sent; None if it is none."""
+def parse_id(value: str | None) -> int | None:
+    """Return the id in a form value, or None if the value is not an id."""
     return int(value) if value and value.isascii() and value.isdigit() and len(value) <= 18 else None
 
 
@@ -58,7 +61,7 @@ class AccountForm(Form):
     )
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
-        choices=languages,
+        choices=language_choices,
         help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language we don't have."),
     )
     currency = forms.CharField(
@@ -68,47 +71,48 @@ class AccountForm(Form):
     )
     currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
 
-    def __init__(self, *args, account, **kwargs):
+    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        known = list(zones())
-        # One that was given by other means stays as long as nobody chooses another.
+        known = list(time_zone_choices())
+        # Keep a time zone that was set by other means and is not among the choices.
         if account.time_zone not in dict(known):
             known.insert(0, (account.time_zone, account.time_zone))
-        self.fields["time_zone"].choices = known
-        self.data = self.data.copy()
+        self.set_choices("time_zone", known)
         if currency := self.data.get("currency"):
-            self.data["currency"] = currency.strip().upper()
+            self.replace_data("currency", currency.strip().upper())
         self.account = account
 
     def clean_currency(self) -> str:
         currency = self.cleaned_data["currency"]
-        # One that is a currency no more stays as long as nobody chooses another.
+        # Keep a current currency that has been removed from the list.
         if currency not in CURRENCIES and currency != self.account.currency:
             raise forms.ValidationError(_("This is not a code of ISO 4217, such as EUR"))
         return currency
 
 
 class AccountPage(SettingsPage):
+    """The first page of the settings: the account itself."""
+
     template_name = "accounts/account.html"
     part = "account"
-    acts = {"save": "save"}
+    actions = {"save": "save"}
 
-    def refuse(self) -> HttpResponse | None:
+    def check_access(self) -> HttpResponse | None:
         user = self.request.user
         if user is not None and user.is_team and not user.is_admin and self.request.method in ("GET", "HEAD"):
-            # What the settings have for an agent.
+            # The only settings page for agents.
             return redirect("accounts-tokens")
-        return super().refuse()
+        return super().check_access()
 
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}")
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: UserRequest) -> HttpResponse:
         account = request.account
         values = {name: getattr(account, name) for name in AccountForm.base_fields}
         return self.show(AccountForm(initial=values, account=account))
 
-    def save(self, request) -> HttpResponse:
+    def save(self, request: UserRequest) -> HttpResponse:
         account = request.account
         form = AccountForm(request.POST, account=account)
         if not form.is_valid() or not self.submit_form(form, lambda: account.change(**form.cleaned_data)):

@@ -1,5 +1,7 @@
 """Signing in and out, and the language of the pages."""
 
+from typing import Any, cast
+
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -15,15 +17,16 @@ from accounts.pages.forms import Form, too_many_attempts
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
+from core.requests import PageRequest
 
 
-def sign_in(request, response: HttpResponse, user: User) -> HttpResponse:
-    """Begin a session of the user with this answer, in the place of the one that the browser had."""
+def sign_in(request: PageRequest, response: HttpResponse, user: User) -> HttpResponse:
+    """Start a session of the user, replace the previous session of the browser, and return the response with the cookie."""
     if request.session is not None:
         request.session.delete()
-    _row, secret = Session.objects.open(user, agent=request.headers.get("User-Agent", ""))
+    _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""))
     set_session(response, secret)
-    # It was in pages that anybody may have read.
+    # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
     return response
 
@@ -42,19 +45,19 @@ class SignInForm(Form):
     )
     next = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args, request, **kwargs):
+    def __init__(self, *args: Any, request: PageRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.request = request
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         values = super().clean()
         if self.errors:
             return values
-        account_id, name = self.request.address.account_id, values["login"]
-        self.user = User.objects.known_as(account_id, name) if is_xml_text(name) else None
+        account_id, name = self.request.account.id, values["login"]
+        self.user = User.objects.find_by_login(account_id, name) if is_xml_text(name) else None
         try:
             attempt = throttling.LoginAttempt(self.request, account_id, name)
-            if not passwords.is_right(self.user, values["password"], attempt=attempt):
+            if not passwords.verify(self.user, values["password"], attempt=attempt):
                 self.add_error(None, _("The login or the password is wrong."))
         except Throttled as refused:
             self.add_error(None, too_many_attempts(refused))
@@ -64,21 +67,22 @@ class SignInForm(Form):
 class SignIn(Page):
     template_name = "accounts/sign_in.html"
 
-    def get(self, request):
+    def get(self, request: PageRequest) -> HttpResponse:
         target = safe_path(request, request.GET.get("next"))
         if request.user is not None:
             return redirect(target)
         return self.render_form(SignInForm(request=request, initial={"next": target}), unsaved="unsaved" in request.GET)
 
-    def post(self, request):
+    def post(self, request: PageRequest) -> HttpResponse:
         form = SignInForm(request.POST, request=request)
         if not form.is_valid():
             return self.render_form(form)
-        return sign_in(request, redirect(safe_path(request, form.cleaned_data["next"])), form.user)
+        target = safe_path(request, form.cleaned_data["next"])
+        return sign_in(request, redirect(target), cast(User, form.user))
 
 
 class SignOut(Page):
-    def post(self, request):
+    def post(self, request: PageRequest) -> HttpResponse:
         if request.session is not None:
             request.session.delete()
         response = redirect(settings.HOME_URL)
@@ -88,9 +92,9 @@ class SignOut(Page):
 
 
 class Language(Page):
-    """What a visitor chose is kept in a cookie, what a user chose in the profile."""
+    """The action that changes the language of the pages. A cookie stores it, and for users also the profile."""
 
-    def post(self, request):
+    def post(self, request: PageRequest) -> HttpResponse:
         response = redirect(safe_path(request, request.POST.get("next")))
         language = request.POST.get("language")
         if language in dict(settings.LANGUAGES):

@@ -1,6 +1,7 @@
-"""The statuses that posts, deals and clients may have."""
+"""The settings pages for statuses."""
 
 import re
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -11,39 +12,40 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.api.statuses import StatusSerializer
-from accounts.models import Status
+from accounts.models import Account, Status
 from accounts.pages import ordering
 from accounts.pages.forms import Form
-from accounts.pages.settings import SettingsPage, to_id
+from accounts.pages.settings import SettingsPage, parse_id
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
+from core.requests import UserRequest
 
-GREY = "#6b7280"
-KINDS = {
+DEFAULT_COLOR = "#6b7280"
+KINDS: dict[str, Any] = {
     Status.Kind.POST: gettext_lazy("Suggestions and tasks"),
     Status.Kind.DEAL: gettext_lazy("Deals"),
     Status.Kind.CLIENT: gettext_lazy("Clients"),
 }
 
 
-def as_chosen(color: str | None) -> str:
-    """A colour as the browser's own field for it takes one: #rrggbb. Programs may have said it otherwise, or none."""
+def to_input_color(color: str | None) -> str:
+    """Return the colour in the format of an HTML colour field (#rrggbb). Programs may have stored it otherwise, or not at all."""
     if color and re.fullmatch("#[0-9a-fA-F]{3}", color):
         return "#" + "".join(2 * digit for digit in color[1:])
-    return color if color and re.fullmatch("#[0-9a-fA-F]{6}", color) else GREY
+    return color if color and re.fullmatch("#[0-9a-fA-F]{6}", color) else DEFAULT_COLOR
 
 
-def on_roadmap(row: Status | None) -> str:
-    """What the code of a status of suggestions has to do with the roadmap."""
+def roadmap_help(row: Status | None) -> str:
+    """Return the help text about the roadmap for the code of a post's status."""
     if row is not None and row.code in Status.ROADMAP:
-        said = _("With another code it leaves the roadmap, which shows the statuses with the codes %(codes)s.")
+        text = _("With another code it leaves the roadmap, which shows the statuses with the codes %(codes)s.")
     else:
-        said = _("The roadmap shows the statuses with the codes %(codes)s.")
-    return said % {"codes": ", ".join(Status.ROADMAP)}
+        text = _("The roadmap shows the statuses with the codes %(codes)s.")
+    return text % {"codes": ", ".join(Status.ROADMAP)}
 
 
 class StatusForm(Form):
-    """The rules are those of the interface (`StatusSerializer`)."""
+    """The form of a status. `StatusSerializer` has the rules, which are the same as in the API."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
     code = forms.CharField(
@@ -65,26 +67,26 @@ class StatusForm(Form):
         help_text=gettext_lazy("Whatever gets this status is closed."),
     )
 
-    def __init__(self, *args, kind: str, row: Status | None = None, **kwargs):
+    def __init__(self, *args: Any, kind: str, row: Status | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if row is not None:
-            self.initial = {name: getattr(row, name) for name in self.fields} | {"color": as_chosen(row.color)}
+            self.initial = {name: getattr(row, name) for name in self.fields} | {"color": to_input_color(row.color)}
             self.fields["code"].required = True
             self.fields["code"].help_text = _("Programs may rely on it: change it only if you know that none does.")
         else:
-            self.initial = {"color": GREY}
+            self.initial = {"color": DEFAULT_COLOR}
         if kind == Status.Kind.POST:
-            self.fields["code"].help_text += f" {on_roadmap(row)}"
+            self.fields["code"].help_text += f" {roadmap_help(row)}"
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         values = super().clean()
         if not values.get("code") and values.get("name") and not self.fields["code"].required:
             values["code"] = slugify(values["name"])
         return values
 
 
-def write(account, row: Status | None, kind: str, values: dict) -> Status:
-    """Add or change a status, as a program could. The caller's transaction holds it all."""
+def write_status(account: Account, row: Status | None, kind: str, values: dict[str, Any]) -> Status:
+    """Create or update a status with the validation of the API. Call it in a transaction."""
     given = values | ({} if row else {"kind": kind})
     serializer = StatusSerializer(row, data=given, partial=row is not None, context={"account": account})
     values = serializer.read()
@@ -94,9 +96,11 @@ def write(account, row: Status | None, kind: str, values: dict) -> Status:
 
 
 class StatusesPage(SettingsPage):
+    """The list of the statuses of one kind, in their order."""
+
     template_name = "accounts/statuses.html"
     part = "statuses"
-    acts = {"add": "add", "move": "move"}
+    actions = {"add": "add", "move": "move"}
 
     @property
     def kind(self) -> str:
@@ -109,12 +113,12 @@ class StatusesPage(SettingsPage):
     def address(self) -> str:
         return reverse("accounts-statuses", query={"kind": self.kind})
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: UserRequest) -> HttpResponse:
         return self.show(StatusForm(kind=self.kind))
 
     def show(self, form: Form) -> HttpResponse:
         page = self.read_page(per_page=DEFAULT_MAX_PAGE_SIZE)
-        rows = list(self.request.account.first_statuses(self.kind)[page.start : page.stop])
+        rows = list(self.request.account.statuses_of_kind(self.kind)[page.start : page.stop])
         return self.render_form(
             form,
             rows=rows[: page.size],
@@ -125,25 +129,25 @@ class StatusesPage(SettingsPage):
             kinds=KINDS.items(),
         )
 
-    def add(self, request) -> HttpResponse:
+    def add(self, request: UserRequest) -> HttpResponse:
         form = StatusForm(request.POST, kind=self.kind)
         if not form.is_valid() or not self.submit_form(
-            form, lambda: write(request.account, None, self.kind, form.cleaned_data)
+            form, lambda: write_status(request.account, None, self.kind, form.cleaned_data)
         ):
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect(self.address)
 
-    def move(self, request) -> HttpResponse:
-        id = to_id(request.POST.get("id"))
-        row = request.account.first_statuses(self.kind).filter(id=id).first() if id else None
+    def move(self, request: UserRequest) -> HttpResponse:
+        id = parse_id(request.POST.get("id"))
+        row = request.account.statuses_of_kind(self.kind).filter(id=id).first() if id else None
         return ordering.move(self, row, redirect(self.address))
 
 
 class StatusPage(SettingsPage):
     template_name = "accounts/status.html"
     part = "statuses"
-    acts = {"save": "save", "delete": "delete"}
+    actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Status:
         row = self.request.account.statuses.filter(id=id).first()
@@ -151,22 +155,22 @@ class StatusPage(SettingsPage):
             raise Http404
         return row
 
-    def get(self, request, id: int) -> HttpResponse:
+    def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         return self.show(row, StatusForm(row=row, kind=row.kind))
 
     def show(self, row: Status, form: Form) -> HttpResponse:
         return self.render_form(form, row=row, kind_name=KINDS[row.kind])
 
-    def save(self, request, id: int) -> HttpResponse:
+    def save(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         form = StatusForm(request.POST, row=row, kind=row.kind)
 
         def act() -> None:
             locked = request.account.statuses.locked().get(id=id)
-            # What was left as it was stays: a colour that a program named, and the field can't show.
+            # Save changed fields only, to keep a stored colour in a format that the field cannot display.
             changed = {name: form.cleaned_data[name] for name in form.changed_data}
-            write(request.account, locked, locked.kind, changed)
+            write_status(request.account, locked, locked.kind, changed)
 
         try:
             if not form.is_valid() or not self.submit_form(form, act):
@@ -174,9 +178,9 @@ class StatusPage(SettingsPage):
         except Status.DoesNotExist:
             raise Http404 from None
         messages.success(request, _("%(name)s is saved.") % {"name": form.cleaned_data["name"]})
-        return self.back(row)
+        return self.redirect_back(row)
 
-    def delete(self, request, id: int) -> HttpResponse:
+    def delete(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
 
         def act() -> None:
@@ -185,7 +189,7 @@ class StatusPage(SettingsPage):
                 statuses[id].erase()
 
         done = self.perform(act, done=_("%(name)s is deleted.") % {"name": row.name})
-        return self.back(row) if done else redirect("accounts-status", id)
+        return self.redirect_back(row) if done else redirect("accounts-status", id)
 
-    def back(self, row: Status) -> HttpResponse:
+    def redirect_back(self, row: Status) -> HttpResponse:
         return redirect("accounts-statuses", query={"kind": row.kind})

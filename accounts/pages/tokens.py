@@ -1,23 +1,25 @@
-"""The API in the settings: one's own tokens, and the way to the examples."""
+"""The API page of the settings: the user's tokens and an overview of the examples."""
 
 from datetime import datetime, time, timedelta
 from functools import partial
+from typing import Any
 
 from django import forms
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import APIToken
-from accounts.pages.examples import TOKEN, examples, sections, try_out
+from accounts.pages.examples import TOKEN_PLACEHOLDER, examples, fill_example, sections
 from accounts.pages.forms import Form
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.pages.base import Page, base_url, redirect
 from core.pages.errors import error_sentence
+from core.requests import UserRequest
 
-LONGEST = timedelta(days=3650)
+MAX_LIFETIME = timedelta(days=3650)
 
 
 class TokenForm(Form):
@@ -43,16 +45,16 @@ class TokenForm(Form):
         help_text=gettext_lazy("Only if it expires after a date."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    # The newest token when the form was made: it makes one only once.
+    # The user's newest token when the form was rendered, so that sending the form twice creates one token.
     after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         values = super().clean()
         if values.get("expires") == "date" and "until" not in self.errors:
             today, day = timezone.localdate(), values.get("until")
             if day is None:
                 self.add_error("until", _("Can't be blank"))
-            elif not today <= day <= today + LONGEST:
+            elif not today <= day <= today + MAX_LIFETIME:
                 self.add_error("until", _("Must be today or later, and within ten years"))
         return values
 
@@ -66,17 +68,17 @@ class TokenForm(Form):
         return timezone.now() + timedelta(days=int(choice))
 
 
-class API(Page):
+class APIPage(Page):
+    request: UserRequest
     access = "team"
     template_name = "accounts/api.html"
-    # How many expired ones are still listed.
-    EXPIRED = 10
+    MAX_EXPIRED_SHOWN = 10
 
-    def get(self, request):
+    def get(self, request: UserRequest) -> HttpResponse:
         return self.show()
 
-    def post(self, request):
-        """The answer shows the token, this once; so there is no other page to go to."""
+    def post(self, request: UserRequest) -> HttpResponse:
+        """Create a token. The response is the page with the token and no redirect, because the token is shown only once."""
         form = TokenForm(request.POST)
         if not form.is_valid():
             return self.show(form)
@@ -98,31 +100,36 @@ class API(Page):
             return self.show(row=row, token=token)
         return self.show(form)
 
-    def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = ""):
+    def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = "") -> HttpResponse:
         request = self.request
         own = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
         after = own.newest_id()
         if form is None:
             form = TokenForm(initial={"after": after})
         else:
-            form.data = form.data.copy()
-            form.data["after"] = after
+            form.replace_data("after", after)
         return self.render_form(
             form,
             part="api",
-            tokens=[*own.live()[: APIToken.MOST], *own.expired()[: self.EXPIRED]],
+            tokens=[*own.usable()[: APIToken.MAX_PER_USER], *own.expired()[: self.MAX_EXPIRED_SHOWN]],
             row=row,
             token=token,
             address=base_url(request),
-            trial=try_out(examples()["read_account"], request, {"responsible": request.user.id}, token=token or TOKEN),
+            filled=fill_example(
+                examples()["read_account"],
+                request,
+                {"responsible": request.user.id},
+                token=token or TOKEN_PLACEHOLDER,
+            ),
             sections=list(sections().items()),
         )
 
 
 class RevokeToken(Page):
+    request: UserRequest
     access = "team"
 
-    def post(self, request, id: int):
+    def post(self, request: UserRequest, id: int) -> HttpResponse:
         token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
         if token is None:
             raise Http404

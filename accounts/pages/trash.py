@@ -1,37 +1,38 @@
-"""The trash: resources that were deleted in the last 30 days, and restoring them."""
+"""The settings page of the trash: the resources deleted in the last 30 days, and their restoration."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.pages.settings import SettingsPage, to_id
+from accounts.pages.settings import SettingsPage, parse_id
 from core.db.transactions import in_transaction
 from core.db.trash import KEPT_FOR, restore, trash_contents
 from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
 from core.registry import registry
+from core.requests import UserRequest
 
 
 class TrashPage(SettingsPage):
     template_name = "accounts/trash.html"
     part = "trash"
-    acts = {"restore": "restore"}
+    actions = {"restore": "restore"}
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: UserRequest) -> HttpResponse:
         every = registry.trashable()
         kind = request.GET.get("kind", "")
         if kind and kind not in every:
             raise Http404
         page = self.read_page()
-        models = {key: resource.model for key, resource in every.items() if kind in ("", key)}
+        models = {key: model for key, model in registry.trashable_models().items() if kind in ("", key)}
         found = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
         rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
-        who = {user.id: user for user in users} if rows else {}
+        users_by_id = {user.id: user for user in users} if rows else {}
         for row in rows:
             row["kind"] = every[row["resource"]]
-            row["by"], row["until"] = who.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
+            row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
         return self.render(
             rows=rows,
             page=page,
@@ -40,15 +41,15 @@ class TrashPage(SettingsPage):
             kinds=every.values(),
         )
 
-    def restore(self, request) -> HttpResponse:
-        id, kind = to_id(request.POST.get("id")), request.POST.get("kind", "")
+    def restore(self, request: UserRequest) -> HttpResponse:
+        id, kind = parse_id(request.POST.get("id")), request.POST.get("kind", "")
         model = registry.trashable_models().get(kind)
         if id is None or model is None:
             raise Http404
         try:
             found = in_transaction(lambda: restore(request.account, {kind: model}, id))
         except FieldErrors:
-            # Another row has the name meanwhile.
+            # Another resource has taken the name meanwhile.
             messages.error(
                 request,
                 _("It can't be restored yet, as another one has its name now. Rename that one first."),

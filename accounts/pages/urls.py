@@ -1,24 +1,24 @@
 from django.urls import path
 
-from accounts.pages import examples, joining, password, profile, sign_in, statuses, tokens, trash, users
+from accounts.pages import examples, password_reset, profile, registration, sign_in, statuses, tokens, trash, users
 from accounts.pages.settings import AccountPage
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.Language.as_view(), name="accounts-language"),
-    path("app/sign-up", joining.SignUp.as_view(), name="accounts-sign-up"),
-    path("app/sign-up/sent", joining.SignUpSent.as_view(), name="accounts-sign-up-sent"),
-    path("app/sign-up/finish", joining.SignUpFinish.as_view(), name="accounts-sign-up-finish"),
-    path("app/invitation", joining.AcceptInvitation.as_view(), name="accounts-invitation"),
-    path("app/password", password.Forgotten.as_view(), name="accounts-password"),
-    path("app/password/sent", password.ForgottenSent.as_view(), name="accounts-password-sent"),
-    path("app/password/new", password.Renewed.as_view(), name="accounts-password-new"),
+    path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),
+    path("app/sign-up/sent", registration.SignUpSent.as_view(), name="accounts-sign-up-sent"),
+    path("app/sign-up/finish", registration.SignUpFinish.as_view(), name="accounts-sign-up-finish"),
+    path("app/invitation", registration.AcceptInvitation.as_view(), name="accounts-invitation"),
+    path("app/password", password_reset.PasswordReset.as_view(), name="accounts-password"),
+    path("app/password/sent", password_reset.PasswordResetSent.as_view(), name="accounts-password-sent"),
+    path("app/password/new", password_reset.PasswordResetConfirm.as_view(), name="accounts-password-new"),
     path("app/profile", profile.Profile.as_view(), name="accounts-profile"),
     path("app/profile/security", profile.Security.as_view(), name="accounts-security"),
     path("app/profile/sessions", profile.EndSession.as_view(), name="accounts-sessions"),
     path("app/profile/email", profile.ConfirmEmail.as_view(), name="accounts-email-confirm"),
-    path("app/account/api", tokens.API.as_view(), name="accounts-tokens"),
+    path("app/account/api", tokens.APIPage.as_view(), name="accounts-tokens"),
     path("app/account/api/tokens/<id:id>/revoke", tokens.RevokeToken.as_view(), name="accounts-token-revoke"),
     path("app/account/api/<slug:section>", examples.Examples.as_view(), name="accounts-examples"),
     path("app/account", AccountPage.as_view(), name="accounts-account"),

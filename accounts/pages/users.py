@@ -1,4 +1,7 @@
-"""Who may come in: the team, the members, and whoever is invited."""
+"""The settings pages for users: the team, the members and the invitations."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
@@ -9,43 +12,48 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts import mail, throttling
-from accounts.models import Invitation, User
+from accounts.models import Account, Invitation, User
 from accounts.pages.forms import Email, Form
-from accounts.pages.settings import SettingsPage, to_id
+from accounts.pages.settings import SettingsPage, parse_id
+from core.api.paging import Page as ListPage
 from core.api.throttling import count_search
 from core.db.text import is_xml_text
 from core.pages.base import redirect
+from core.requests import UserRequest
 from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
 
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
 Role = User.Role
-ROLES = {
+ROLES: dict[str, Any] = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),
     Role.MEMBER: pgettext_lazy("role", "Member"),
 }
-DUTIES = {
+DUTIES: dict[str, Any] = {
     Role.OWNER: gettext_lazy("does everything, and chooses the owners"),
     Role.ADMIN: gettext_lazy("does everything, except choose the owners"),
     Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
     Role.MEMBER: gettext_lazy("suggests, votes and comments in the forums"),
 }
-TOO_OFTEN = gettext_lazy("This address was invited several times just now. Try again in an hour.")
+TOO_MANY_INVITATIONS = gettext_lazy("This address was invited several times just now. Try again in an hour.")
 TABS = ("team", "members", "invitations")
-MOST_TOKENS = 100
+MAX_TOKENS_SHOWN = 100
 
 
-def role_choices(roles) -> list[tuple[str, str]]:
+def role_choices(roles: Iterable[str]) -> list[tuple[str, str]]:
     return [(role, _("%(role)s: %(duties)s") % {"role": ROLES[role], "duties": DUTIES[role]}) for role in roles]
 
 
-def name_of(user: User) -> str:
-    """As in the heading of the user's page."""
+def display_name(user: User) -> str:
+    """Return the name in the heading of the user's page."""
     return user.name or user.login
 
 
 class AnyRole(forms.ChoiceField):
-    """Offer the choices, but accept every role: the model refuses a role that the user may not give."""
+    """A field that offers its choices but accepts every role. The model rejects roles that the user may not give."""
 
     def valid_value(self, value: str) -> bool:
         return value in Role.values
@@ -55,7 +63,7 @@ class InvitationForm(Form):
     email = Email()
     role = AnyRole(label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER]))
 
-    def __init__(self, *args, account, **kwargs):
+    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.account = account
 
@@ -63,17 +71,19 @@ class InvitationForm(Form):
 class RoleForm(Form):
     role = AnyRole(label=gettext_lazy("Role"), widget=forms.RadioSelect)
 
-    def __init__(self, *args, user: User, by: User, **kwargs):
+    def __init__(self, *args: Any, user: User, by: User, **kwargs: Any) -> None:
         super().__init__(*args, initial={"role": user.role}, **kwargs)
-        self.fields["role"].choices = role_choices(by.assignable_roles)
+        self.set_choices("role", role_choices(by.assignable_roles))
 
 
 class UsersPage(SettingsPage):
+    """The lists of the team, the members and the invitations."""
+
     template_name = "accounts/users.html"
     part = "users"
-    acts = {"invite": "invite", "resend": "resend", "revoke": "revoke"}
+    actions = {"invite": "invite", "resend": "resend", "revoke": "revoke"}
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: UserRequest) -> HttpResponse:
         return self.show(InvitationForm(account=request.account))
 
     def show(self, form: Form) -> HttpResponse:
@@ -82,6 +92,7 @@ class UsersPage(SettingsPage):
         if tab not in TABS:
             raise Http404
         page, q = self.read_page(), request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
+        found: list[Any]
         if tab == "invitations":
             rows = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
             found = list(rows[page.start : page.stop])
@@ -89,21 +100,19 @@ class UsersPage(SettingsPage):
             if q:
                 count_search(request)
             users = request.account.users
-            found = self.users(users.staff() if tab == "team" else users.members(), q, page)
-        for row in found:
-            row.role_name = ROLES[row.role]
+            found = self.find_users(users.all_team() if tab == "team" else users.members(), q, page)
         return self.render_form(
             form,
             tab=tab,
             q=q,
-            found=found[: page.size],
+            rows=[(row, ROLES[row.role]) for row in found[: page.size]],
             page=page,
             more=len(found) > page.size,
             now=timezone.now(),
         )
 
-    def users(self, listed, q: str, page) -> list[User]:
-        """Those of a page, and one more if there is one; of a search, the best first."""
+    def find_users(self, listed: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
+        """Return the users of a page and the first one of the next. Search results are ordered by rank."""
         if not q:
             return list(listed[page.start : page.stop])
         if page.start >= MAX_RESULTS or not is_xml_text(q):
@@ -113,31 +122,31 @@ class UsersPage(SettingsPage):
         rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
         return [rows[id] for id in ids if id in rows]
 
-    def invite(self, request) -> HttpResponse:
+    def invite(self, request: UserRequest) -> HttpResponse:
         form = InvitationForm(request.POST, account=request.account)
-        if form.is_valid() and not self.may_write_to(form.cleaned_data["email"]):
-            form.add_error("email", TOO_OFTEN)
-        if not form.is_valid() or not self.submit_form(form, lambda: self.write_invitation(**form.cleaned_data)):
+        if form.is_valid() and not self.allow_email(form.cleaned_data["email"]):
+            form.add_error("email", TOO_MANY_INVITATIONS)
+        if not form.is_valid() or not self.submit_form(form, lambda: self.save_invitation(**form.cleaned_data)):
             return self.show(form)
-        return self.invited()
+        return self.send_invitation()
 
-    def resend(self, request) -> HttpResponse:
-        row = self.named()
-        if row is not None and not self.may_write_to(row.email):
-            messages.error(request, TOO_OFTEN)
-        elif row is not None and self.perform(lambda: self.write_invitation(email=row.email, role=row.role)):
-            return self.invited()
-        return self.back()
+    def resend(self, request: UserRequest) -> HttpResponse:
+        row = self.find_invitation()
+        if row is not None and not self.allow_email(row.email):
+            messages.error(request, TOO_MANY_INVITATIONS)
+        elif row is not None and self.perform(lambda: self.save_invitation(email=row.email, role=row.role)):
+            return self.send_invitation()
+        return self.redirect_back()
 
-    def may_write_to(self, email: str) -> bool:
-        return throttling.may_be_mailed(self.request.account.id, email, by="the team")
+    def allow_email(self, email: str) -> bool:
+        return throttling.allow_email(self.request.account.id, email, by="the team")
 
-    def write_invitation(self, *, email: str, role: str) -> None:
+    def save_invitation(self, *, email: str, role: str) -> None:
         account, user = self.request.account, self.request.user
         self.invitation, self.secret = account.invitations.invite(account, email=email, role=role, by=user)
 
-    def invited(self) -> HttpResponse:
-        """Send it: what it promises is in the database by now."""
+    def send_invitation(self) -> HttpResponse:
+        """Send the saved invitation. Call it after the transaction has ended."""
         request, email = self.request, self.invitation.email
         mail.send(
             email,
@@ -148,31 +157,33 @@ class UsersPage(SettingsPage):
             url=request.address.url + reverse("accounts-invitation", query={"secret": self.secret}),
         )
         messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
-        return self.back()
+        return self.redirect_back()
 
-    def revoke(self, request) -> HttpResponse:
-        row = self.named()
+    def revoke(self, request: UserRequest) -> HttpResponse:
+        row = self.find_invitation()
         if row is not None:
             row.delete()
             messages.success(request, _("%(email)s is no longer invited.") % {"email": row.email})
-        return self.back()
+        return self.redirect_back()
 
-    def named(self) -> Invitation | None:
-        """The invitation that a button is of; if it is gone, the next page says so."""
-        id = to_id(self.request.POST.get("id"))
+    def find_invitation(self) -> Invitation | None:
+        """Return the invitation that the form names. If it does not exist any more, add a message and return None."""
+        id = parse_id(self.request.POST.get("id"))
         row = self.request.account.invitations.filter(id=id).first() if id else None
         if row is None:
             messages.error(self.request, _("That invitation is gone: it was accepted or revoked in the meantime."))
         return row
 
-    def back(self) -> HttpResponse:
+    def redirect_back(self) -> HttpResponse:
         return redirect("accounts-users", query={"tab": "invitations"})
 
 
 class UserPage(SettingsPage):
+    """The page of a user: the role, the tokens, and whether the user may sign in."""
+
     template_name = "accounts/user.html"
     part = "users"
-    acts = {"role": "change_role", "deactivate": "deactivate", "reactivate": "reactivate", "revoke": "revoke"}
+    actions = {"role": "change_role", "deactivate": "deactivate", "reactivate": "reactivate", "revoke": "revoke"}
 
     def find(self, id: int) -> User:
         request = self.request
@@ -182,55 +193,53 @@ class UserPage(SettingsPage):
         user.account = request.account
         return user
 
-    def get(self, request, id: int) -> HttpResponse:
+    def get(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         return self.show(user, RoleForm(user=user, by=request.user))
 
     def show(self, user: User, form: Form) -> HttpResponse:
         now = timezone.now()
-        tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MOST_TOKENS])
-        for token in tokens:
-            token.is_over = token.expires_at is not None and token.expires_at <= now
-        user.role_name = ROLES[user.role]
+        tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
         return self.render_form(
             form,
             user=user,
+            role_name=ROLES[user.role],
             tokens=tokens,
             sessions=user.sessions.filter(expires_at__gt=now).count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
         )
 
-    def change_role(self, request, id: int) -> HttpResponse:
+    def change_role(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         form = RoleForm(request.POST, user=user, by=request.user)
         if not form.is_valid():
             return self.show(user, form)
         role = form.cleaned_data["role"]
-        said = _("%(name)s has another role now: %(role)s.") % {"name": name_of(user), "role": ROLES[role]}
-        self.perform(lambda: user.change_role(role, by=request.user), done=said)
-        return self.back(user)
+        message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLES[role]}
+        self.perform(lambda: user.change_role(role, by=request.user), done=message)
+        return self.redirect_back(user)
 
-    def deactivate(self, request, id: int) -> HttpResponse:
+    def deactivate(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         self.perform(
             lambda: user.deactivate(by=request.user),
-            done=_("%(name)s is signed out, and can't sign in any more.") % {"name": name_of(user)},
+            done=_("%(name)s is signed out, and can't sign in any more.") % {"name": display_name(user)},
         )
-        return self.back(user)
+        return self.redirect_back(user)
 
-    def reactivate(self, request, id: int) -> HttpResponse:
+    def reactivate(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
-        said = _("%(name)s can sign in again.") % {"name": name_of(user)}
-        self.perform(lambda: user.reactivate(by=request.user), done=said)
-        return self.back(user)
+        message = _("%(name)s can sign in again.") % {"name": display_name(user)}
+        self.perform(lambda: user.reactivate(by=request.user), done=message)
+        return self.redirect_back(user)
 
-    def revoke(self, request, id: int) -> HttpResponse:
-        user, token_id = self.find(id), to_id(request.POST.get("token"))
+    def revoke(self, request: UserRequest, id: int) -> HttpResponse:
+        user, token_id = self.find(id), parse_id(request.POST.get("token"))
         if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
         self.perform(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
-        return self.back(user)
+        return self.redirect_back(user)
 
-    def back(self, user: User) -> HttpResponse:
+    def redirect_back(self, user: User) -> HttpResponse:
         return redirect("accounts-user", user.id)

@@ -7,15 +7,17 @@ from accounts.models import Status
 
 register = template.Library()
 
-# The names that statuses are made with are translated; those that a team gave itself stay as they are.
-DEFAULT_NAMES = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
-FORMER_NAMES = frozenset(DEFAULT_NAMES.values())
+# Default names are translated, and names that a team has chosen are not.
+DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
 
 
 @register.filter
-def called(status: Status | str) -> str:
-    """A status's name, in the reader's language where it is one of those that an account begins with. A name alone is one
-    that a status had."""
+def status_name(status: Status | str) -> str:
+    """Return the name of a status, translated if it is a default name.
+
+    The value is a `Status`, or the former name of one as a string.
+    """
     if isinstance(status, str):
-        return gettext(status) if status in FORMER_NAMES else status
+        return gettext(status) if status in TRANSLATABLE_NAMES else status
     return gettext(status.name) if DEFAULT_NAMES.get((status.kind, status.code)) == status.name else status.name

@@ -54,7 +54,7 @@ class ErrorWrapper(DatabaseErrorWrapper):
         if exc_type is None:
             return
         if is_unavailable(exc_value):
-            self.wrapper.is_obsolete = True
+            self.wrapper.is_obsolete = True  # type: ignore[attr-defined]  # missing in the stubs
             raise OperationalError(*exc_value.args).with_traceback(traceback) from exc_value
         super().__exit__(exc_type, exc_value, traceback)
 
@@ -90,7 +90,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self):
         self.commits += 1
-        return super()._commit()
+        return super()._commit()  # type: ignore[misc]  # missing in the stubs
 
     def get_new_connection(self, conn_params):
         # Django's method would create plain psycopg connections. Connection pools and isolation levels are not supported here.

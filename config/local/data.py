@@ -84,6 +84,8 @@ class DataDirectory:
 
     def publish(self, variables: dict[str, str]) -> None:
         """Mark the service as ready."""
+        if self._running is None:
+            raise RuntimeError("open_run() has to be called first")
         os.pwrite(self._running, json.dumps(variables).encode(), 0)
 
     def withdraw(self) -> None:

@@ -15,8 +15,8 @@ from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.utils import timezone
 
+from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, Status, User
-from accounts.opening import open_account
 
 FILE = Path(__file__).with_name("demo.toml")
 PREFIX = LOGIN = "demo"
@@ -43,7 +43,7 @@ def _derived(purpose: str, length: int) -> str:
 @transaction.atomic
 def create_demo_account(*, bare: bool) -> Account:
     """Create the demo account; a bare one has the suggestions alone that docs/interface.md shows."""
-    account, owner, _token = open_account(
+    account, owner, _token = create_account(
         prefix=PREFIX,
         name="Demo",
         login=LOGIN,
@@ -52,7 +52,7 @@ def create_demo_account(*, bare: bool) -> Account:
         partner_key="demo-partner",
     )
     account.tokens.all().delete()
-    APIToken.objects.adopt(owner, demo_token(), label="Demo")
+    APIToken.objects.store(owner, demo_token(), label="Demo")
     builder = DemoBuilder(account, owner)
     builder.add_first_posts()
     if not bare:
@@ -338,7 +338,7 @@ class DemoBuilder:
         rewrite([*posts.values(), *tasks], "created_at", "updated_at")
 
     def statuses(self, kind: str) -> dict[str, Status]:
-        return {status.code: status for status in self.account.first_statuses(kind)}
+        return {status.code: status for status in self.account.statuses_of_kind(kind)}
 
     def ago(self, days: float) -> datetime:
         """Return a random time about that many days ago; it is never in the future."""

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from config.local.data import BASE_DIR, DataDirectory, LocalError, local_environment
 from config.local.postgres import Cluster, ClusterError
@@ -47,7 +49,8 @@ def local_database(data: DataDirectory) -> Iterator[dict[str, str]]:
     lock, environment = lock_or_join(data)
     if lock is None:
         try:
-            yield os.environ | environment
+            # A directory that is in use has published the variables.
+            yield os.environ | (environment or {})
         finally:
             if data.run_state()[1] is None:
                 print("make run stopped while the command ran.", file=sys.stderr)
@@ -90,7 +93,7 @@ def lock_or_join(data: DataDirectory) -> tuple[int, None] | tuple[None, dict[str
 
 def migrate(environment: dict[str, str]) -> None:
     """Apply pending migrations, as `make run` does when it starts."""
-    command = [sys.executable, BASE_DIR / "manage.py", "migrate", "--no-input"]
+    command: list[str | Path] = [sys.executable, BASE_DIR / "manage.py", "migrate", "--no-input"]
     with start(command, environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         output, _ = process.communicate()
     if process.returncode:
@@ -107,7 +110,7 @@ def call(arguments: list[str], environment: dict[str, str]) -> int:
 
 
 @contextlib.contextmanager
-def start(command: list, environment: dict[str, str], **options: object) -> Iterator[subprocess.Popen]:
+def start(command: list[str | Path], environment: dict[str, str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
     """Start a command, and stop it if this process is told to end."""
     with subprocess.Popen(command, env=environment, **options) as process:
         try:

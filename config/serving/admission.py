@@ -77,6 +77,7 @@ class Admission:
 
     def acquire_slot(self) -> BaseDatabaseWrapper | None:
         """Return a slot, whose connection is this thread's until it releases the slot; return None after the timeout."""
+        slot: BaseDatabaseWrapper | None = None
         with self._lock:
             if self._free_slots:
                 position, slot = None, self._free_slots.pop()

@@ -36,4 +36,4 @@ def listening_address(host: str, port: int) -> str:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)
         probe.listen()
-    return address[0]
+    return str(address[0])

@@ -9,7 +9,9 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import granian.cli
 from granian.server.mp import MPServer, WorkerProcess
@@ -34,13 +36,16 @@ class Server(MPServer):
     The options `--workers-lifetime`, `--workers-max-rss` and `--reload` are not used here and not supported by this loop.
     """
 
-    def _spawn_worker(self, idx: int, target, callback_loader) -> WorkerProcess:
+    # The process of a worker has the same signature in granian's subclasses, but not in its base class.
+    def _spawn_worker(  # type: ignore[override]
+        self, idx: int, target: Callable[..., None], callback_loader: Any
+    ) -> WorkerProcess:
         from django.conf import settings
 
-        # A request that runs an API example serves a second request within its slot (`accounts.pages.running`).
+        # A request that runs an API example serves a second request within its slot (`accounts.pages.example_requests`).
         in_flight = InFlight(settings.THREADS + settings.SLOTS)
         worker = super()._spawn_worker(idx, partial(run_worker, target, in_flight, self.bind_port), callback_loader)
-        worker.in_flight = in_flight
+        worker.in_flight = in_flight  # type: ignore[attr-defined]  # for `log_interrupted`
         return worker
 
     def _serve_loop(self, spawn_target, target_loader) -> None:
@@ -81,7 +86,7 @@ class Server(MPServer):
 
 def log_interrupted(worker: WorkerProcess) -> None:
     """Log the requests that a worker was serving when it ended."""
-    for request in worker.in_flight:
+    for request in worker.in_flight:  # type: ignore[attr-defined]  # set by `Server._spawn_worker`
         logger.error("worker %d ended while it was serving request %s", worker.idx + 1, request)
 
 

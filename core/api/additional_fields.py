@@ -1,11 +1,12 @@
-"""Additional fields on the wire: the `additional_fields` object, and names that are fields of the resource too."""
+"""Additional fields in the API: the `additional_fields` object, and typed ones that are also fields of the resource itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext_lazy as _
-from rest_framework.fields import Field, empty
+from rest_framework.fields import empty
 
 from core.api.fields import (
     BooleanField,
@@ -21,14 +22,14 @@ from core.db.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_jso
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 
-# A name and the field that reads its value.
+# The fields that read typed additional fields, by key.
 FieldTypes = Mapping[str, Callable[..., WireField]]
 
 
 class AnyScalarField(WireField):
     """A text, a number, true or false, stored as it was sent."""
 
-    def to_internal_value(self, data) -> Any:
+    def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, bool):
             return data
         if isinstance(data, str | dict | list):
@@ -38,8 +39,8 @@ class AnyScalarField(WireField):
         except FieldErrors:
             return self.read_by(DecimalField(), data)
 
-    def read_by(self, field: Field, data: Any) -> Any:
-        field.bind("", self)
+    def read_by(self, field: WireField, data: Any) -> Any:
+        field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
         return field.run_validation(data)
 
 
@@ -58,9 +59,9 @@ CUSTOM_FIELDS: FieldTypes = {f"{name}{number}": make for name, make in CUSTOM_TY
 
 
 class AdditionalFieldsField(WireField):
-    """An object of key to text, number, true or false; merged into the stored one, and null removes a key.
+    """An object whose values are texts, numbers, true or false. It is merged into the stored object, and null removes a key.
 
-    `typed` gives the type of some keys.
+    `typed` are the fields that read the values of some keys.
     """
 
     MAX_KEY_LENGTH = 64
@@ -69,24 +70,25 @@ class AdditionalFieldsField(WireField):
         "key": "key {key} is not a text of 1-{most} characters",
     }
 
-    def __init__(self, typed: FieldTypes, **kwargs):
+    def __init__(self, typed: FieldTypes, **kwargs: Any) -> None:
         self.typed = typed
         super().__init__(**kwargs)
 
-    def run_validation(self, data=empty):
+    def run_validation(self, data: Any = empty) -> Any:
         return super().run_validation({} if data is None else data)
 
-    def to_internal_value(self, data) -> dict[str, Any]:
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             self.fail("object")
-        values, errors = {}, []
+        values: dict[str, Any] = {}
+        errors: list[FieldError] = []
         for key, value in data.items():
             if not key.strip() or len(key) > self.MAX_KEY_LENGTH or not is_xml_text(key):
                 params = {"key": key[: self.MAX_KEY_LENGTH], "most": self.MAX_KEY_LENGTH}
                 errors.append(FieldError("", self.error_messages["key"], "key", params))
                 continue
             field = self.typed.get(key, AnyScalarField)()
-            field.bind("", self)
+            field.bind("", self)  # type: ignore[arg-type]  # as above
             try:
                 values[key] = to_json_value(field.run_validation(value))
             except FieldErrors as caught:
@@ -100,20 +102,20 @@ class AdditionalFieldsField(WireField):
 
 
 class AdditionalFieldsSerializer(ResourceSerializer):
-    """A resource with additional fields; a subclass declares `additional_fields` where it stands on the wire.
+    """A resource with additional fields. A subclass declares the field `additional_fields` at its place among the others.
 
-    The names in `typed` are read at the top level too, and answered there when they are set.
+    The keys in `typed` are also fields of the resource. They are part of a response if they are set.
     """
 
     typed: ClassVar[FieldTypes] = {}
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Collect what goes into the column of additional fields."""
+        """Move the typed fields into `additional_fields`, and check the limits of the result."""
         before = self.instance.additional_fields if self.instance else {}
         changes = values.pop("additional_fields", {})
         for name in self.typed.keys() & values.keys():
             value = to_json_value(values.pop(name))
-            # Both places are answered: when a client sends a whole resource back, the one that it changed counts.
+            # A response has both places. If a client sends all of it back, the place that it changed takes precedence.
             if name not in changes or value != before.get(name):
                 changes[name] = value
         if changes:
@@ -128,7 +130,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         return values
 
     @classmethod
-    def represent_values(cls, values, zone) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
         data = super().represent_values(values, zone)
         if stored := cls.additional_fields_of(data):
             fields = {
@@ -142,11 +144,12 @@ class AdditionalFieldsSerializer(ResourceSerializer):
 
     @classmethod
     def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """The additional fields to answer with the other fields of a resource."""
-        return data["additional_fields"]
+        """Return the additional fields of a response. Subclasses may omit some."""
+        fields: dict[str, Any] = data["additional_fields"]
+        return fields
 
 
 def with_additional_fields(typed: FieldTypes) -> type[AdditionalFieldsSerializer]:
-    """Return a base for the serializer of a resource, with these typed additional fields."""
+    """Return a base class for the serializer of a resource with these typed additional fields."""
     fields = {name: make(write_only=True) for name, make in typed.items()}
     return type("WithAdditionalFields", (AdditionalFieldsSerializer,), {**fields, "typed": typed})

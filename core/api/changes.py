@@ -1,11 +1,15 @@
-"""`GET /app/changes.json`: what changed in the account, so that a mirror needs no webhooks."""
+"""`GET /app/changes.json`, the feed of the changes of an account, for clients that keep a copy of its data."""
+
+from collections.abc import Iterable
+from typing import Any, cast
 
 from django.http import HttpResponse
 
 from core.api.fields import IntegerField, ScalarField
+from core.api.requests import APIRequest
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
-from core.changes.models import KEPT_FOR, Cursor, ExpiredError
+from core.changes.models import KEPT_FOR, Change, ChangeQuerySet, Cursor, ExpiredError
 from core.errors import FieldError, FieldErrors
 
 NOW = "now"
@@ -15,11 +19,11 @@ EXPIRED_MESSAGE = (
 
 
 class SinceField(ScalarField):
-    """A cursor that this account was given, or `now`."""
+    """A cursor from an earlier response for this account, or `now`."""
 
     default_error_messages = {"cursor": "is not a cursor of this account"}
 
-    def to_internal_value(self, data: str) -> Cursor | str:
+    def to_internal_value(self, data: Any) -> Cursor | str:
         since = NOW if data == NOW else Cursor.read(self.context["account"].id, data)
         if since is None:
             self.fail("cursor")
@@ -34,17 +38,20 @@ class FeedSerializer(WireSerializer):
 
 
 class ChangeViewSet(JSONViewSet):
-    USUAL = 100
+    """The change feed."""
 
-    def list(self, request) -> HttpResponse:
-        of_parameters = self.ignore_parameters(("since", "limit"))
+    DEFAULT_LIMIT = 100
+
+    def list(self, request: APIRequest) -> HttpResponse:
+        parameter_errors = self.ignore_parameters(("since", "limit"))
         serializer = FeedSerializer(data=self.parameters.dict(), context={"account": self.account})
-        errors = {error.field: error for error in serializer.find_errors()} | of_parameters
+        errors = {error.field: error for error in serializer.find_errors()} | parameter_errors
         if errors:
             raise FieldErrors(errors.values())
         since, limit = (serializer.values.get(name) for name in ("since", "limit"))
-        limit = limit or self.USUAL
-        changes = self.account.changes
+        limit = limit or self.DEFAULT_LIMIT
+        changes = cast(ChangeQuerySet, self.account.changes)
+        rows: Iterable[Change]
         if since is None:
             since = Cursor(self.account.id)
             changes.assign_numbers(self.account.id)
@@ -57,7 +64,7 @@ class ChangeViewSet(JSONViewSet):
             except ExpiredError:
                 raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
-        given = rows[:limit]
+        page = rows[:limit]
         return self.answer(
             {
                 "changes": [
@@ -67,9 +74,9 @@ class ChangeViewSet(JSONViewSet):
                         "change": row.change,
                         "at": format_time(row.at, self.account.zone),
                     }
-                    for row in given
+                    for row in page
                 ],
-                "cursor": str(given[-1].cursor if given else since),
+                "cursor": str(page[-1].cursor if page else since),
                 "more": len(rows) > limit,
             }
         )

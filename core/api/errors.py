@@ -1,9 +1,11 @@
-"""What programs are answered where something is wrong: as JSON or as XML, always in English."""
+"""The error responses of the APIs, as JSON or XML. They are always in English."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import orjson
 from django.http import HttpResponse
+from django.utils.functional import Promise
 from django.utils.translation import override
 
 from core.db.text import escape, replace_non_xml
@@ -40,7 +42,7 @@ SENTENCES = {
 }
 
 
-def subject_of(error: FieldError) -> str:
+def link_subject(error: FieldError) -> str:
     """Return the name of the error's field in English words: "forum" for `forum_id`."""
     field = error.field or "request"
     words = field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ").split()
@@ -48,22 +50,24 @@ def subject_of(error: FieldError) -> str:
 
 
 def sentence_of(error: FieldError) -> str:
-    subject = subject_of(error)
+    """Return the message of an error with the name of its field, as a sentence."""
+    subject = link_subject(error)
     return f"{subject[:1].upper()}{subject[1:]} {error.text}"
 
 
 def in_english() -> override:
-    """Return a context in which lazily translated messages are what stands in the code."""
+    """Return a context manager in which lazy messages are not translated."""
     return override(None)
 
 
-def envelope(status: int, *, message: str | None = None, errors: Sequence[FieldError] = ()) -> dict:
+def envelope(status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     """Return the JSON object of an error response."""
     with in_english():
         sentence = sentence_of(errors[0]) if errors else str(message or SENTENCES[status])
-        body = {"code": CODES[status], "message": replace_non_xml(sentence)}
+        body: dict[str, Any] = {"code": CODES[status], "message": replace_non_xml(sentence)}
         if errors:
-            body["errors"] = texts = {}
+            texts: dict[str, list[str]] = {}
+            body["errors"] = texts
             for error in errors:
                 texts.setdefault(replace_non_xml(error.field or "request"), []).append(replace_non_xml(error.text))
     return body
@@ -72,7 +76,7 @@ def envelope(status: int, *, message: str | None = None, errors: Sequence[FieldE
 def json_response(
     status: int,
     *,
-    message: str | None = None,
+    message: str | Promise | None = None,
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
@@ -83,7 +87,7 @@ def json_response(
 def xml_response(
     status: int,
     *,
-    message: str | None = None,
+    message: str | Promise | None = None,
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:

@@ -5,16 +5,17 @@ blank text for no number, date or id; a list or an object where a scalar belongs
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
-from rest_framework.fields import Field
+from rest_framework.fields import Field, empty
 
 from core.db.tenancy import fold
 from core.db.text import is_xml_text
@@ -28,8 +29,7 @@ MISSING = _("can't be blank")
 MAX_NAME_LENGTH = 255
 MAX_TEXT_LENGTH = 65_536
 MAX_INTEGER = 2**63 - 1
-# The codes of ISO 4217: funds, metals and what banks account in are among them, and what was replaced since the euro came, as
-# deals are old too.
+# The codes of ISO 4217, with those of funds and metals, and those that were withdrawn since the euro was introduced: old deals have them.
 CURRENCIES = frozenset(
     """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP
@@ -45,12 +45,15 @@ CURRENCIES = frozenset(
 )
 
 
-class WireField(Field):
-    """A value and its rules. `column` says where it is kept, when that has another name."""
+class WireField(Field[Any, Any, Any, Any]):
+    """The base of all fields. A field is optional unless it is `required`, and an optional one accepts null."""
+
+    # The serializer sets it when it binds the field.
+    field_name: str
 
     default_error_messages = {"required": MISSING, "null": MISSING, "scalar": _("must be a single value")}
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         required = kwargs.setdefault("required", False)
         if not kwargs.get("read_only"):
             kwargs.setdefault("allow_null", not required)
@@ -58,18 +61,21 @@ class WireField(Field):
             kwargs.pop("required")
         super().__init__(**kwargs)
 
-    def to_representation(self, value):
+    def to_representation(self, value: Any) -> Any:
         return value
 
-    def fail(self, code: str, /, **params) -> NoReturn:
-        """Raise the error of this code. The serializer adds the name of the field."""
+    # Positional only, because a message may have a parameter of any name.
+    def fail(self, code: str, /, **params: Any) -> NoReturn:  # type: ignore[override]
+        """Raise FieldError with the message of a code. The serializer adds the name of the field."""
         raise FieldError("", self.error_messages[code], code, params)
 
 
 class ScalarField(WireField):
+    """The base of fields that accept a single value."""
+
     blank_is_null = True
 
-    def run_validation(self, data):
+    def run_validation(self, data: Any = empty) -> Any:
         if isinstance(data, str) and self.blank_is_null and not data.strip():
             data = None
         if isinstance(data, dict | list):
@@ -78,7 +84,7 @@ class ScalarField(WireField):
 
 
 class TextField(ScalarField):
-    """Text that XML 1.0 can carry, of at most `max_length` characters. Where it is required it is not blank either."""
+    """A text of at most `max_length` characters that XML allows. A required one is not blank, unless `blank` is true."""
 
     blank_is_null = False
     default_error_messages = {
@@ -89,14 +95,14 @@ class TextField(ScalarField):
     }
 
     def __init__(
-        self, *, max_length: int = MAX_NAME_LENGTH, blank: bool | None = None, pattern: str | None = None, **kwargs
-    ):
+        self, *, max_length: int = MAX_NAME_LENGTH, blank: bool | None = None, pattern: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.max_length = max_length
         self.blank = not kwargs.get("required") if blank is None else blank
         self.pattern = pattern
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str | None:
         if isinstance(data, bool):
             self.fail("boolean")
         text = data if isinstance(data, str) else str(data)
@@ -111,55 +117,60 @@ class TextField(ScalarField):
         return text
 
 
-def long_text_field(**kwargs) -> TextField:
+def long_text_field(**kwargs: Any) -> TextField:
+    """Return a text field for contents and descriptions."""
     return TextField(max_length=MAX_TEXT_LENGTH, **kwargs)
 
 
 class EmailField(TextField):
-    """An address that mail can be sent to: users have one."""
+    """An e-mail address, as users have. Other resources accept any text as an e-mail."""
 
     default_error_messages = {"form": _("is not an e-mail address")}
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(pattern=r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*", **kwargs)
 
 
 class ChoiceField(ScalarField):
+    """One of several texts."""
+
     default_error_messages = {"choice": _("is not one of {choices}")}
 
-    def __init__(self, choices, **kwargs):
+    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.choices = list(choices)
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         if data not in self.choices:
             self.fail("choice", choices=", ".join(self.choices))
         return str(data)
 
 
 class CurrencyField(ScalarField):
-    """A currency by its code. What a row has stays, also where that is none."""
+    """The code of a currency. The current value of the row is also valid, because rows may have older values."""
 
     default_error_messages = {"currency": _("is not a code of ISO 4217, such as EUR")}
 
-    def to_internal_value(self, data) -> str:
+    def to_internal_value(self, data: Any) -> str:
         if data not in CURRENCIES and data != getattr(self.parent.instance, self.field_name, None):
             self.fail("currency")
         return str(data)
 
 
 class IntegerField(ScalarField):
+    """A whole number."""
+
     default_error_messages = {"number": _("is not a whole number"), "range": _("must be between {low} and {high}")}
 
-    def __init__(self, *, min_value: int = -MAX_INTEGER, max_value: int = MAX_INTEGER, **kwargs):
+    def __init__(self, *, min_value: int = -MAX_INTEGER, max_value: int = MAX_INTEGER, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.min_value, self.max_value = min_value, max_value
 
-    def to_internal_value(self, data) -> int:
+    def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool):
             self.fail("number")
         number = to_decimal(data)
-        # The exponent is looked at before anything is made of it: 1e999999999 has a billion digits.
+        # The exponent is checked before the conversion: 1e999999999 has a billion digits.
         if number is None or number.adjusted() > 20 or number != number.to_integral_value():
             self.fail("number")
         if not self.min_value <= number <= self.max_value:
@@ -168,7 +179,7 @@ class IntegerField(ScalarField):
 
 
 class DecimalField(ScalarField):
-    """A decimal number, exact: at most 14 digits before and 6 after the point."""
+    """An exact decimal number of at most 14 digits before and 6 digits after the point."""
 
     MAX_WHOLE_DIGITS, MAX_DECIMAL_PLACES = 14, 6
     default_error_messages = {
@@ -177,7 +188,7 @@ class DecimalField(ScalarField):
         "places": _("must have at most {most} decimal places"),
     }
 
-    def to_internal_value(self, data) -> Decimal:
+    def to_internal_value(self, data: Any) -> Decimal:
         number = None if isinstance(data, bool) else to_decimal(data)
         if number is None:
             self.fail("number")
@@ -187,12 +198,12 @@ class DecimalField(ScalarField):
             number, self.MAX_DECIMAL_PLACES
         ):
             self.fail("places", most=self.MAX_DECIMAL_PLACES)
-        # Zero has no sign.
+        # Adding 0 turns -0 into 0.
         return round(number, self.MAX_DECIMAL_PLACES) + 0
 
 
-def to_decimal(data) -> Decimal | None:
-    """A finite number, or the text of one, without rounding; None if it is neither."""
+def to_decimal(data: Any) -> Decimal | None:
+    """Return a finite number, or the text of one, as an exact decimal. Return None for any other data."""
     try:
         text = data.strip() if isinstance(data, str) else data
         if isinstance(text, str) and ("_" in text or not text.isascii()):
@@ -204,15 +215,17 @@ def to_decimal(data) -> Decimal | None:
 
 
 class BooleanField(ScalarField):
+    """A boolean, or one of the usual words for one."""
+
     default_error_messages = {"boolean": _("is not true or false")}
 
     WORDS = {"true": True, "1": True, "yes": True, "on": True, "t": True, "false": False, "0": False, "no": False}
     WORDS |= {"off": False, "f": False}
 
-    def to_internal_value(self, data) -> bool:
+    def to_internal_value(self, data: Any) -> bool:
         if isinstance(data, bool):
             return data
-        # JSON makes no difference between 1 and 1.0.
+        # In JSON, 1 and 1.0 are the same number.
         text = str(int(data)) if isinstance(data, Decimal) and data in (0, 1) else str(data)
         value = self.WORDS.get(text.strip().lower())
         if value is None:
@@ -220,13 +233,16 @@ class BooleanField(ScalarField):
         return value
 
 
-# The day first, with dots or hyphens; the year first, with slashes. What is written 01/12/2026 may be either day.
+# With dots or hyphens, the day comes first; with slashes, the year. 01/12/2026 is ambiguous, so it is invalid.
 _DAY_FIRST = re.compile(r"(\d{1,2})([.-])(\d{1,2})\2(\d{4})", re.ASCII)
 _YEAR_FIRST = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})", re.ASCII)
 
 
 def to_date(text: str) -> date | None:
-    """A date as ISO 8601 has it, `2026/12/01`, `01.12.2026` or `01-12-2026`. Raises ValueError for a day that there is not."""
+    """Return the date of a text: ISO 8601, `2026/12/01`, `01.12.2026` or `01-12-2026`. Return None for another format.
+
+    Raise ValueError for a date that does not exist.
+    """
     if match := _DAY_FIRST.fullmatch(text):
         return date(int(match[4]), int(match[3]), int(match[1]))
     if match := _YEAR_FIRST.fullmatch(text):
@@ -235,11 +251,11 @@ def to_date(text: str) -> date | None:
 
 
 class DateTimeField(ScalarField):
-    """A time (ISO 8601) or a date; without an offset it is in the account's time zone."""
+    """A time (ISO 8601) or a date. Without an offset, it is in the time zone of the account."""
 
     default_error_messages = {"time": _("is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)")}
 
-    def to_internal_value(self, data) -> datetime:
+    def to_internal_value(self, data: Any) -> datetime:
         text = data.strip() if isinstance(data, str) else ""
         try:
             moment = parse_datetime(text)
@@ -247,12 +263,11 @@ class DateTimeField(ScalarField):
                 moment = datetime.combine(day, datetime.min.time())
             if moment is not None and moment.tzinfo is None:
                 moment = timezone.make_aware(moment, self.context["account"].zone)
-            # At either end of the calendar another time zone could be in a year that there is not. What is answered in the
-            # account's is the same in UTC.
-            fits = moment is not None and 1 < moment.astimezone(UTC).year < 9999
+            # At either end of the calendar, the time could be outside the years of Python in another time zone.
+            is_valid = moment is not None and 1 < moment.astimezone(UTC).year < 9999
         except (ValueError, OverflowError):
-            fits = False
-        if not fits:
+            moment, is_valid = None, False
+        if moment is None or not is_valid:
             self.fail("time")
         return moment
 
@@ -262,7 +277,7 @@ class DateField(ScalarField):
 
     default_error_messages = {"date": _("is not a date (ISO 8601, such as 2009-01-26)")}
 
-    def to_internal_value(self, data) -> date:
+    def to_internal_value(self, data: Any) -> date:
         text = data.strip() if isinstance(data, str) and data.isascii() else ""
         try:
             day = to_date(text) or parse_datetime(text)
@@ -273,10 +288,10 @@ class DateField(ScalarField):
         return day.date() if isinstance(day, datetime) else day
 
 
-def lock_ids(rows, lock: str = "SHARE") -> list[int]:
-    """The ids of these rows, each a `TrashedId` if the row is in the trash.
+def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
+    """Lock rows (SELECT … FOR SHARE) and return their ids, each a `TrashedId` if the row is in the trash.
 
-    Nobody can move them to the trash, restore or erase them before the transaction ends (SELECT … FOR SHARE).
+    Until the end of the transaction, no other one can move the rows to the trash, restore or erase them.
     """
     sql, parameters = rows.order_by("id").values_list("id", "trashed_at").query.sql_with_params()
     with connection.cursor() as cursor:
@@ -284,77 +299,81 @@ def lock_ids(rows, lock: str = "SHARE") -> list[int]:
         return [id if trashed_at is None else TrashedId(id) for id, trashed_at in cursor.fetchall()]
 
 
-def to_id(data) -> int | None:
-    """A whole number, or the text of one, which may be an id; None if it is neither."""
+def to_id(data: Any) -> int | None:
+    """Return a whole number, or the text of one, as an id. Return None for any other data."""
     number = None if data is None or isinstance(data, bool | list | dict) else to_decimal(data)
     if number is None or number.adjusted() > 18 or number != number.to_integral_value():
         return None
     return int(number)
 
 
-class ReferenceMixin:
-    """A field that names things of the same account by their ids. They are looked up through the account, and held until
-    the transaction ends if they could go to the trash meanwhile.
+class ReferenceMixin(WireField):
+    """A mixin for a field that refers to rows of the same account by their ids.
 
-    Where many bodies are read, what all of them name was looked up ahead: the context's `found` has it, by field.
+    The rows are looked up through the account. Rows that can be moved to the trash are locked until the end of the transaction.
+    A bulk create looks up the ids of all of its items at once: `existing_ids` of the context has the results, by field.
     """
 
+    # The related name of the rows on the account, and the filters that they have to pass.
     relation: str
-    only: dict[str, Any]
+    filters: dict[str, Any]
     lock = "SHARE"
 
-    def found(self, ids: list[int]) -> Mapping[int, int]:
-        """The ids that are there, each by itself; what is in the trash has a `TrashedId`."""
-        ahead = self.context.get("existing_ids")
-        return self.look_up(self.context["account"], ids) if ahead is None else ahead[self.field_name]
+    def find_ids(self, ids: list[int]) -> Mapping[int, int]:
+        """Return a mapping of the existing ids to themselves, or to a `TrashedId` for a row in the trash."""
+        existing_ids: Mapping[str | None, Mapping[int, int]] | None = self.context.get("existing_ids")
+        if existing_ids is not None:
+            return existing_ids[self.field_name]
+        return self.look_up(self.context["account"], ids)
 
     def look_up(self, account: "Account", ids: Collection[int]) -> dict[int, int]:
-        # The database would not take the others for ids at all.
+        """Do what `find_ids` does, by a query."""
+        # PostgreSQL raises an error for ids that do not fit into the column.
         ids = [id for id in ids if 0 < id <= MAX_INTEGER]
         if not ids:
             return {}
-        rows = getattr(account, self.relation).filter(id__in=ids, **self.only)
+        rows = getattr(account, self.relation).filter(id__in=ids, **self.filters)
         return {
             id: id for id in (lock_ids(rows, self.lock) if hasattr(rows, "live") else rows.values_list("id", flat=True))
         }
 
     @staticmethod
-    def ids_in(data) -> set[int]:
-        """The ids that a body names, whatever is wrong with it."""
+    def ids_in(data: Any) -> set[int]:
+        """Return the ids in the data of the field, which may be invalid."""
         items = to_list(data)
         return {id for item in (items if isinstance(items, list) else [items]) if (id := to_id(item)) is not None}
 
 
 class RelatedField(ReferenceMixin, IntegerField):
-    """The id of something. What a row names already may stay, such as who has left the team."""
+    """The id of a row. The current value is valid even if it does not pass the filters, such as a user who has left the team."""
 
     default_error_messages = {"missing": _("can't be found"), "number": _("is not an id"), "range": _("can't be found")}
 
-    def __init__(self, relation: str, **only):
+    def __init__(self, relation: str, **filters: Any) -> None:
         self.relation = relation
-        self.only = only
+        self.filters = filters
         super().__init__(min_value=1)
 
-    def to_internal_value(self, data) -> int:
+    def to_internal_value(self, data: Any) -> int:
         number = super().to_internal_value(data)
-        # A link to what goes to the trash is let go there, so what a row names is there.
+        # The current value exists: links to a row that is moved to the trash are set to null.
         if number == getattr(self.parent.instance, self.field_name, None):
             return number
-        found = self.found([number])
-        if number not in found:
+        existing = self.find_ids([number])
+        if number not in existing:
             self.fail("missing")
-        return found[number]
+        return existing[number]
 
 
 def to_list(data: Any) -> Any:
-    """The list that PHP writes with numbers for keys, in forms above all: `{"0": "a", "1": "b"}`; other data as it is."""
+    """Return a list that PHP sent as an object, such as `{"0": "a", "1": "b"}`. Return other data unchanged."""
     if isinstance(data, dict) and data and list(data) == [str(number) for number in range(len(data))]:
         return list(data.values())
     return data
 
 
 class RelatedListField(ReferenceMixin, WireField):
-    """Ids of things, each once. Blank ones are left out, as forms have one to say that a list is empty."""
+    """A list of ids without duplicates. Blank items are ignored, because a form sends one for an empty list."""
 
     default_error_messages = {
         "list": _("must be a list of ids"),
@@ -363,32 +382,33 @@ class RelatedListField(ReferenceMixin, WireField):
     }
     MAX_IDS = 1000
 
-    def __init__(self, relation: str, **kwargs):
+    def __init__(self, relation: str, **kwargs: Any) -> None:
         self.relation = relation
-        self.only = {}
+        self.filters = {}
         super().__init__(**kwargs)
 
-    def run_validation(self, data):
+    def run_validation(self, data: Any = empty) -> Any:
         return super().run_validation([] if data in (None, "") else data)
 
-    def to_internal_value(self, data) -> list[int]:
+    def to_internal_value(self, data: Any) -> list[int]:
         items = to_list(data)
         if not isinstance(items, list):
             self.fail("list")
         items = [item for item in items if not isinstance(item, str) or item.strip()]
         if len(items) > self.MAX_IDS:
             self.fail("too_many", most=self.MAX_IDS)
-        wanted = list(dict.fromkeys(to_id(item) for item in items))
-        if None in wanted:
+        read = [to_id(item) for item in items]
+        ids = list(dict.fromkeys(id for id in read if id is not None))
+        if None in read:
             self.fail("list")
-        found = self.found(wanted)
-        if missing := [number for number in wanted if number not in found]:
+        existing = self.find_ids(ids)
+        if missing := [number for number in ids if number not in existing]:
             self.fail("missing", ids=", ".join(map(str, missing[:10])))
-        return [found[number] for number in wanted]
+        return [existing[number] for number in ids]
 
 
 class TagsField(WireField):
-    """Names of tags: a list, or one text with commas."""
+    """Names of tags, as a list or as one comma-separated text."""
 
     MAX_TAGS, MAX_TAG_LENGTH = 100, 64
     default_error_messages = {
@@ -399,10 +419,10 @@ class TagsField(WireField):
         "comma": _("has a name with a comma"),
     }
 
-    def run_validation(self, data):
+    def run_validation(self, data: Any = empty) -> Any:
         return super().run_validation([] if data is None else data)
 
-    def to_internal_value(self, data) -> list[str]:
+    def to_internal_value(self, data: Any) -> list[str]:
         names = data.split(",") if isinstance(data, str) else to_list(data)
         if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
             self.fail("list")

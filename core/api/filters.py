@@ -1,30 +1,37 @@
-"""Filters of lists: declared with django-filter, read by the same fields, and refused with the same messages, as a body."""
+"""Filters of lists, declared with django-filter. They read values with the fields of bodies, and give the same messages."""
 
 import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
 
 import django_filters
 from django import forms
-from rest_framework.fields import Field
+from django.db.models import QuerySet
+from django.http import QueryDict
 
-from core.api.fields import DateTimeField, IntegerField, TextField
+from core.api.fields import DateTimeField, IntegerField, TextField, WireField
+from core.api.serializers import copy_field
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_QUERY_LENGTH
 
+if TYPE_CHECKING:
+    from accounts.account import Account
+
 
 class _Carrier(forms.ValidationError):
-    """Carries an error of the wire through a form of Django."""
+    """A FieldError inside an error of Django's forms."""
 
-    def __init__(self, error: FieldError):
-        super().__init__(error.message, error.code)
+    def __init__(self, error: FieldError) -> None:
+        super().__init__(str(error.message), error.code)
         self.error = error
 
 
 class _FormField(forms.Field):
-    def __init__(self, wire: Field, **kwargs):
+    def __init__(self, wire: WireField, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
         self.wire = wire
 
-    def to_python(self, value):
+    def to_python(self, value: Any) -> Any:
         if value is None:
             return None
         try:
@@ -34,78 +41,81 @@ class _FormField(forms.Field):
 
 
 class WireFilter(django_filters.Filter):
-    """A filter whose value is read by a field of the wire."""
+    """A filter that reads its value with a `WireField`."""
 
-    # Where a value is not simply the parameter of the filter's name.
+    # For a value that is not just the parameter with the name of the filter.
     widget: type[forms.Widget] | None = None
 
-    def __init__(self, wire: Field, *, field_name: str | None = None, lookup_expr: str = "exact"):
+    def __init__(self, wire: WireField, *, field_name: str | None = None, lookup_expr: str = "exact") -> None:
         super().__init__(field_name=field_name, lookup_expr=lookup_expr)
         self.wire = wire
 
     @property
     def field(self) -> _FormField:
-        # Bound anew: the field reads times in the zone of the account that asks.
-        wire = type(self.wire)(*self.wire._args, **self.wire._kwargs)
+        # A copy with the account of the request: the field reads times in its time zone.
+        wire: Any = copy_field(self.wire)
         wire._context = {"account": self.parent.account}
         return _FormField(wire, widget=self.widget)
 
 
 class QueryDateTimeField(DateTimeField):
-    """A time in a query string, where the plus of its offset, unless it was escaped, has become a space."""
+    """A time in a query string. An unescaped plus of its offset has become a space."""
 
-    def to_internal_value(self, data):
+    def to_internal_value(self, data: Any) -> datetime:
         return super().to_internal_value(re.sub(r" (\d\d(:?\d\d)?)$", r"+\1", data) if "T" in data else data)
 
 
 class SearchTextField(TextField):
+    """A search text, or None if it is blank."""
+
     default_error_messages = {"words": "must have a letter or a digit"}
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(max_length=MAX_QUERY_LENGTH)
 
-    def to_internal_value(self, data) -> str | None:
-        text = super().to_internal_value(data)
+    def to_internal_value(self, data: Any) -> str | None:
+        text = super().to_internal_value(data) or ""
         if text.strip() and not any(character.isalnum() for character in text):
             self.fail("words")
         return text.strip() or None
 
 
 class SearchFilter(WireFilter):
-    """`q`: the list ranks what is found, when the other filters are laid on."""
+    """The parameter `q`. It filters nothing itself: the list searches the rows that pass the other filters."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(SearchTextField())
 
-    def filter(self, rows, value):
+    def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return rows
 
 
 def link_filter() -> WireFilter:
-    """By the id of something that the rows name. One that there is not has no rows."""
+    """Return a filter by the id of a row that the listed rows link to. An unknown id gives an empty list."""
     return WireFilter(IntegerField())
 
 
 class ListFilters(django_filters.FilterSet):
-    """What every list may be narrowed by."""
+    """The filters of every list."""
 
-    # Times are shown to the second. Whatever changed later in the second that is given is found, and so is, again, the row
-    # that its time was read from: nothing is missed.
+    # Responses show times to the second. Rows that changed within the given second are included, so that no change is missed.
     updated_since = WireFilter(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
     q = SearchFilter()
 
-    def __init__(self, parameters, queryset, *, account):
+    def __init__(self, parameters: QueryDict, queryset: QuerySet[Any], *, account: "Account") -> None:
         self.account = account
         super().__init__(parameters, queryset=queryset)
 
     def find_errors(self) -> dict[str, FieldError]:
-        """Return what is wrong with the values of the filters: the first error of each parameter."""
+        """Return the first error of each parameter."""
         if self.is_valid():
             return {}
-        return {name: carriers[0].error.within(name) for name, carriers in self.errors.as_data().items()}
+        return {
+            name: cast(_Carrier, carriers[0]).error.within(name) for name, carriers in self.errors.as_data().items()
+        }
 
-    def only(self, column: str):
-        """The rows that pass what they are filtered by in that column."""
+    def only(self, column: str) -> QuerySet[Any]:
+        """Return the rows that pass the filters of one column."""
         rows = self.queryset.all()
         for name, one in self.filters.items():
             if one.field_name == column:
@@ -114,9 +124,10 @@ class ListFilters(django_filters.FilterSet):
 
     @classmethod
     def parameters(cls) -> list[str]:
-        """The names of its parameters, as a refusal lists them."""
+        """Return the names of the parameters, in the order in which an error message lists them."""
         return list(cls.base_filters)
 
     @property
     def are_used(self) -> bool:
+        """Whether a filter other than `q` has a value."""
         return any(value not in (None, {}) for name, value in self.form.cleaned_data.items() if name != "q")

@@ -1,11 +1,12 @@
-"""Bodies of the JSON interface: JSON, read and written exactly, and forms."""
+"""Parsers and the renderer of the Account API: JSON with exact decimals, and forms."""
 
 import json
 import re
 import zlib
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from io import BytesIO
-from typing import Any
+from typing import IO, Any, NoReturn
 from urllib.parse import parse_qsl
 
 import orjson
@@ -30,24 +31,26 @@ FORM_TYPES = (URL_ENCODED, MULTIPART)
 _BEGINS_AS_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
-def _refuse(constant: str):
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
 class BodyParser(BaseParser):
-    """Read a body into plain values: JSON, or a form in bracket notation. An empty body is an empty object.
+    """A parser of JSON, and of forms in bracket notation. An empty body is an empty object.
 
-    A body is JSON where its Content-Type is, is `text/plain` or is missing, and wherever it begins with `{`: `curl -d` sends JSON
-    as a form. It is at most 1 MiB, which is checked before, also once it is inflated (`Content-Encoding: gzip`).
+    A body is read as JSON if its Content-Type is JSON, `text/plain` or missing, and also if it begins with `{`, because `curl -d` sends
+    JSON with the type of a form. `Content-Encoding: gzip` is supported. The limit of the size applies to the inflated body too.
 
-    Raises ParseError for a body that cannot be read, UnsupportedMediaType for another type or encoding, and RequestDataTooBig.
+    `parse` raises ParseError for an invalid body, UnsupportedMediaType for another type or encoding, and RequestDataTooBig.
     """
 
     media_type = "application/json"
     media_types = ("*/*",)
 
-    def parse(self, stream, media_type=None, parser_context=None):
-        request = parser_context["request"]
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        request: Request = (parser_context or {})["request"]
         body = _inflated(stream.read(settings.MAX_BODY_BYTES + 1), request)
         if not body.strip():
             return {}
@@ -63,6 +66,7 @@ class BodyParser(BaseParser):
 
 
 def media_type_of(request: Request) -> str:
+    """Return the media type of the Content-Type header, in lower case and without parameters."""
     return (request.content_type or "").partition(";")[0].strip().lower()
 
 
@@ -85,13 +89,13 @@ def _inflated(body: bytes, request: Request) -> bytes:
 
 
 def _read_json(body: bytes, charset: str) -> Any:
-    """Read JSON in the encoding that the Content-Type names; in UTF-8 where it names none that there is."""
+    """Return the value of JSON in the encoding that the Content-Type names, or in UTF-8 if it names no known encoding."""
     encoding = text_encoding(charset) or "utf-8"
     if encoding.startswith(("utf-16", "utf-32")):
-        # Clients that name one of these by habit send UTF-8, which has no zero bytes.
+        # Some clients name UTF-16 but send UTF-8, which `detect_encoding` tells by its lack of zero bytes.
         encoding = json.detect_encoding(body).removesuffix("-sig")
     try:
-        # The json module would decode by itself, but also UTF-16 that nobody announced, and lone surrogates.
+        # json.loads can decode bytes itself, but it would also accept undeclared UTF-16 and lone surrogates.
         text = body.decode(encoding).removeprefix("\ufeff")
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     except RecursionError:
@@ -101,7 +105,7 @@ def _read_json(body: bytes, charset: str) -> Any:
     except json.JSONDecodeError as error:
         raise ParseError(f"The JSON can't be read: {error.msg} (line {error.lineno}, column {error.colno})") from None
     except (ValueError, InvalidOperation):
-        # NaN, Infinity, integers of more digits than Python converts, and exponents of more than Decimal takes.
+        # NaN, Infinity, integers with more digits than Python converts, and exponents that Decimal does not support.
         raise ParseError("The JSON can't be read: it has a number that is none") from None
 
 
@@ -127,14 +131,14 @@ def _read_multipart(body: bytes, request: Request, encoding: str) -> list[tuple[
     except MultiPartParserError as error:
         raise ParseError(f"The form can't be read: {error}") from None
     pairs = [(name, value) for name, values in fields.lists() for value in values]
-    # Django puts a replacement character where a text can't be decoded.
+    # Django replaces bytes that it cannot decode by U+FFFD.
     if any("\ufffd" in name + value for name, value in pairs) and "\ufffd".encode(encoding, "ignore") not in body:
         raise ParseError(f"The form is not in {encoding.upper()}")
     return pairs
 
 
 class _NoFiles(FileUploadHandler):
-    def new_file(self, field_name, *args, **kwargs):
+    def new_file(self, field_name: str, *args: Any, **kwargs: Any) -> NoReturn:
         raise FieldError(field_name, "can't be a file")
 
 
@@ -143,5 +147,7 @@ class JSONRenderer(BaseRenderer):
     format = "json"
     charset = None
 
-    def render(self, data, accepted_media_type=None, renderer_context=None) -> bytes:
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
         return orjson.dumps(data, default=encode_decimal)

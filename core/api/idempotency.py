@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: a request that a client repeats, because its answer was lost, is carried out once.
+"""The `Idempotency-Key` header: a client that did not receive the response can repeat its request, which is carried out only once.
 
-The answer is stored in the transaction of the request, so that either both are committed or neither is. A refusal is not stored:
-nothing was carried out, and the client may use the key again for a corrected request.
+The transaction of the request also stores its response. The response of a rejected request is not stored, because nothing was
+committed: the client may use the key again for a corrected request.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
@@ -19,15 +19,20 @@ from django.utils import timezone
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 
+from core.api.requests import APIRequest
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
+
+if TYPE_CHECKING:
+    from accounts.users import User
+    from core.api.views import TenantViewSet
 
 KEPT_FOR = timedelta(hours=24)
 MAX_KEY_LENGTH = 255
 
 
-class IdempotentAnswerQuerySet(models.QuerySet):
+class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
     def erase(self, *, limit: int) -> int:
         """Erase at most `limit` expired answers, and return how many were erased."""
         table = self.model._meta.db_table
@@ -40,19 +45,19 @@ class IdempotentAnswerQuerySet(models.QuerySet):
 
 
 class IdempotentAnswer(models.Model):
-    """The answer to the first request with a key."""
+    """The stored response to the first request with a key."""
 
     pk = models.CompositePrimaryKey("account_id", "caller", "key")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False)
-    # The token; in the Forum API the user; for a form of a page the user, too.
+    # The token, or the user for HTTP Basic and for forms of pages.
     caller = models.CharField(max_length=255)
     key = models.CharField(max_length=255)
-    # SHA-256 of the request. Empty for a form.
+    # SHA-256 of the request, or empty for a form.
     fingerprint = models.BinaryField()
     status = models.SmallIntegerField()
     headers = models.JSONField()
     body = models.BinaryField()
-    # Without an index: the table has the rows of one day, the oldest first.
+    # Without an index: the table has only the rows of one day, and begins with the oldest ones.
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = IdempotentAnswerQuerySet.as_manager()
@@ -64,49 +69,49 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def from_response(cls, view, response: HttpResponse, **identity) -> Self:
-        """Return a new answer that repeats `response`, without secrets (`shown_once`)."""
+    def from_response(cls, view: "TenantViewSet", response: HttpResponse, **values: Any) -> Self:
+        """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         if view.shown_once:
-            body = view.answer({**response.data, **dict.fromkeys(view.shown_once)}).content
-        return cls(status=response.status_code, headers=dict(response.headers), body=body, **identity)
+            body = view.answer({**getattr(response, "data", {}), **dict.fromkeys(view.shown_once)}).content
+        return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
     def replay(self) -> HttpResponse:
-        """Return the response once more."""
+        """Return the stored response."""
         headers = {**self.headers, "Idempotent-Replayed": "true"}
         return HttpResponse(bytes(self.body), status=self.status, headers=headers)
 
 
-def accepts_key(method: str, action: str | None) -> bool:
-    """Return whether a request may have a key: each POST except for lists, which the Forum API also reads by POST."""
+def accepts_key(method: str | None, action: str | None) -> bool:
+    """Return whether a request may have a key: any POST, except for lists, which the Forum API also serves by POST."""
     return method == "POST" and action not in (None, "list")
 
 
 def key_of(request: Request) -> str | None:
-    """Return the key of a request, if it has one. Raises FieldError."""
+    """Return the key of a request, or None. Raise FieldError for an invalid key."""
     key = request.headers.get("Idempotency-Key")
     if key is None:
         return None
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable():
-        # The server passes on a header that is not ASCII as an empty one. Without a key, the request could be carried out twice.
+        # The server passes a header that is not ASCII as an empty one. To ignore it would risk carrying out the request twice.
         raise FieldError("idempotency_key", "must be 1-255 printable characters of ASCII")
     if len(key) > MAX_KEY_LENGTH:
         raise FieldError("idempotency_key", f"is too long (maximum is {MAX_KEY_LENGTH} characters)")
     return key
 
 
-def answer_once(view, key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
-    """Return the response of `handler`, or the stored one if the request was carried out before.
+def answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+    """Return the response of `handler`, or the stored response if the request was carried out before.
 
-    Raises Conflict while the first request is running, and FieldError for another request under the same key.
+    Raise Conflict while the first request is running, and FieldError for a different request with the same key.
     """
     return in_transaction(lambda: _answer_once(view, key, handler))
 
 
-def _answer_once(view, key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
-    request = view.request
-    identity = {
+def _answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+    request: APIRequest = view.request
+    identity: dict[str, Any] = {
         "account_id": view.account.id,
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",
         "key": key,
@@ -128,9 +133,9 @@ def _answer_once(view, key: str, handler: Callable[[], HttpResponse]) -> HttpRes
 
 
 def fingerprint_of(request: Request, options: list[str]) -> bytes:
-    """Return a SHA-256 of method, path, query and body, without the token, which may be sent elsewhere, and of the `options`.
+    """Return the SHA-256 of method, path, query, body and `options`.
 
-    Raises ParseError.
+    A token is left out, because a client may send it in different places. Raise ParseError for a body that is nested too deeply.
     """
     query = [pair for pair in parse_qsl(request.META["QUERY_STRING"], keep_blank_values=True) if pair[0] != "api_token"]
     body: Any = request.data
@@ -144,19 +149,20 @@ def fingerprint_of(request: Request, options: list[str]) -> bytes:
 
 
 def new_form_key() -> str:
+    """Return a random key for a form of a page."""
     return secrets.token_urlsafe(16)
 
 
-def location_of_form(user, form_key: str, values: dict[str, Any]) -> str | None:
-    """Return the URL that was answered if the same form was sent with the same values before."""
+def location_of_form(user: "User", form_key: str, values: dict[str, Any]) -> str | None:
+    """Return the URL to which the response redirected if the form was sent with the same values before."""
     stored = IdempotentAnswer.objects.filter(**_identity_of_form(user, form_key, values)).first()
     return stored.headers["Location"] if stored is not None else None
 
 
-def once_from_form(user, form_key: str, values: dict[str, Any], create: Callable[[], str]) -> str:
-    """Return the URL that `create` returns, or the one of the first time, within the caller's transaction.
+def once_from_form(user: "User", form_key: str, values: dict[str, Any], create: Callable[[], str]) -> str:
+    """Return the URL that `create` returns, or the URL of the first request with the same form. Call it in a transaction.
 
-    The second of two simultaneous requests waits for the first: a double click creates one thing.
+    The second of two simultaneous requests waits for the first, so that a double click creates only one row.
     """
     identity = _identity_of_form(user, form_key, values)
     locks.acquire(tuple(identity.values()))
@@ -168,8 +174,8 @@ def once_from_form(user, form_key: str, values: dict[str, Any], create: Callable
     return location
 
 
-def _identity_of_form(user, form_key: str, values: dict[str, Any]) -> dict[str, Any]:
-    # A form without a key is a new form each time, and one with other values is another form.
+def _identity_of_form(user: "User", form_key: str, values: dict[str, Any]) -> dict[str, Any]:
+    # A form without a key is a new one each time. The key of the row also depends on the values.
     text = json.dumps([form_key or new_form_key(), values], sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
     return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}

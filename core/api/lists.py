@@ -1,8 +1,8 @@
 """Lists of the Account API: pages, orders, filters and searches, the same for every resource."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -11,7 +11,9 @@ from django.http import HttpResponse
 
 from core.api.filters import ListFilters
 from core.api.paging import Page
-from core.api.resources import values_query
+from core.api.requests import APIRequest
+from core.api.resources import hashable, values_query
+from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
@@ -20,17 +22,20 @@ from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, se
 if TYPE_CHECKING:
     from accounts.account import Account
 
-# The rows of a page of a JSON list at most. A limit up to `MAX_LITERAL_LIMIT` is a literal of the statement.
+# The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher one a parameter.
 MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101
 # If more than `COMMON_ROWS` rows pass the filters, the first page of them is expected within the first `SCAN_ROWS` rows of the list; a
 # later page within `SPARSE_FACTOR` times as many more as the rows before its end.
 COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
-# At most so many rows are collected and sorted.
+# The maximum number of rows that are collected and sorted.
 SORT_LIMIT = 50_000
 
 
-def scan_in_order(rows: QuerySet, listed: QuerySet, *, start: int, stop: int) -> list[int] | None:
-    """Return the ids of `rows` from `start` to `stop`, if the first rows of `listed`, in the order of `rows`, hold them all."""
+def scan_in_order(rows: QuerySet[Any], listed: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
+    """Return the ids of `rows` from `start` to `stop` if all of them are among the first rows of `listed`; otherwise None.
+
+    `listed` is scanned in the order of `rows`.
+    """
     sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
     first_rows, first_parameters = first_rows_cte(
         listed.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
@@ -41,14 +46,16 @@ def scan_in_order(rows: QuerySet, listed: QuerySet, *, start: int, stop: int) ->
     return ids if len(ids) == stop - start else None
 
 
-def collect_and_sort(rows: QuerySet, *, start: int, stop: int) -> list[int] | None:
+def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of the ordered `rows` from `start` to `stop`; None if there are more than `SORT_LIMIT` rows.
 
-    The statement is planned as if all rows were wanted (MATERIALIZED), and ends at the limit.
+    MATERIALIZED makes PostgreSQL plan the statement for all rows. It still ends at the limit.
     """
-    terms = {f"term{number}": term.expression for number, term in enumerate(rows.query.order_by)}
+    # `Listing.order_by` orders by these alone.
+    order_by = cast(Sequence[OrderBy], rows.query.order_by)
+    terms: dict[str, Any] = {f"term{number}": term.expression for number, term in enumerate(order_by)}
     directions = ", ".join(
-        f"{name} DESC" if term.descending else name for name, term in zip(terms, rows.query.order_by, strict=True)
+        f"{name} DESC" if term.descending else name for name, term in zip(terms, order_by, strict=True)
     )
     sql, parameters = rows.order_by().values("id", **terms).query.sql_with_params()
     with connection.cursor() as cursor:
@@ -64,50 +71,52 @@ def collect_and_sort(rows: QuerySet, *, start: int, stop: int) -> list[int] | No
     return None if number > SORT_LIMIT else ids or []
 
 
-class Paged:
-    """The base of all lists: it reads the requested page, refuses wrong parameters, and links to the neighbouring pages.
+class Paged(JSONViewSet):
+    """The base of views with a list. It reads the parameters of the page, and links to the neighbouring pages.
 
-    Comments and the trash have one order and need no more than this; resources have a `Listing`.
+    Comments and the trash use it directly, because they have a single order. Resources use `Listing`.
     """
 
     max_page_size = MAX_PAGE_SIZE
 
     def read_page(self, *others: str, errors: dict[str, FieldError] | None = None) -> Page:
-        """Return the requested page. `others` are the other parameters of the list; `name[key]` is one with any key.
+        """Return the requested page. `others` are the other parameters of the list; `name[key]` stands for any key.
 
-        Raise FieldErrors with all errors, including the `errors` found before, of which each parameter has at most one.
+        Raise FieldErrors with all errors, including those of `errors`, which has at most one for each parameter.
         """
-        found = self.ignore_parameters(["page", "per_page", *others])
+        all_errors = self.ignore_parameters(["page", "per_page", *others])
         # A blank parameter means the default.
-        given = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
+        values = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
-            page = Page.read(given, largest=self.max_page_size)
+            page = Page.read(values, max_size=self.max_page_size)
         except FieldErrors as caught:
-            found |= {error.field: error for error in caught.errors}
-        found |= errors or {}
-        if found:
-            raise FieldErrors(found.values())
+            all_errors |= {error.field: error for error in caught.errors}
+        all_errors |= errors or {}
+        if all_errors:
+            raise FieldErrors(all_errors.values())
         return page
 
     def answer_page(
-        self, page: Page, found: Iterable[Any], represent: Callable[[Any], Any] | None = None
+        self, page: Page, rows: Iterable[Any], represent: Callable[[Any], Any] | None = None
     ) -> HttpResponse:
-        """Answer with the rows `found`, which are one more than the page if another page follows.
+        """Return the response with a page of `rows`, which has one row more than the page if another page follows.
 
         None stands for a row that was deleted meanwhile.
         """
-        found, represent = list(found), represent or self.represent
-        # The links repeat the parameters, whether they came in the query or in the body.
-        kept = [(name, value) for name, value in self.parameters.items() if name not in self.ignored_parameters]
-        link = page.link(self.base_url + self.request.path, kept, more=len(found) > page.size)
-        rows = [represent(row) for row in found[: page.size] if row is not None]
-        return self.answer(rows, headers={"Link": link})
+        rows, represent = list(rows), represent or self.represent
+        # The links repeat all parameters, including those from the body.
+        values = cast(dict[str, str], self.parameters.dict())
+        parameters = [(name, value) for name, value in values.items() if name not in self.ignored_parameters]
+        link = page.link(self.base_url + self.request.path, parameters, more=len(rows) > page.size)
+        shown = [represent(row) for row in rows[: page.size] if row is not None]
+        return self.answer(shown, headers={"Link": link})
 
 
 class Listing(Paged):
-    """The list of all resources of a kind. A page takes two statements: one for its ids, from an index alone, one for its rows.
+    """The base of views with the list of a resource.
 
-    So a later page reads no row that it skips, and a row and its counts are read once.
+    A page takes two statements: one reads its ids from an index alone, one reads its rows. A later page thus skips index entries and
+    not rows, and the counts of a row are computed only for the rows of the page.
     """
 
     filters: type[ListFilters]
@@ -116,21 +125,22 @@ class Listing(Paged):
     default_order: tuple[str, ...] = ("id",)
 
     @staticmethod
-    def listed_of(account: "Account") -> QuerySet:
+    def listed_of(account: "Account") -> QuerySet[Any]:
         """Return the listed rows, without annotations."""
         raise NotImplementedError
 
     @classmethod
-    def rows_of(cls, account: "Account") -> QuerySet:
-        """Return the rows with everything that an answer needs, for the list and for a single resource."""
+    def rows_of(cls, account: "Account") -> QuerySet[Any]:
+        """Return the rows with the annotations that a response needs, for the list and for a single row."""
         return cls.listed_of(account)
 
-    def listed(self) -> QuerySet:
+    def listed(self) -> QuerySet[Any]:
         return self.listed_of(self.account)
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
         """Return the page, the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
-        parameters, errors = self.parameters, {}
+        parameters = self.parameters
+        errors: dict[str, FieldError] = {}
         order = parameters.get("order", "").strip() or None
         if order is not None and order.removeprefix("-") not in self.orders:
             allowed = [f"{sign}{name}" for name in self.orders for sign in ("", "-")]
@@ -142,18 +152,18 @@ class Listing(Paged):
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
 
     def known_ids(self) -> list[int] | None:
-        """Return the few ids that follow from the parameters without a filter or an order; None if there are no such ids."""
+        """Return the ids if the parameters determine them without a filter or an order, such as an external id; otherwise None."""
         return None
 
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
-        """Return the ids of the rows that pass, from `start` to `stop`. A search without an `order` is ranked."""
+        """Return the ids of the rows that pass the filters, from `start` to `stop`. A search without an `order` is ranked."""
         text = filters and filters.form.cleaned_data["q"]
-        if text is None and (filters is None or not filters.are_used):
-            # PostgreSQL plans a literal limit better than a parameter. Each literal makes a statement of its own, hence the maximum.
+        if filters is None or (text is None and not filters.are_used):
+            # PostgreSQL plans a literal limit better than a parameter. Each literal needs a prepared statement, hence the maximum.
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
             )
-            return listed_by(type(self))(account_id=self.account.id, order=order, **limits)
+            return listed_by(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():
             return []
@@ -164,8 +174,8 @@ class Listing(Paged):
                 return []
             if order is None:
                 return search(rows, query, listed=self.listed(), enough=stop)[start:stop]
-            found = search(rows, query, listed=self.listed(), ranked=False)
-            rows = self.listed().filter(id__in=found).order_by(*self.order_by(order))
+            found_ids = search(rows, query, listed=self.listed(), ranked=False)
+            rows = self.listed().filter(id__in=found_ids).order_by(*self.order_by(order))
             return list(rows.values_list("id", flat=True)[start:stop])
 
     def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
@@ -202,29 +212,32 @@ class Listing(Paged):
             for name, descending in cls.columns(order).items()
         ]
 
-    # Last in the class: from here on, `list` is this method.
-    def list(self, request) -> HttpResponse:
+    # This method is the last one, because after it `list` is no longer the built-in type.
+    def list(self, request: APIRequest) -> HttpResponse:
         ids = self.known_ids()
         if ids is not None:
             page = Page.read({})
         else:
             page, order, filters = self.read_list()
             ids = self.ids(filters, order, start=page.start, stop=page.stop)
-        shown = values_query(type(self))(account_id=self.account.id, ids=ids[: page.size]) if ids else []
-        place, zone = self.serializer_class.names.index("id"), self.account.zone
-        rows = {values[place]: values for values in shown}
+        query = values_query(hashable(type(self)))
+        shown = query(account_id=self.account.id, ids=ids[: page.size]) if ids else []
+        id_index, zone = self.serializer_class.names.index("id"), self.account.zone
+        rows = {values[id_index]: values for values in shown}
         return self.answer_page(
             page, [rows.get(id) for id in ids], lambda values: self.serializer_class.represent_values(values, zone)
         )
 
 
 @cache
-def listed_by(listing: type[Listing]) -> PreparedQuery:
-    """Return the prepared statement for the ids of a list in an order."""
+def listed_by(listing: type[Any]) -> PreparedQuery:
+    """Return the query for the ids of a `Listing`."""
 
     @prepared(account_id=int, start=int, size=int)
-    def listed(account_id, order, first=None, start=0, size=None):
+    def listed(
+        account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
+    ) -> QuerySet[Any, Any]:
         rows = listing.listed_of(account_of(account_id)).order_by(*listing.order_by(order))
-        return rows.values_list("id", flat=True)[start : start + (first or size)]
+        return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
     return listed

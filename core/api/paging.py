@@ -8,54 +8,58 @@ from core.errors import FieldError, FieldErrors
 
 DEFAULT_PAGE_SIZE = 25
 DEFAULT_MAX_PAGE_SIZE = 100
-# The database skips that many rows at most; what lies further is past the end of any list.
+# PostgreSQL accepts OFFSET up to 2**63 - 1. No list is as long as this.
 MAX_OFFSET = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
+    """A page of a list."""
+
     number: int
     size: int
 
     @classmethod
-    def read(cls, parameters: Mapping[str, object], *, largest: int = DEFAULT_MAX_PAGE_SIZE) -> "Page":
-        """`page` and `per_page` of a request. Raises FieldErrors, naming both if both are wrong."""
+    def read(cls, parameters: Mapping[str, object], *, max_size: int = DEFAULT_MAX_PAGE_SIZE) -> "Page":
+        """Return the page that the parameters `page` and `per_page` name. Raise FieldErrors with the errors of both."""
         errors = []
         number = _positive(parameters.get("page"), 1)
         size = _positive(parameters.get("per_page"), DEFAULT_PAGE_SIZE)
         if number is None:
             errors.append(FieldError("page", "must be a whole number, 1 or more"))
-        if size is None or size > largest:
-            errors.append(FieldError("per_page", f"must be a whole number from 1 to {largest}"))
-        if errors:
+        if size is None or size > max_size:
+            errors.append(FieldError("per_page", f"must be a whole number from 1 to {max_size}"))
+        if errors or number is None or size is None:
             raise FieldErrors(errors)
         return cls(number, size)
 
     @property
     def start(self) -> int:
+        """The index of the first row."""
         return min((self.number - 1) * self.size, MAX_OFFSET)
 
     @property
     def stop(self) -> int:
-        """One more than it holds is read, to know whether there is a next one."""
+        """The end of the rows to read: one more than the page has, to know whether another page follows."""
         return self.start + self.size + 1
 
     def link(self, url: str, parameters: Iterable[tuple[str, str]], *, more: bool) -> str:
-        """The Link header (RFC 8288), with the parameters of the list. A token that is among them is not repeated."""
-        kept = [(name, value) for name, value in parameters if name not in ("page", "api_token", "_method")]
+        """Return the Link header (RFC 8288) with the parameters of the list, except for a token."""
+        repeated = [(name, value) for name, value in parameters if name not in ("page", "api_token", "_method")]
 
-        def to(number: int, relation: str) -> str:
-            return f'<{url}?{urlencode([*kept, ("page", number)], errors="replace")}>; rel="{relation}"'
+        def link_to(number: int, relation: str) -> str:
+            return f'<{url}?{urlencode([*repeated, ("page", number)], errors="replace")}>; rel="{relation}"'
 
-        links = [to(1, "first")]
+        links = [link_to(1, "first")]
         if self.number > 1:
-            links.append(to(self.number - 1, "prev"))
+            links.append(link_to(self.number - 1, "prev"))
         if more:
-            links.append(to(self.number + 1, "next"))
+            links.append(link_to(self.number + 1, "next"))
         return ", ".join(links)
 
 
 def _positive(value: object, default: int) -> int | None:
+    """Return a positive integer, the default for None, or None for any other value."""
     if value is None:
         return default
     text = str(value).strip()

@@ -1,4 +1,4 @@
-"""Parameters by their names: the bracket notation of forms, and bodies that stand in for a query."""
+"""The bracket notation of forms, and bodies that are read in place of a query."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,9 +6,9 @@ from typing import Any
 
 from rest_framework.exceptions import ParseError
 
-# How deeply a form may nest: `deal[client][external_ids][shop]` is 4.
+# The maximum number of keys in a name of a form. `deal[client][external_ids][shop]` has 4.
 MAX_DEPTH = 8
-# A longer name of an object in a body is no parameter, and is not repeated in the name of each of its members.
+# An object with a longer name is not split into parameters, because the name of each would repeat it.
 MAX_NAME_LENGTH = 64
 
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", re.DOTALL)
@@ -16,10 +16,11 @@ _PART = re.compile(r"\[([^\[\]]*)\]", re.DOTALL)
 
 
 def nest(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the object that the names of a form describe, as Rails and PHP write them.
+    """Return the object that the names of a form describe in the notation of Rails and PHP.
 
-    `client[name]=Ann&client[tags][]=vip` is `{"client": {"name": "Ann", "tags": ["vip"]}}`. The last of several values counts, as
-    for a checkbox behind a hidden field. In `deals[][name]` an object ends where a name comes again. Raises ParseError.
+    `client[name]=Ann&client[tags][]=vip` is `{"client": {"name": "Ann", "tags": ["vip"]}}`. Of several values with the same name the
+    last one is used, as for a checkbox after a hidden field. In `deals[][name]`, a repeated name begins the next object of the list.
+    Raise ParseError for contradicting names.
     """
     root: dict[str, Any] = {}
     for name, value in pairs:
@@ -35,7 +36,7 @@ def nest(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 class _ConflictError(Exception):
-    """A name stands for a value, a list or an object, and for another one of these too."""
+    """A name is used for two of a value, a list and an object."""
 
 
 def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
@@ -61,16 +62,16 @@ def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
 
 
 def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
-    found = target.setdefault(name, kind())
-    if not isinstance(found, kind):
+    container = target.setdefault(name, kind())
+    if not isinstance(container, kind):
         raise _ConflictError
-    return found
+    return container
 
 
 def _has(target: Any, keys: list[str]) -> bool:
-    """Return whether a value is there under these keys, so that another one belongs to the next object of a list.
+    """Return whether the object already has a value under these keys, so that another one begins the next object of the list.
 
-    A list in an object takes any number of values.
+    A list in an object accepts any number of values.
     """
     for key in keys:
         if not key:
@@ -82,9 +83,9 @@ def _has(target: Any, keys: list[str]) -> bool:
 
 
 def as_parameters(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The members of a JSON object as a query would have them: `{"external_ids": {"shop": 5}}` is `external_ids[shop]=5`.
+    """Yield the members of a JSON object as parameters: `{"external_ids": {"shop": 5}}` becomes `external_ids[shop]=5`.
 
-    Each value of a list is a value of its name. What a query cannot say, an object in an object, is blank.
+    Each item of a list is a value of the same parameter. An object in an object, which a query cannot express, becomes blank.
     """
     for name, value in body.items():
         if isinstance(value, dict) and len(name) <= MAX_NAME_LENGTH:

@@ -1,4 +1,4 @@
-"""`/readyz`: whether the database answers, and takes writes."""
+"""`/readyz`, which tells whether the database answers and accepts writes."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,16 +9,17 @@ from django.http import HttpResponse
 from core.db.prepared import fetch
 from core.errors import RETRY_AFTER
 
-TIMEOUT = 1.5  # seconds; an answer is due within two
+# In seconds. Probes usually wait for two.
+TIMEOUT = 1.5
 
 
 class Readiness:
-    """Asks the database in a thread of its own: connecting, or looking up its host, may take longer than `TIMEOUT`.
+    """A check of the database, in a thread of its own: connecting or resolving the host may take longer than `TIMEOUT`.
 
-    Requests that come while the thread is asking share its result, so they take one connection however many they are.
+    Requests during a check share its result, so that they need only one connection.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="readiness")
         self._lock = threading.Lock()
         self._result: Future[bool] | None = None
@@ -26,7 +27,7 @@ class Readiness:
     def is_ready(self) -> bool:
         with self._lock:
             if self._result is None or self._result.done():
-                self._result = self._thread.submit(self._ask)
+                self._result = self._thread.submit(self._check)
             result = self._result
         try:
             return result.result(TIMEOUT)
@@ -35,17 +36,18 @@ class Readiness:
 
     def close(self) -> None:
         """Close the connection of the thread."""
-        self._thread.submit(lambda: connection.close()).result()
+        self._thread.submit(connection.close).result()
 
     @staticmethod
-    def _ask() -> bool:
-        connection.set_client_timeout(TIMEOUT)
+    def _check() -> bool:
+        # A method of the backend `config.database`.
+        connection.set_client_timeout(TIMEOUT)  # type: ignore[attr-defined]
         try:
             [(read_only,)] = fetch("SELECT current_setting('transaction_read_only')", [])
         except (DatabaseError, InterfaceError):
-            read_only = None
+            read_only = ""
         if read_only != "off":
-            # The next connection may reach another server.
+            # The next connection may reach another server, which accepts writes.
             connection.close()
             return False
         connection.close_if_unusable_or_obsolete()
@@ -56,6 +58,7 @@ readiness = Readiness()
 
 
 def respond() -> HttpResponse:
+    """Return the response of `/readyz`."""
     if readiness.is_ready():
         return HttpResponse("ok\n", content_type="text/plain")
     return HttpResponse(

@@ -15,6 +15,7 @@ class APIRequest(Request):
     """DRF's request after authentication. It serves annotations only."""
 
     _request: AccountRequest
+    # None before authentication.
     user: "User"
     # None for HTTP Basic and for a session.
     auth: "APIToken | None"

@@ -8,6 +8,7 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
+from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ResourceViewSet(JSONViewSet):
-    """Create, read, update and delete one kind of resource of the account."""
+    """The base of views that create, read, update and delete one kind of resource."""
 
     # Both as in `core.registry`.
     key: str
@@ -29,63 +30,63 @@ class ResourceViewSet(JSONViewSet):
     model: type[Model]
 
     @staticmethod
-    def rows_of(account: "Account") -> QuerySet:
-        """Return the account's rows that are not in the trash, with everything that an answer needs."""
+    def rows_of(account: "Account") -> QuerySet[Any]:
+        """Return the rows of the account that are not in the trash, with the annotations that a response needs."""
         raise NotImplementedError
 
-    def rows(self) -> QuerySet:
+    def rows(self) -> QuerySet[Any]:
         return self.rows_of(self.account)
 
-    def location_of(self, row) -> str:
+    def location_of(self, row: Any) -> str:
         """Return the URL of the row."""
         return self.base_url + reverse(self.route, args=[row.id])
 
-    def find(self, id: int, *, locked: bool = False):
-        """Return the row of that id. Raises Http404."""
-        row = row_query(type(self)).first(account_id=self.account.id, id=id, locked=locked)
+    def find(self, id: int, *, locked: bool = False) -> Any:
+        """Return the row with an id. Raise Http404 if there is none."""
+        row = row_query(hashable(type(self))).first(account_id=self.account.id, id=id, locked=locked)
         if row is None:
             raise Http404
         row.account = self.account
         return row
 
     def context(self) -> dict[str, Any]:
-        """Return the context of the serializer, by which its fields look up what the input names."""
+        """Return the context of the serializer, which its fields use for lookups."""
         return {"account": self.account}
 
-    def serializer(self, data, row=None, context: dict | None = None) -> ResourceSerializer:
+    def serializer(self, data: Any, row: Any = None, context: dict[str, Any] | None = None) -> ResourceSerializer:
         return self.serializer_class(row, data=data, partial=row is not None, context=context or self.context())
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: APIRequest) -> HttpResponse:
         return self.write(lambda: self.find_existing(self.read_content(None)))
 
-    def retrieve(self, request, id: int) -> HttpResponse:
-        values = values_query(type(self)).first(account_id=self.account.id, ids=[id])
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        values = values_query(hashable(type(self))).first(account_id=self.account.id, ids=[id])
         if values is None:
             raise Http404
         return self.answer(self.serializer_class.represent_values(values, self.account.zone))
 
-    def update(self, request, id: int) -> HttpResponse:
+    def update(self, request: APIRequest, id: int) -> HttpResponse:
         return self.write(lambda: self.find(id, locked=True))
 
-    def find_existing(self, given: Any):
-        """Return the row, locked, that a create updates instead of adding one; None unless the resource has such a rule."""
-        return
+    def find_existing(self, data: Any) -> Any:
+        """Return the locked row that a create updates instead of creating one, or None. By default, there is none."""
+        return None
 
-    def read_content(self, row) -> Any:
-        """Return the input for the row, or for a new one: the value under the body's key."""
+    def read_content(self, row: Any) -> Any:
+        """Return the input for a row, or for a new one if `row` is None: the value under the key of the resource."""
         return self.complete(self.body.get(self.key), row)
 
-    def complete(self, given: Any, row=None) -> Any:
-        """Return the input for one resource, with fields that are given beside it."""
-        return given
+    def complete(self, data: Any, row: Any = None) -> Any:
+        """Return the input for one resource together with fields that the body has beside it."""
+        return data
 
     def write(self, find: Callable[[], Any], read: Callable[[Any], Any] | None = None) -> HttpResponse:
-        """Update the row that `find` returns, locked, or create one if it returns None; answer with the row.
+        """Update the locked row that `find` returns, or create one if it returns None. Return the response with the row.
 
-        `read` returns the input for the row, by default `read_content`.
+        `read` returns the input for the row. The default is `read_content`.
         """
 
-        def write_row():
+        def write_row() -> tuple[Any, list[str], list[str], bool]:
             row = find()
             serializer = self.serializer((read or self.read_content)(row), row)
             try:
@@ -106,35 +107,45 @@ class ResourceViewSet(JSONViewSet):
         status = 201 if created else 200
         return self.answer(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
 
-    def destroy(self, request, id: int) -> HttpResponse:
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
         return self.answer("ok")
 
-    def create_row(self, values: dict[str, Any]):
+    def create_row(self, values: dict[str, Any]) -> Any:
+        """Create a row with valid values, and return it."""
         raise NotImplementedError
 
-    def update_row(self, row, values: dict[str, Any]) -> None:
+    def update_row(self, row: Any, values: dict[str, Any]) -> None:
+        """Update a row with valid values."""
         raise NotImplementedError
+
+
+def hashable(view: type[Any]) -> Any:
+    """Return the class of a view, as an argument of a cached function. mypy checks the `__hash__` of its instances."""
+    return view
 
 
 @cache
-def row_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
-    """Return the query for the row of an id."""
+def row_query(viewset: type[Any]) -> PreparedQuery:
+    """Return the query for a row of a `ResourceViewSet` by its id."""
 
     @prepared(account_id=int, id=int)
-    def query(account_id, id, locked):
-        rows = viewset.rows_of(account_of(account_id)).filter(id=id)[:1]
+    def query(account_id: int, id: int, locked: bool) -> QuerySet[Any]:
+        rows: Any = viewset.rows_of(account_of(account_id)).filter(id=id)[:1]
         return rows.locked() if locked else rows
 
     return query
 
 
 @cache
-def values_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
-    """Return the query for the values that are answered for rows of some ids, in no particular order."""
+def values_query(viewset: type[Any]) -> PreparedQuery:
+    """Return the query for the values of the columns that a response shows, in no particular order of rows.
+
+    `viewset` is a `ResourceViewSet` or a `Listing`.
+    """
 
     @prepared(account_id=int, ids=list)
-    def query(account_id, ids):
+    def query(account_id: int, ids: list[int]) -> QuerySet[Any, Any]:
         rows = viewset.rows_of(account_of(account_id)).order_by().filter(id__any=ids)
         return rows.values_list(*viewset.serializer_class.columns)
 

@@ -1,8 +1,8 @@
-"""The path converter `id`, and the actions behind the paths of a resource, for `as_view`."""
+"""The path converter `id`, and the actions of the routes of a resource, for `as_view`."""
 
 
 class IdConverter:
-    """An id in a path: at most 18 digits, so that it fits into a 64-bit integer."""
+    """A converter for an id of at most 18 digits, which fits into a 64-bit integer."""
 
     regex = "[0-9]{1,18}"
 

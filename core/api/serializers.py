@@ -1,35 +1,52 @@
-"""The base of the serializers of JSON resources."""
+"""The base classes of serializers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import MISSING, DateTimeField, IntegerField, TextField
+from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField
 from core.db.trash import TrashedId
 from core.errors import FieldError, FieldErrors
 
 
 def format_time(value: datetime | None, zone: ZoneInfo) -> str | None:
-    """Return a time as both APIs write it: in the account's zone, to the second, with a numeric offset."""
+    """Return a time as both APIs write it: in the time zone of the account, to the second, with a numeric offset."""
     return None if value is None else value.astimezone(zone).isoformat(timespec="seconds")
 
 
-class WireSerializer(serializers.Serializer):
+def declared_fields(serializer: "type[WireSerializer] | WireSerializer") -> dict[str, WireField]:
+    """Return the fields of a serializer by name. DRF has no public name for them."""
+    return cast(dict[str, WireField], serializer._declared_fields)
+
+
+def arguments_of(field: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments, positional and by keyword, that a field was created with. DRF stores them for its copies."""
+    return field._args, field._kwargs
+
+
+def copy_field(field: WireField) -> WireField:
+    """Return a new field with the same arguments."""
+    args, kwargs = arguments_of(field)
+    return type(field)(*args, **kwargs)
+
+
+class WireSerializer(serializers.Serializer[Any]):
     """An object whose fields are `WireField`s."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.values: dict[str, Any] = {}
 
-    def to_internal_value(self, data) -> dict[str, Any]:
-        """Return the values of the fields. Raises FieldErrors with the errors of all fields at once."""
-        values, errors = {}, []
-        for field in self._writable_fields:
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Return the values of the fields. Raise FieldErrors with the errors of all fields."""
+        values: dict[str, Any] = {}
+        errors: list[FieldError] = []
+        for field in cast(Iterable[WireField], self._writable_fields):
             try:
                 values[field.field_name] = field.run_validation(field.get_value(data))
             except FieldErrors as caught:
@@ -41,12 +58,12 @@ class WireSerializer(serializers.Serializer):
         return values
 
     def read(self) -> dict[str, Any]:
-        """Read what was sent into `values`. Raises FieldErrors."""
+        """Validate the data, and set and return `values`. Raise FieldErrors."""
         self.values = self.run_validation(self.initial_data)
         return self.values
 
     def find_errors(self) -> list[FieldError]:
-        """Read what was sent into `values`, or return what is wrong with it."""
+        """Validate the data, and set `values` or return the errors."""
         try:
             self.read()
         except FieldErrors as caught:
@@ -55,58 +72,62 @@ class WireSerializer(serializers.Serializer):
 
 
 class ResourceSerializer(WireSerializer):
-    """The fields of a resource, in the order in which they are written.
+    """The base of the serializers of resources. Responses have the fields in the order of their declaration.
 
-    It reads only the fields that were sent, so a PUT changes only these. The names of unknown and read-only fields are collected
-    in `ignored`.
+    Only the fields that were sent are read, so a PUT changes only these. `ignored` has the names of unknown and read-only fields.
     """
 
     id = IntegerField(read_only=True)
     created_at = DateTimeField(read_only=True)
     updated_at = DateTimeField(read_only=True)
 
-    # Attributes of the row, for fields that have another name there.
+    # The names of the columns of fields, where they differ.
     sources: ClassVar[dict[str, str]] = {}
-    # A text field that is a column of the model has the limit of that column, unless the field sets one of its own.
+    # A text field without a `max_length` has that of its column of the model.
     model: ClassVar[type[Model] | None] = None
 
-    def __init__(self, *args, **kwargs):
+    # Derived from the fields of each subclass: the names in responses, those of times, and the columns of the names.
+    names: ClassVar[tuple[str, ...]]
+    times: ClassVar[tuple[str, ...]]
+    columns: ClassVar[tuple[str, ...]]
+    # The positions of the writable fields, and the names of those that a new resource must have.
+    writable: ClassVar[dict[str, int]]
+    required_names: ClassVar[set[str]]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.ignored: list[str] = []
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        declared = cls._declared_fields
+        declared = declared_fields(cls)
         if cls.model is not None:
             cls._limit_texts(cls.model)
-        # Inherited fields come first in a subclass, but the times belong at the end.
+        # DRF puts inherited fields first, but the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
-        cls.names: ClassVar = tuple(name for name in order if not declared[name].write_only)
-        cls.times: ClassVar = tuple(name for name in cls.names if isinstance(declared[name], DateTimeField))
-        cls.columns: ClassVar = tuple(cls.sources.get(name, name) for name in cls.names)
-        # The position of each writable field, and the names of those that a new resource must have.
-        cls.writable: ClassVar = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
-        cls.required_names: ClassVar = {name for name in cls.writable if declared[name].required}
+        cls.names = tuple(name for name in order if not declared[name].write_only)
+        cls.times = tuple(name for name in cls.names if isinstance(declared[name], DateTimeField))
+        cls.columns = tuple(cls.sources.get(name, name) for name in cls.names)
+        cls.writable = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
+        cls.required_names = {name for name in cls.writable if declared[name].required}
 
     @classmethod
     def _limit_texts(cls, model: type[Model]) -> None:
         limits = {column.name: column.max_length for column in model._meta.concrete_fields}
-        for name, field in cls._declared_fields.items():
+        for name, field in declared_fields(cls).items():
             limit = limits.get(cls.sources.get(name, name))
-            if limit and isinstance(field, TextField) and "max_length" not in field._kwargs:
+            if limit and isinstance(field, TextField) and "max_length" not in arguments_of(field)[1]:
                 # DRF copies a field from these arguments.
-                field._kwargs["max_length"] = field.max_length = limit
+                arguments_of(field)[1]["max_length"] = field.max_length = limit
 
-    def get_fields(self) -> dict[str, serializers.Field]:
-        given = self.initial_data if isinstance(getattr(self, "initial_data", None), dict) else {}
-        names = self.writable.keys() & given.keys() | (set() if self.partial else self.required_names)
-        declared = self._declared_fields
-        return {
-            name: type(declared[name])(*declared[name]._args, **declared[name]._kwargs)
-            for name in sorted(names, key=self.writable.__getitem__)
-        }
+    def get_fields(self) -> dict[str, Any]:
+        """Return copies of the fields to read: those that were sent, and for a new resource also the required ones."""
+        data: Any = getattr(self, "initial_data", None)
+        sent = data.keys() if isinstance(data, dict) else set()
+        names = self.writable.keys() & sent | (set() if self.partial else self.required_names)
+        return {name: copy_field(declared_fields(self)[name]) for name in sorted(names, key=self.writable.__getitem__)}
 
-    def run_validation(self, data=serializers.empty):
+    def run_validation(self, data: Any = serializers.empty) -> Any:
         if data is None or data is serializers.empty:
             raise FieldError("", MISSING, "required")
         if not isinstance(data, dict):
@@ -116,7 +137,7 @@ class ResourceSerializer(WireSerializer):
 
     @property
     def pending_links(self) -> list[str]:
-        """The names of the links that point at a row in the trash."""
+        """The names of the fields that link to a row in the trash."""
         return [
             name
             for name, value in self.values.items()
@@ -125,11 +146,12 @@ class ResourceSerializer(WireSerializer):
 
     @classmethod
     def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
+        """Return the response for a row."""
         return cls.represent_values([getattr(row, column) for column in cls.columns], zone)
 
     @classmethod
-    def represent_values(cls, values: Sequence, zone: ZoneInfo) -> dict[str, Any]:
-        """Return what is answered for a row, from the values of its `columns`."""
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+        """Return the response for a row, from the values of its `columns`."""
         data = dict(zip(cls.names, values, strict=True))
         for name in cls.times:
             data[name] = format_time(data[name], zone)

@@ -1,12 +1,12 @@
-"""Limits on how often something may be done, counted for all processes together.
+"""Rate limits, counted over all processes.
 
-A count belongs to a key and a window of time, and is one row in PostgreSQL. Counting each request there would be one write more
-for each request. So a process reserves several requests of a key at once (a lease), and counts them down in memory. A lease is
-taken from the limit when it is reserved, so all processes together never exceed the limit. What is left of a lease when its window
-ends is lost, so near the limit leases get smaller. Failed logins and new accounts are counted one by one, before they are tried,
-and given back if they turn out not to count.
+A count belongs to a key and a window of time, and is one row in PostgreSQL. To count each request there would add a write to each
+request. So a process reserves several requests of a key at once (a lease) and counts them down in memory. A lease counts as used from
+its reservation, so all processes together never exceed the limit. The rest of a lease expires with its window. Leases therefore get
+smaller near the limit. Failed logins and new accounts are counted one by one, before they are attempted, and subtracted again if they
+do not count.
 
-Counting happens before the request's own transaction opens: the count outlives a rollback, and nobody waits for its row.
+A count is committed before the transaction of the request begins. It survives a rollback, and no request waits long for its row.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from time import monotonic
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 from django.conf import settings
 from django.db import Error, connection, models
@@ -27,32 +27,35 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from core import client_address
+from core.api.requests import APIRequest
 from core.errors import Throttled
+from core.requests import PageRequest, TenantRequest
 
 logger = logging.getLogger("rostrum.throttling")
 
-# A request of the interface, or of a page.
+# A request of an API or of a page.
 AnyRequest = Request | HttpRequest
 
 MINUTE, HOUR = 60, 3600
 
 
-class RateCountQuerySet(models.QuerySet):
+class RateCountQuerySet(models.QuerySet["RateCount"]):
     def ended(self) -> Self:
-        """Those whose window is over, by the database's clock, which opened it."""
+        """Return the counts whose window is over, by the clock of the database."""
         return self.filter(ends_at__lte=Now())
 
     def clean_up(self) -> None:
+        """Delete ended counts, for the housekeeping command."""
         self.ended().delete()
 
 
 class RateCount(models.Model):
-    """How much of a limit is used (`core.api.throttling`). The table is unlogged: after a crash the counts begin anew."""
+    """The used part of a limit. The table is unlogged, so counts start from zero after a crash of PostgreSQL."""
 
-    # Names no login and no address: those are hidden behind an HMAC.
+    # A key with a login or an address is hashed (`hashed_key`).
     key = models.CharField(max_length=128, primary_key=True)
     used = models.IntegerField()
-    # Without an index, so that counting rewrites none (HOT); housekeeping may well scan.
+    # Without an index, so that updates are heap-only (HOT). Housekeeping scans the table.
     ends_at = models.DateTimeField()
 
     objects = RateCountQuerySet.as_manager()
@@ -62,10 +65,12 @@ class RateCount(models.Model):
 
 
 class Window(NamedTuple):
-    """What is used of a key in the window that ends in `left` seconds; `ends` (epoch) tells it from other windows."""
+    """The count of a key in one window."""
 
     used: int
+    # The end of the window as a Unix time, which identifies it.
     ends: float
+    # Seconds until the end.
     left: float
 
 
@@ -80,29 +85,30 @@ INCREMENT_SQL = f"""
 
 
 def increment(key: str, amount: int, seconds: int) -> Window:
-    """Add to what is used of a key of at most 128 characters, atomically; a negative amount gives back, to zero at most.
+    """Add `amount` to the count of a key (at most 128 characters), atomically. A negative amount subtracts, down to zero.
 
-    A window opens with the first count and lasts `seconds`, by the database's clock, which all processes share. This is
-    all that the limits ask of their storage: Redis or Valkey would do it with INCRBY, EXPIRE NX and PEXPIRETIME.
+    A window begins with the first count and lasts `seconds`, by the clock of the database. This is the only operation on the
+    storage, so Redis could replace it, with INCRBY, EXPIRE NX and PEXPIRETIME.
     """
     try:
         with connection.cursor() as cursor:
             cursor.execute(INCREMENT_SQL, [key, amount, seconds, amount])
             return Window(*cursor.fetchone())
     except Error as error:
-        # Nothing counts as used. If the database is away, the request's own statements will say so; if only this table
-        # can't be written (a standby, a lock, a full disk), that is no reason to turn everybody away.
+        # Allow the request. If the database is unavailable, its next statement fails. If only this table cannot be written (on a
+        # standby, or a full disk), requests that only read still work.
         logger.error("not counted: %s", type(error).__name__)
         return Window(0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class LimitStatus:
-    """What a limit says: of `limit`, `remaining` are left until `reset` seconds from now."""
+    """The state of a limit after a hit."""
 
     allowed: bool
     limit: int
     remaining: int
+    # Seconds until the window ends.
     reset: int
 
     @property
@@ -115,34 +121,40 @@ class LimitStatus:
 
 
 def hit(key: str, limit: int, seconds: int) -> LimitStatus:
-    """Count one. It can be given back with `count(key, -1, seconds)`."""
+    """Count one, and return the state of the limit. `increment(key, -1, seconds)` undoes it."""
     window = increment(key, 1, seconds)
     return LimitStatus(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
 
 
 @dataclass(slots=True)
 class Lease:
-    ends: float  # which window it is of
-    until: float  # by this process's clock
-    used: int  # by all processes, when last asked
+    """Requests that a process has reserved."""
+
+    # The window, as in `Window`.
+    ends: float
+    # The end of the window by the clock of this process.
+    until: float
+    # The count of all processes at the last reservation.
+    used: int
+    # The reserved requests that are left.
     left: int
 
 
 class RateLimiter:
-    """The leases of one process, for the `size` keys counted last. `counter` is where the counts are kept."""
+    """The leases of one process, for the `size` most recently used keys. `counter` is the storage of the counts."""
 
-    # Or a sixtieth of the limit, where that is more.
+    # For a limit of more than 600, a lease may be a sixtieth of the limit.
     LARGEST_LEASE = 10
 
-    def __init__(self, counter: Callable[[str, int, int], Window] = increment, *, size: int = 10_000):
+    def __init__(self, counter: Callable[[str, int, int], Window] = increment, *, size: int = 10_000) -> None:
         self.size = size
         self._count = counter
         self._leases: OrderedDict[str, Lease] = OrderedDict()
         self._lock = threading.Lock()
 
     def hit(self, key: str, limit: int, seconds: int) -> LimitStatus:
-        """Count one, and say whether it is within the limit."""
-        # Read before the database is asked: a lease ends here no later than its window does there.
+        """Count one, and return the state of the limit."""
+        # The time is read before the query, so that a lease ends no later than its window in the database.
         now = monotonic()
         wanted = 1
         with self._lock:
@@ -150,31 +162,31 @@ class RateLimiter:
             if lease is not None and lease.until > now:
                 if lease.left:
                     lease.left -= 1
-                    return self._standing(lease, limit, now, allowed=True)
+                    return self._status(lease, limit, now, allowed=True)
                 if lease.used >= limit:
-                    return self._standing(lease, limit, now, allowed=False)
-                # Near the limit one at a time, so that little is left over in one process while another refuses.
+                    return self._status(lease, limit, now, allowed=False)
+                # Smaller leases near the limit, so that one process does not keep the rest while another one refuses requests.
                 wanted = max(1, min(max(self.LARGEST_LEASE, limit // 60), (limit - lease.used) // 20))
         window = self._count(key, wanted, seconds)
         granted = max(0, wanted - max(0, window.used - limit))
         with self._lock:
             lease = self._leases.get(key)
             if lease is None or lease.ends != window.ends:
-                # What was left of another window is lost, and not carried over into this one.
+                # The rest of a lease does not carry over into the next window.
                 lease = self._leases[key] = Lease(window.ends, now + window.left, 0, 0)
             lease.used = max(lease.used, window.used)
             lease.left += max(0, granted - 1)
             self._leases.move_to_end(key)
             if len(self._leases) > self.size:
                 self._leases.popitem(last=False)
-            return self._standing(lease, limit, now, allowed=granted > 0)
+            return self._status(lease, limit, now, allowed=granted > 0)
 
     def clear(self) -> None:
         with self._lock:
             self._leases.clear()
 
     @staticmethod
-    def _standing(lease: Lease, limit: int, now: float, *, allowed: bool) -> LimitStatus:
+    def _status(lease: Lease, limit: int, now: float, *, allowed: bool) -> LimitStatus:
         remaining = max(0, limit - lease.used) + lease.left if allowed else 0
         return LimitStatus(allowed, limit, remaining, max(1, ceil(lease.until - now)))
 
@@ -183,44 +195,46 @@ rate_limiter = RateLimiter()
 
 
 def hashed_key(kind: str, *parts: object) -> str:
-    """A key that does not tell the login or the address that it stands for."""
+    """Return a key with an HMAC of `parts`, so that the table does not reveal logins or addresses."""
     message = "\0".join([kind, *map(str, parts)]).encode(errors="surrogatepass")
     return f"{kind}:{hmac.digest(b'limits' + settings.SECRET_KEY.encode(), message, hashlib.sha256).hex()}"
 
 
 def client_address_of(request: AnyRequest) -> str:
+    """Return the address by which limits count the client."""
     return client_address.from_environ(request.META)
 
 
-def django_request(request: AnyRequest) -> HttpRequest:
-    """A page's request is Django's own; the interface's wraps it."""
-    return getattr(request, "_request", request)
+def django_request(request: AnyRequest) -> TenantRequest:
+    """Return Django's request: the one that a request of an API wraps, or that of a page itself."""
+    wrapped: Any = request._request if isinstance(request, Request) else request
+    return cast(TenantRequest, wrapped)
 
 
-def enforce_limit(request: AnyRequest, standing: LimitStatus) -> None:
-    """Put the standing on the request, whose answer says it (AccountMiddleware). Raises Throttled."""
-    django_request(request).limit_status = standing
-    if not standing.allowed:
-        raise Throttled(standing.reset)
+def enforce_limit(request: AnyRequest, status: LimitStatus) -> None:
+    """Set the status whose headers AccountMiddleware adds to the response. Raise Throttled if the limit is exceeded."""
+    django_request(request).limit_status = status
+    if not status.allowed:
+        raise Throttled(status.reset)
 
 
-def count_request(request: Request) -> None:
-    """RATE_LIMIT, for each token, or user where none is sent. Raises Throttled."""
+def count_request(request: APIRequest) -> None:
+    """Apply RATE_LIMIT to the token, or to the user of a request without one. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
-        who = ("token", request.auth) if request.auth is not None else ("user", request.user)
-        key = f"{who[0]}:{who[1].account_id}:{who[1].id}"
+        kind, caller = ("token", request.auth) if request.auth is not None else ("user", request.user)
+        key = f"{kind}:{caller.account_id}:{caller.id}"
         enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
 
 
-def count_page_action(request: HttpRequest) -> None:
-    """RATE_LIMIT for what a user does on the pages, together with what the user does by Basic. Raises Throttled."""
-    if settings.RATE_LIMIT:
+def count_page_action(request: PageRequest) -> None:
+    """Apply RATE_LIMIT to a user's actions on pages, together with the user's API requests by HTTP Basic. Raise Throttled."""
+    if settings.RATE_LIMIT and request.user is not None:
         key = f"user:{request.user.account_id}:{request.user.id}"
         enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
 
 
-def count_search(request: HttpRequest) -> None:
-    """RATE_LIMIT for what anybody may look for on the pages: it takes the database longer than a list. Raises Throttled."""
+def count_search(request: PageRequest) -> None:
+    """Apply RATE_LIMIT to searches on pages, also of visitors: a search is slower than a list. Raise Throttled."""
     if request.user is not None:
         count_page_action(request)
     elif settings.RATE_LIMIT:
@@ -229,8 +243,8 @@ def count_search(request: HttpRequest) -> None:
         )
 
 
-def count_from_address(request: HttpRequest, what: str) -> None:
-    """FAILED_LOGIN_LIMIT for what strangers may do: sign up, ask for an e-mail. Raises Throttled."""
+def count_from_address(request: HttpRequest, action: str) -> None:
+    """Apply FAILED_LOGIN_LIMIT to an action of visitors, such as signing up, for each address. Raise Throttled."""
     if settings.FAILED_LOGIN_LIMIT:
-        key = hashed_key(what, client_address_of(request))
+        key = hashed_key(action, client_address_of(request))
         enforce_limit(request, rate_limiter.hit(key, settings.FAILED_LOGIN_LIMIT, HOUR))

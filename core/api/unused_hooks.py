@@ -1,13 +1,15 @@
-"""Attributes of Django REST framework's views that `TenantViewSet` does not use, with what to use instead.
+"""Attributes of Django REST framework's views that `TenantViewSet` does not use, and their replacements.
 
 DRF ignores an attribute that nothing reads: a view that limits its rows in `get_queryset`, or its rate in `throttle_classes`,
 would look safe without being so. A class that defines one of these attributes therefore raises TypeError when it is imported.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from rest_framework.decorators import MethodMapper
 from rest_framework.permissions import BasePermission
+from rest_framework.views import APIView
 
 _ONE_FORMAT = "`renderer_classes` with one renderer: the suffix of the path decides the format"
 _ROUTE = "a route in a `urls.py`: `as_view({method: action})`"
@@ -50,7 +52,7 @@ REPLACEMENTS: dict[tuple[str, ...], str] = {
 UNUSED_HOOKS = {name: replacement for names, replacement in REPLACEMENTS.items() for name in names}
 
 
-def refuse_unused_hooks(view: type, names: Iterable[str], *, source: type) -> None:
+def reject_unused_hooks(view: type, names: Iterable[str], *, source: type) -> None:
     """Raise TypeError if one of `names`, which `view` takes from the class `source`, is an unused hook."""
     for name in names:
         if name in UNUSED_HOOKS:
@@ -58,21 +60,21 @@ def refuse_unused_hooks(view: type, names: Iterable[str], *, source: type) -> No
             raise TypeError(f"{view.__name__} defines {name}{origin}, which nothing calls; use {UNUSED_HOOKS[name]}")
 
 
-def check_view(view: type, base: type) -> None:
+def check_view(view: type[APIView], base: type[APIView]) -> None:
     """Raise TypeError if `view`, a subclass of `base`, has an attribute that DRF reads and `base` does not."""
     for source in view.__mro__:
         # Another subclass of `base` was checked when it was defined; what `base` itself inherits is DRF's.
         if source is view or not (issubclass(source, base) or issubclass(base, source)):
-            refuse_unused_hooks(view, vars(source), source=source)
+            reject_unused_hooks(view, vars(source), source=source)
     for name, value in vars(view).items():
         if isinstance(getattr(value, "mapping", None), MethodMapper):
             raise TypeError(f"{view.__name__} decorates {name} with @action, which nothing reads; use {_ROUTE}")
     if "renderer_classes" in vars(view) and len(view.renderer_classes) != 1:
         raise TypeError(f"{view.__name__} has {len(view.renderer_classes)} renderers; use {_ONE_FORMAT}")
     for permission in view.permission_classes:
-        inherited = BasePermission.has_object_permission
+        inherited: Any = BasePermission.has_object_permission
         if getattr(permission, "has_object_permission", inherited) is not inherited:
             raise TypeError(
-                f"{view.__name__} has a permission class with has_object_permission ({permission.__name__}), "
+                f"{view.__name__} has a permission class with has_object_permission ({getattr(permission, '__name__', permission)}), "
                 f"which nothing calls; use {_ROW_PERMISSIONS}"
             )

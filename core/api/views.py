@@ -3,22 +3,27 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from django.http import HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext_lazy as _
 from rest_framework import viewsets
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
 
 from core.api import idempotency, throttling
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
 from core.api.negotiation import SuffixNegotiation
 from core.api.parameters import as_parameters
+from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
-from core.api.unused_hooks import check_view, refuse_unused_hooks
+from core.api.unused_hooks import check_view, reject_unused_hooks
 from core.errors import FieldError, FieldErrors
+
+if TYPE_CHECKING:
+    from accounts.account import Account
 
 # Limits of a header that lists names: proxies and clients refuse long headers.
 MAX_LISTED_NAMES = 20
@@ -34,178 +39,181 @@ _KEY = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names for a header: percent-encoded, long names shortened, as many as the limits allow."""
-    written, length = [], 0
+    """Join names for a header. They are percent-encoded, and those beyond the limits are cut or left out."""
+    encoded: list[str] = []
+    length = 0
     for name in names[:MAX_LISTED_NAMES]:
-        written.append(quote(name[:MAX_LISTED_NAME_LENGTH], safe="", errors="replace"))
-        length += len(written[-1]) + 1
+        encoded.append(quote(name[:MAX_LISTED_NAME_LENGTH], safe="", errors="replace"))
+        length += len(encoded[-1]) + 1
         if length > MAX_LIST_BYTES:
-            return ",".join(written[:-1])
-    return ",".join(written)
+            return ",".join(encoded[:-1])
+    return ",".join(encoded)
 
 
 def nest_errors(errors: Iterable[FieldError], key: str) -> list[FieldError]:
-    """Return the errors of the one object in a body, which stands under `key`: that is the name only of the object itself."""
+    """Return the errors of the only object in a body. An error of the object itself gets its `key` as field."""
     return [error if error.field else error.within(key) for error in errors]
 
 
 def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
-    """Return an error for each name that was ignored, but for those that have one among `errors`."""
+    """Return an error for each ignored name, except for those that `errors` has already."""
     known = {error.field.partition(".")[0] for error in errors}
     return [FieldError(name, NOT_SETTABLE) for name in names if name not in known]
 
 
 class TenantViewSet(viewsets.ViewSet):
-    """The base of all API views: a view of one account, the request's.
+    """The base of all API views. A view belongs to the account of its request.
 
-    A request passes `dispatch`, `initial`, the handler, `answer`. The attributes of DRF that this leaves out are listed in
-    `core.api.unused_hooks`; a subclass that defines one is a TypeError.
+    `dispatch` calls `initial` and then the handler, which returns a response made by `answer`. `core.api.unused_hooks` lists the
+    attributes of DRF that are not used. A subclass that defines one raises TypeError.
     """
 
-    # Without OPTIONS: a method that a path does not take is answered with 405, which names those that it takes.
+    request: APIRequest
+
+    # Without OPTIONS: the response with 405 to an unsupported method lists the supported ones.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    # Fields of an answer that are shown once: they are left out where an answer is stored to be sent again.
+    # Secret fields of a response. They are null in the response that is stored for an Idempotency-Key.
     shown_once: tuple[str, ...] = ()
-    # Set by `initial`, for a request that may have a key and has one.
+    # The Idempotency-Key of the request, which `initial` sets.
     idempotency_key: str | None = None
 
-    def __init_subclass__(cls, **kwargs) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         check_view(cls, TenantViewSet)
 
     @classmethod
-    def as_view(cls, actions: dict[str, str] | None = None, **initkwargs) -> Callable[..., HttpResponse]:
-        refuse_unused_hooks(cls, initkwargs, source=cls)
+    def as_view(cls, actions: Any = None, **initkwargs: Any) -> Any:
+        reject_unused_hooks(cls, initkwargs, source=cls)
         return super().as_view(actions, **initkwargs)
 
-    def dispatch(self, request, *args, **kwargs) -> HttpResponse:
-        """Answer a request: run `initial`, then the handler, once for each Idempotency-Key.
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the response: call `initial`, then the handler, once for each Idempotency-Key.
 
-        Unlike DRF's, this does not render in a second pass: handlers return a finished response, made by `answer`.
+        DRF would render the response in a second pass. Here, handlers return a rendered response.
         """
         self.args, self.kwargs = args, kwargs
-        self.request = request = self.initialize_request(request, *args, **kwargs)
+        api_request = cast(APIRequest, self.initialize_request(request, *args, **kwargs))
+        self.request = api_request
         try:
-            self.initial(request, *args, **kwargs)
+            self.initial(api_request, *args, **kwargs)
             handler = self.get_handler()
             if self.idempotency_key is None:
-                return handler(request, *args, **kwargs)
-            return idempotency.answer_once(self, self.idempotency_key, partial(handler, request, *args, **kwargs))
-        except Exception as error:  # noqa: BLE001, an exception that is no refusal is raised again there
-            return self.handle_exception(error)
+                return handler(api_request, *args, **kwargs)
+            return idempotency.answer_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
+        except Exception as error:  # noqa: BLE001, the handler raises unexpected exceptions again
+            return cast(HttpResponse, self.handle_exception(error))
 
-    def initial(self, request, *args, **kwargs) -> None:
-        """Authenticate, count the request, check permissions and read the Idempotency-Key; raise what refuses the request.
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate and count the request, check permissions and read the Idempotency-Key. Raise an exception to reject it.
 
-        DRF's own `initial` is not called, because all that it does besides is left out here: it negotiates a format, determines a
-        version and checks throttles.
+        DRF's `initial` is not called: it would also negotiate a format, determine a version and check throttles.
         """
         self.perform_authentication(request)
         self.check_permissions(request)
         accepts_key = idempotency.accepts_key(request.method, self.action)
         self.idempotency_key = idempotency.key_of(request) if accepts_key else None
 
-    def perform_authentication(self, request) -> None:
+    def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
-        # Before the permissions: a request that they refuse counts too.
-        throttling.count_request(request)
+        # Before the permissions are checked, so that requests without permission count too.
+        throttling.count_request(cast(APIRequest, request))
 
     def get_handler(self) -> Callable[..., HttpResponse]:
-        """Return the method that handles the HTTP method, or the one that refuses it with 405."""
-        name = self.request.method.lower()
-        handler = getattr(self, name, None) if name in self.http_method_names else None
-        return handler or self.http_method_not_allowed
+        """Return the handler of the HTTP method, or the one that answers 405."""
+        name = (self.request.method or "").lower()
+        handler: Callable[..., HttpResponse] | None = None
+        if name in self.http_method_names:
+            handler = getattr(self, name, None)
+        return handler or cast(Callable[..., HttpResponse], self.http_method_not_allowed)
 
     def get_content_negotiator(self) -> BaseContentNegotiation:
-        """Return what chooses the parser of a body. Nothing chooses a renderer, because a view has one."""
+        """Return the negotiation that chooses the parser of a body. A view has only one renderer."""
         return SuffixNegotiation()
 
-    def answer(self, data, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
-        """Return the response with the data, rendered."""
+    def answer(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+        """Return the response with the rendered data."""
         renderer = self.renderer_classes[0]()
         content_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
         response = HttpResponse(renderer.render(data), status=status, content_type=content_type, headers=headers)
-        response.data = data
+        # For `IdempotentAnswer`.
+        response.data = data  # type: ignore[attr-defined]
         return response
 
     @property
     def request_options(self) -> list[str]:
-        """The options that headers set and that change what the request does.
-
-        They are part of an idempotent request's fingerprint.
-        """
+        """Options from headers that change the effect of the request. The fingerprint of an idempotent request includes them."""
         return []
 
     @property
-    def account(self):
-        """The account, which the authentication read together with the user."""
+    def account(self) -> "Account":
+        """The account, which authentication reads together with the user."""
         return self.request._request.account
 
     @property
     def base_url(self) -> str:
-        """The URL of the host that the request was sent to, without a slash at the end."""
+        """The URL of the host of the request, without a slash at the end."""
         request = self.request._request
         return f"{request.scheme}://{request.get_host()}"
 
 
 class JSONViewSet(TenantViewSet):
-    """The base of the views of the Account API: JSON bodies, forms, parameters, and headers that name what was ignored."""
+    """The base of the views of the Account API. It reads JSON bodies and forms, and reports ignored fields and parameters in headers."""
 
     parser_classes = [BodyParser]
     renderer_classes = [JSONRenderer]
 
     serializer_class: type[ResourceSerializer]
-    # The keys of a body beside the one of the resource.
+    # Further keys of a body, besides the one of the resource.
     body_keys: tuple[str, ...] = ()
-    # The keys that every body may have; they belong to no resource.
+    # Keys that every body may have. They belong to no resource.
     common_keys = frozenset({"api_token", METHOD_KEY})
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.ignored_parameters: list[str] = []
 
-    def initial(self, request, *args, **kwargs) -> None:
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         is_overridden = self.override_method(request)
         super().initial(request, *args, **kwargs)
-        # A page of another site can make a browser send a form together with the session cookie, but not with a token.
+        # CSRF: a page of another site can make a browser send a form with the session cookie, but not with a token.
         if request.auth is None and (is_overridden or media_type_of(request) in FORM_TYPES):
             raise PermissionDenied("A form, or another method in the place of POST, needs an api_token")
 
-    def override_method(self, request) -> bool:
-        """Replace POST by the PUT, PATCH or DELETE that `_method` or X-HTTP-Method-Override names; return whether one does.
+    def override_method(self, request: Request) -> bool:
+        """Replace POST by the PUT, PATCH or DELETE that `_method` or X-HTTP-Method-Override names. Return whether one was named.
 
-        Some clients and proxies support GET and POST only. Raises FieldError for another method.
+        Some clients and proxies support only GET and POST. Raise FieldError for another method.
         """
         if request.method != "POST":
             return False
-        given = request.META.get("HTTP_X_HTTP_METHOD_OVERRIDE") or request.query_params.get(METHOD_KEY)
-        if not given and isinstance(request.data, dict):
-            given = request.data.get(METHOD_KEY)
-        method = str(given or "POST").strip().upper()
+        name = request.META.get("HTTP_X_HTTP_METHOD_OVERRIDE") or request.query_params.get(METHOD_KEY)
+        if not name and isinstance(request.data, dict):
+            name = request.data.get(METHOD_KEY)
+        method = str(name or "POST").strip().upper()
         if method == "POST":
             return False
         if method not in OVERRIDING_METHODS:
             raise FieldError(METHOD_KEY, f"is not one of {', '.join(OVERRIDING_METHODS)}", "choice")
         request._request.method = method
-        self.action = self.action_map.get(method.lower())
+        self.action = self.action_map.get(method.lower())  # type: ignore[assignment]  # None where the route lacks the method
         return True
 
     @cached_property
     def parameters(self) -> QueryDict:
-        """The parameters of the query; on GET and DELETE also the keys of the body that the query does not have."""
+        """The parameters of the query. For GET and DELETE, keys of the body that the query does not have are added."""
         query, body = self.request.query_params, self.request.data
         if not body or not isinstance(body, dict) or self.request.method not in ("GET", "HEAD", "DELETE"):
             return query
-        found = query.copy()
+        parameters = query.copy()
         for name, value in as_parameters(body):
             if name not in query:
-                found.appendlist(name, value)
-        return found
+                parameters.appendlist(name, value)
+        return parameters
 
     def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
-        """Collect the parameters that are not `known`, for a header of the answer; `name[key]` is known with any key.
+        """Collect the parameters that are not `known` in `ignored_parameters`. A known `name[key]` matches any key.
 
-        Return the errors by parameter: for parameters that are given more than once and, with `Prefer: handling=strict`, for unknown ones.
+        Return errors by parameter: for repeated parameters and, with `Prefer: handling=strict`, for unknown ones.
         """
         errors = {}
         for name, values in self.parameters.lists():
@@ -224,24 +232,25 @@ class JSONViewSet(TenantViewSet):
 
     @property
     def body(self) -> dict[str, Any]:
-        """The body, which has to be an object. Raises FieldError."""
+        """The body. Raise FieldError if it is not an object."""
         if not isinstance(self.request.data, dict):
             raise FieldError("body", _("must be an object"), "object")
         return self.request.data
 
-    def represent(self, row) -> dict[str, Any]:
+    def represent(self, row: Any) -> dict[str, Any]:
+        """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
     def answer(
         self,
-        data,
+        data: Any,
         *,
         status: int = 200,
         ignored: list[str] | None = None,
         pending: list[str] | None = None,
-        headers: dict | None = None,
+        headers: dict[str, str] | None = None,
     ) -> HttpResponse:
-        """Return the response with the data; headers name ignored fields and parameters, and pending links."""
+        """Return the response with the rendered data. Headers name ignored fields, ignored parameters and pending links."""
         headers = dict(headers or {})
         if ignored:
             headers["X-Ignored-Fields"] = join_names(ignored)
@@ -253,7 +262,7 @@ class JSONViewSet(TenantViewSet):
 
     @property
     def strict(self) -> bool:
-        """Whether unknown fields and parameters are errors: the client sent `Prefer: handling=strict` (RFC 7240)."""
+        """Whether the client sent `Prefer: handling=strict` (RFC 7240), which makes unknown fields and parameters errors."""
         preferences = self.request.headers.get("Prefer", "").lower().replace('"', "").replace(" ", "")
         return "handling=strict" in preferences.replace(";", ",").split(",")
 
@@ -264,14 +273,14 @@ class JSONViewSet(TenantViewSet):
     def check(self, **serializers_by_key: ResourceSerializer) -> list[str]:
         """Validate the body, each key with its serializer, and return the names of ignored fields.
 
-        Raises FieldErrors with the errors of all keys; with `Prefer: handling=strict`, an ignored field is an error.
+        Raise FieldErrors with the errors of all keys. With `Prefer: handling=strict`, an ignored field is an error.
         """
         errors: list[FieldError] = []
         ignored = [name for name in self.body if name not in {*self.common_keys, *self.body_keys, *serializers_by_key}]
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
-            found = serializer.find_errors()
-            errors += nest_errors(found, key) if single else [error.within(key) for error in found]
+            of_key = serializer.find_errors()
+            errors += nest_errors(of_key, key) if single else [error.within(key) for error in of_key]
             ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
         if ignored and self.strict:
             errors += not_settable_errors(ignored, errors)

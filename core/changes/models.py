@@ -1,58 +1,59 @@
-"""The sync feed: every change of an account's resources, in the order of the commits and without gaps.
+"""The change feed: the changes of the resources of an account, in the order of the commits and without gaps.
 
-A change is noted by a trigger on the resource's table, so that no way of writing can forget it. The trigger is deferred to the
-commit and takes the next `position` of a sequence there. Writers wait for nobody; what they commit at the same moment may show
-up in any order, and what is not committed yet does not show at all. So positions are not what a reader goes by: whoever reads
-first gives all the changes that it sees, and that have none yet, the account's next *numbers*, in the order of their positions,
-under a lock that readers alone take. So:
+A trigger on the table of each resource records its changes, so that every way of writing is covered. The trigger is deferred to the
+commit, and takes the next `position` from a sequence. Writers do not wait for each other, so changes that are committed at the same
+moment may become visible in any order, and positions are no reliable cursor. Instead, readers assign the account's consecutive *numbers*
+to all visible changes that have none, in the order of their positions, under a lock that only readers take. This has the following
+properties:
 
-- Nothing is skipped. A number is given to what is visible, and once; what becomes visible later gets a higher one, however
-  early its transaction began or its position was taken. There are no gaps: numbers go up by one.
-- Numbers follow the commits. A transaction takes its positions when it commits; only transactions that commit within the same
-  moment, and of which neither knew of the other, may be told in either order.
-- The changes of one resource are told as they happened. Whoever changes a row after another transaction has waited for that
-  one's commit: its position is higher, and if it is visible, the other one is.
-- An open transaction holds up nobody, reader or writer, here or elsewhere in the cluster.
+- No change is skipped. Each visible change gets one number. A change that becomes visible later gets a higher number, regardless of when
+  its transaction began or took its position. Numbers have no gaps.
+- Numbers follow the order of the commits. A transaction takes its positions when it commits. Only the order of transactions that commit
+  at the same moment, independently of each other, is arbitrary.
+- The changes of one resource are in their true order. A transaction that changes a row waits for the commit of the one that changed it
+  before. So its position is higher, and if it is visible, the other one is visible too.
+- An open transaction blocks no reader or writer.
 
-The numbers are the account's own, and tell nothing of other accounts; positions are never shown.
+Numbers belong to one account and reveal nothing about others. Positions are never shown.
 """
 
 import hashlib
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 from django.conf import settings
 from django.db import connection, migrations, models, transaction
 
-# The account's last change is kept however old it is: the next one is numbered after it.
+# The last change of an account is kept forever, because the next number follows from it.
 KEPT_FOR = timedelta(days=90)
 
-# So many changes are given numbers in one statement.
+# The maximum number of changes that one statement numbers.
 NUMBERING_BATCH = 10_000
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ExpiredError(Exception):
-    """What comes after a cursor is not kept any more."""
+    """The changes after a cursor were deleted."""
 
 
 class Cursor(NamedTuple):
-    """Where a reader is: after the change of this number, made at this moment (microseconds since 1970).
+    """A position in the feed: after the change with this number and time.
 
-    The moment tells a change from one that had its number before the database was set back to a backup. On the wire there
-    is a check sum too, with which an account knows its own cursors; a cursor holds nothing secret.
+    The time detects that the database was restored from a backup, after which another change may have the number. The text of a cursor
+    has a checksum with the account, which detects cursors of other accounts. A cursor contains no secrets.
     """
 
     account_id: int
     number: int = 0
+    # In microseconds since 1970.
     moment: int = 0
 
     @classmethod
     def read(cls, account_id: int, text: str) -> Self | None:
-        """What `text` says; None if it is not a cursor of this account."""
+        """Return the cursor of a text, or None if it is no cursor of this account."""
         try:
             number, moment, _ = struct.unpack(">qQQ", urlsafe_b64decode(text))
         except (ValueError, struct.error):
@@ -65,46 +66,47 @@ class Cursor(NamedTuple):
         return urlsafe_b64encode(struct.pack(">qQ", self.number, self.moment) + digest[:8]).decode()
 
 
-class ChangeQuerySet(models.QuerySet):
-    """Changes of one account."""
+class ChangeQuerySet(models.QuerySet["Change"]):
+    """The changes of one account."""
 
     def assign_numbers(self, account_id: int) -> int:
-        """Give numbers to the first changes without; returns to how many. Readers of an account take turns."""
+        """Number the first changes that have no number. Return how many were numbered."""
         if not self.filter(account_id=account_id, number=None).exists():
             return 0
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended('changes of account ' || %s::text, 0))", [account_id]
             )
-            # A statement of its own: it sees the numbers that were given before the lock was had.
+            # A separate statement, so that it sees the numbers that other readers assigned before this one got the lock.
             cursor.execute(NUMBER_CHANGES, {"account": account_id, "portion": NUMBERING_BATCH})
             return cursor.rowcount
 
     def after(self, cursor: Cursor, *, limit: int) -> list["Change"]:
-        """The first changes after a cursor. Raises ExpiredError if any of them is not kept."""
+        """Return the first changes after a cursor. Raise ExpiredError if any of them was deleted."""
         self.assign_numbers(cursor.account_id)
-        rows = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
+        rows: list[Change] = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
         if cursor == Cursor(cursor.account_id):
             if rows and rows[0].number != 1:
                 raise ExpiredError
             return rows[:limit]
-        # What the cursor stands at is read with the rest, to see that it is still there, and still the same.
+        # The first row is the change of the cursor itself, to check that it still exists and is the same.
         if not rows or rows[0].cursor != cursor:
             raise ExpiredError
         return rows[1:]
 
     def assign_all_numbers(self, account_id: int) -> None:
+        """Number all changes that have no number."""
         while self.assign_numbers(account_id) == NUMBERING_BATCH:
             pass
 
     def newest(self, account_id: int) -> Cursor:
-        """Where a reader is that wants to know only of what comes."""
+        """Return the cursor after all current changes."""
         self.assign_all_numbers(account_id)
         last = self.filter(account_id=account_id, number__isnull=False).order_by("number").last()
         return last.cursor if last else Cursor(account_id)
 
     def erase(self, *, before: datetime, limit: int) -> int:
-        """Erase those of the `most` oldest that were made before then, but never the last one; returns how many."""
+        """Erase the changes before a time among the `limit` oldest, but never the last one. Return the number of changes erased."""
         ends = self.aggregate(first=models.Min("number"), last=models.Max("number"))
         if ends["first"] is None:
             return 0
@@ -113,7 +115,7 @@ class ChangeQuerySet(models.QuerySet):
 
 
 class Change(models.Model):
-    """A change of one resource. Only `note_change` makes them."""
+    """A change of one resource. Only the trigger function `note_change` inserts it."""
 
     class Kind(models.TextChoices):
         CREATED = "created"
@@ -124,10 +126,10 @@ class Change(models.Model):
     pk = models.CompositePrimaryKey("account_id", "position")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
     position = models.BigIntegerField()
-    # Null until somebody reads.
+    # Null until the feed is read.
     number = models.BigIntegerField(null=True)
     resource = models.CharField(max_length=255)
-    # The resource's, which may be erased since.
+    # The id of the resource, which may have been erased.
     id = models.BigIntegerField()
     change = models.CharField(max_length=255, choices=Kind.choices)
     at = models.DateTimeField()
@@ -139,7 +141,7 @@ class Change(models.Model):
         default_related_name = "changes"
         constraints = [models.UniqueConstraint(fields=["account", "number"], name="change_number_unique")]
         indexes = [
-            # What has no number yet.
+            # For the changes without a number.
             models.Index(fields=["account", "position"], name="change_unnumbered", condition=models.Q(number=None)),
         ]
 
@@ -148,8 +150,9 @@ class Change(models.Model):
 
     @property
     def cursor(self) -> Cursor:
-        """Where a reader is that was given this change."""
-        return Cursor(self.account_id, self.number, (self.at - EPOCH) // timedelta(microseconds=1))
+        """The cursor after this change."""
+        # Only numbered changes are read.
+        return Cursor(self.account_id, cast(int, self.number), (self.at - EPOCH) // timedelta(microseconds=1))
 
 
 # Migrations
@@ -192,10 +195,9 @@ WHERE account_id = %(account)s AND accounts_change.position = unnumbered.positio
 
 
 def change_triggers(table: str, resource: str, *, trash: bool = True) -> migrations.RunSQL:
-    """Changes of the rows of a table are noted, as changes of `resource`.
+    """Return the operation that creates the triggers that record changes of a table as changes of `resource`.
 
-    What is in the trash is gone for the feed as for the rest of the interface: what happens to it there is not told, and
-    neither is that it is erased in the end.
+    For the feed, as for the rest of the API, a row in the trash does not exist. Its changes in the trash are not recorded.
     """
     was, is_still = ("OLD.trashed_at IS NULL", "NEW.trashed_at IS NULL") if trash else ("true", "true")
     triggers = [

@@ -1,6 +1,6 @@
-"""Additional fields of a resource: names and values that have no column of their own, in one JSON column.
+"""Additional fields of a resource: keys and values in one JSON column.
 
-Most keys are free and hold a text, a number, true or false. `core.api.additional_fields` gives some names a type.
+A client may use any key. Its value is a text, a number, true or false. `core.api.additional_fields` declares types for some keys.
 """
 
 import json
@@ -13,22 +13,22 @@ from django.db import migrations, models
 
 from core.decimals import encode_decimal
 
-# Why a search does not find them.
+# The reason that `Search.not_searched` of a model gives.
 NOT_SEARCHED = "may hold any data of an integration, which the documented interface does not search"
 
 MAX_FIELDS = 200
-MAX_JSON_LENGTH = 262_144  # characters, all fields as JSON
+MAX_JSON_LENGTH = 262_144  # characters of the whole object as JSON
 
 
 class _Encoder(json.JSONEncoder):
-    """Write decimals with all their digits, without a detour through binary floating point."""
+    """An encoder that writes decimals with all of their digits. The standard one would convert them to floats."""
 
     def encode(self, o: Any) -> str:
         return to_json(o)
 
 
 class _Decoder(json.JSONDecoder):
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(parse_float=Decimal, **kwargs)
 
 
@@ -37,23 +37,27 @@ def to_json(values: dict[str, Any]) -> str:
 
 
 def to_json_value(value: Any) -> Any:
-    """Return a value as it is stored: dates and times as ISO 8601 text, times in UTC."""
+    """Return the stored form of a value: ISO 8601 text for a date, and for a time in UTC; any other value unchanged."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     return value.isoformat() if isinstance(value, date) else value
 
 
 def merge(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields after `changes`: a key that is not named stays, and null removes its key."""
+    """Return the fields after `changes`. None removes its key, and keys that `changes` does not name stay."""
     return {key: value for key, value in {**before, **changes}.items() if value is not None}
 
 
 def additional_fields() -> models.JSONField:
+    """Return the column of the additional fields."""
     return models.JSONField(default=dict, encoder=_Encoder, decoder=_Decoder)
 
 
 def add_additional_fields(model: str, table: str) -> list[migrations.operations.base.Operation]:
-    """Return the operations that add the column, with a default for the processes that do not know it yet."""
+    """Return the migration operations that add the column.
+
+    The database default serves processes of the old version, which insert rows without the column during an upgrade.
+    """
     return [
         migrations.AddField(model, "additional_fields", additional_fields()),
         migrations.RunSQL(f"ALTER TABLE {table} ALTER additional_fields SET DEFAULT '{{}}'", migrations.RunSQL.noop),

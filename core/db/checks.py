@@ -1,33 +1,39 @@
-"""Checks of the database and of the pooler before it, for `manage.py check --database default` and `migrate`."""
+"""Checks of PostgreSQL and of its pooler, for `manage.py check --database default` and `migrate`."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import psycopg
-from django.apps import apps
+from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.db import OperationalError, connection
 
 POOLER_VERSION = (1, 22)
-# What a dump or a restore locks besides the sequences of the accounts: tables, indexes, functions.
+# The objects that a dump or a restore locks besides the sequences of the accounts: tables, indexes, functions.
 OTHER_LOCKS = 1000
 
 
 @register(Tags.database)
-def database(app_configs, databases=None, **kwargs) -> list[CheckMessage]:
+def database(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Run all checks of this module."""
     if not databases:
         return []
     try:
-        through_pooler = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
-        return [*through_pooler, *locks()]
+        of_pooler = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
+        return [*of_pooler, *locks()]
     except OperationalError as error:
         return [Error("The database does not answer.", hint=str(error).strip().splitlines()[-1], id="rostrum.E014")]
 
 
 def session_settings() -> list[CheckMessage]:
-    """Check that sessions have the settings that a direct connection would ask for."""
+    """Check that the role has the session settings, which a connection through a pooler cannot set itself."""
     wanted = settings.DATABASE_SESSION
     with connection.cursor() as cursor:
-        # A value is read before it is replaced, for this statement alone; the second column is in the server's notation too.
+        # The second column is the setting as it is. The third sets the wanted value for this statement, to get it in the server's notation.
         cursor.execute(
             "SELECT name, current_setting(name, true), set_config(name, value, true)"
             " FROM unnest(%s::text[], %s::text[]) AS wanted (name, value)",
@@ -38,25 +44,25 @@ def session_settings() -> list[CheckMessage]:
         [database] = cursor.fetchone()
     return [
         Error(
-            f"The setting {name} of the database is {found}, and should be {expected}.",
+            f"The setting {name} of the database is {actual}, and should be {expected}.",
             hint=f"Run ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{expected}', and RECONNECT in PgBouncer's console.",
             id="rostrum.E010",
         )
-        # The extension's setting is not there before its library is loaded, unless somebody has set it: it has its default.
-        for name, found, expected in rows
-        if found not in (expected, None, "")
+        # A setting of an extension is None or empty if its library is not loaded yet. It then has its default.
+        for name, actual, expected in rows
+        if actual not in (expected, None, "")
     ]
 
 
 def pooler_settings() -> list[CheckMessage]:
-    """Check the version and the settings that PgBouncer's console shows. Other poolers have no such console."""
+    """Check the version and the settings of PgBouncer, which its console shows. Other poolers have no such console."""
     address = connection.get_connection_params() | {"dbname": "pgbouncer", "target_session_attrs": "any"}
     try:
         with psycopg.connect(**address, autocommit=True) as console:
             version = divmod(console.info.server_version // 100, 100)
-            # The console knows the simple protocol only.
-            found = console.pgconn.exec_(b"SHOW CONFIG")
-            values = {found.get_value(row, 0): found.get_value(row, 1) for row in range(found.ntuples)}
+            # The console supports only the simple query protocol.
+            config = console.pgconn.exec_(b"SHOW CONFIG")
+            values = {config.get_value(row, 0): config.get_value(row, 1) for row in range(config.ntuples)}
     except psycopg.Error:
         return [
             checks.Warning(
@@ -93,21 +99,21 @@ def pooler_settings() -> list[CheckMessage]:
 
 
 def locks() -> list[CheckMessage]:
-    """Warn before a backup cannot be restored: in one transaction, it locks the sequence of every account."""
+    """Warn if a backup may run out of locks: in one transaction, it locks the sequence of every account."""
     with connection.cursor() as cursor:
-        # The number of accounts is an estimate, and none before the first migration.
+        # The number of accounts is an estimate. It is NULL before the first migration.
         cursor.execute(
             "SELECT current_setting('max_locks_per_transaction')::bigint"
             " * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint),"
             " (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass(%s))",
             [apps.get_model(settings.ACCOUNT_MODEL)._meta.db_table],
         )
-        places, accounts = cursor.fetchone()
-    if (accounts or 0) + OTHER_LOCKS <= places:
+        max_locks, accounts = cursor.fetchone()
+    if (accounts or 0) + OTHER_LOCKS <= max_locks:
         return []
     return [
         checks.Warning(
-            f"With {accounts} accounts, a backup or its restore may run out of locks: there are {places} places.",
+            f"With {accounts} accounts, a backup or its restore may run out of locks: there is room for {max_locks}.",
             hint="Raise max_locks_per_transaction in postgresql.conf, and restart PostgreSQL: 1024 is enough for 100,000 accounts.",
             id="rostrum.W011",
         )

@@ -1,23 +1,24 @@
-"""Advisory locks of the database, by what they are about. They are let go when the transaction ends."""
+"""Advisory locks, each named by a tuple of values. PostgreSQL releases them at the end of the transaction."""
 
 import hashlib
 
 from django.db import connection
 
 
-def acquire(*abouts: tuple[object, ...]) -> None:
-    """Wait until no other transaction holds any of the locks, and hold them all; always in the same order."""
+def acquire(*names: tuple[object, ...]) -> None:
+    """Wait for the locks and hold them. They are taken in one order, so that two transactions cannot wait for each other."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [sorted(map(_number, abouts))])
+        cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [sorted(map(_key, names))])
 
 
-def try_acquire(*about: object) -> bool:
-    """Hold the lock, unless another transaction does."""
+def try_acquire(*name: object) -> bool:
+    """Take the lock and return True, or return False if another transaction holds it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", [_number(about)])
-        return cursor.fetchone()[0]
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", [_key(name)])
+        [is_acquired] = cursor.fetchone()
+        return bool(is_acquired)
 
 
-def _number(about: tuple[object, ...]) -> int:
-    digest = hashlib.sha256(repr(about).encode(errors="surrogatepass")).digest()
+def _key(name: tuple[object, ...]) -> int:
+    digest = hashlib.sha256(repr(name).encode(errors="surrogatepass")).digest()
     return int.from_bytes(digest[:8], signed=True)

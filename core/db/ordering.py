@@ -1,4 +1,7 @@
-"""Things that stand in an order which people give them."""
+"""Rows that users put in an order of their own."""
+
+from datetime import datetime
+from typing import Any, ClassVar
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -10,32 +13,37 @@ MAX_POSITION = 2**31 - 1
 
 
 class Ordered:
-    """Something with a `position` among its like; of equal ones the older is first."""
+    """A mixin for a model with a `position` among its siblings. Of rows with equal positions, the older one comes first."""
 
-    def siblings(self) -> models.QuerySet:
-        """It and its like."""
+    id: int
+    position: int
+    updated_at: datetime
+    objects: ClassVar[Any]
+
+    def siblings(self) -> "models.QuerySet[Any]":
+        """Return the rows of the same list, including this one."""
         raise NotImplementedError
 
     @transaction.atomic(savepoint=False)
     def move(self, *, by: int = 0, before: int | None = None, after: int | None = None) -> None:
-        """Move it by so many places (-1 is up), or next to the one of that id.
+        """Move the row by a number of positions (-1 is up), or directly before or after the sibling with an id.
 
-        Places are numbered anew, from 1. Raises FieldError if it, or the other, is gone.
+        All positions are numbered from 1 again. Raise FieldError if the row or the other sibling no longer exists.
         """
         rows = list(self.siblings().order_by("position", "id").select_for_update(no_key=True))
         order = [row.id for row in rows]
-        beside = after if before is None else before
-        if self.id not in order or (beside is not None and beside not in order):
+        neighbour = after if before is None else before
+        if self.id not in order or (neighbour is not None and neighbour not in order):
             raise FieldError("order", _("was changed by somebody else meanwhile; try again"), "changed")
-        place = order.index(self.id)
+        index = order.index(self.id)
         order.remove(self.id)
-        if beside is None:
-            place = min(max(place + by, 0), len(order))
-        elif beside != self.id:
-            place = order.index(beside) + (0 if before is not None else 1)
-        order.insert(place, self.id)
-        places = {id: place for place, id in enumerate(order, 1)}
-        moved = [row for row in rows if row.position != places[row.id]]
+        if neighbour is None:
+            index = min(max(index + by, 0), len(order))
+        elif neighbour != self.id:
+            index = order.index(neighbour) + (0 if before is not None else 1)
+        order.insert(index, self.id)
+        positions = {id: position for position, id in enumerate(order, 1)}
+        moved = [row for row in rows if row.position != positions[row.id]]
         for row in moved:
-            row.position, row.updated_at = places[row.id], timezone.now()
+            row.position, row.updated_at = positions[row.id], timezone.now()
         type(self).objects.bulk_update(moved, ["position", "updated_at"])

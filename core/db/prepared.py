@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 from django.db.models import BigIntegerField, Field, Lookup, Model, QuerySet
@@ -30,7 +30,8 @@ from psycopg.errors import ConnectionTimeout
 from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8
 
-# What stands for a value while a query is compiled: of its type, within the range of every column, and like nothing else.
+# Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
+# the range of every column.
 _number = count(1_900_000_000)
 _STAND_INS: dict[type, Callable[..., Any]] = {
     int: lambda: next(_number),
@@ -40,59 +41,62 @@ _STAND_INS: dict[type, Callable[..., Any]] = {
     datetime: lambda: datetime(1999, 1, 1, microsecond=next(_number) % 1_000_000, tzinfo=UTC),
 }
 
+# Positional or named.
+Parameters = Sequence[Any] | Mapping[str, Any]
 
-# The database takes an array that it does not know for so long.
+# PostgreSQL assumes this length for an array parameter when it plans a generic query.
 ASSUMED_ARRAY_LENGTH = 10
 
 
 @BigIntegerField.register_lookup
 class AnyOf(Lookup):
-    """`id__any=[…]`: as `id__in`, but the statement is the same for any number of ids from ten on, and none is no error.
+    """The lookup `id__any=[…]`: like `id__in`, but with the same statement for all lists of `ASSUMED_ARRAY_LENGTH` ids or more.
 
-    Fewer it counts, or the database would find a plan of their own, for fewer than ten, cheaper each time than the one for all.
+    The statement for a shorter list has its length as a LIMIT. Otherwise PostgreSQL would estimate a custom plan for fewer ids as
+    cheaper than the generic plan, and so plan each execution anew. An empty list is allowed.
     """
 
     lookup_name = "any"
 
-    def get_prep_lookup(self):
+    def get_prep_lookup(self) -> Any:
         self.number = len(self.rhs)
         return array_literal(self.rhs)
 
-    def as_sql(self, compiler, connection):
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         column, parameters = self.process_lhs(compiler, connection)
         limit = f" LIMIT {self.number}" if self.number < ASSUMED_ARRAY_LENGTH else ""
-        return f"{column} IN (SELECT unnest(%s::bigint[]){limit})", [*parameters, self.rhs]
+        return f"{column} IN (SELECT unnest(%s::bigint[]){limit})", (*parameters, self.rhs)
 
 
 def array_literal(ids: Iterable[int]) -> str:
-    """An array as PostgreSQL writes it. As a list it would be of the type that its largest number needs."""
+    """Return the ids as an array literal. psycopg would derive the type of a list from its largest number."""
     return f"{{{','.join(map(str, map(int, ids)))}}}"
 
 
 class Statement:
-    """One shape of a query: its text, where its values come from, and what becomes of a row."""
+    """The compiled SQL of a query for one shape of its arguments, with the order of its parameters and the conversion of its rows."""
 
-    def __init__(self, rows: QuerySet, stand_ins: dict[str, Any]):
+    def __init__(self, rows: QuerySet[Any, Any], stand_ins: dict[str, Any]) -> None:
         compiler = rows.query.get_compiler(connection=connection)
         text, constants = compiler.as_sql()
         names = {self._key(value): name for name, value in stand_ins.items()}
-        places = iter(constants)
-        # The name of a value and what sends it; of what is always the same, itself.
+        parameters = iter(constants)
+        # For an argument: its name and the function that adapts it to its column. For a constant: None and the constant.
         self.values: list[tuple[str | None, Any]] = []
 
-        def place(match: re.Match) -> str:
-            # A limit or an offset is written into the text.
-            value = next(places) if match[0] == "%s" else int(match[0])
+        def placeholder(match: re.Match[str]) -> str:
+            # Django writes a limit or an offset into the text.
+            value = next(parameters) if match[0] == "%s" else int(match[0])
             name = names.get(self._key(value))
             if name is None and match[0] != "%s":
                 return match[0]
-            self.values.append((name, self._sender(value, stand_ins[name])) if name else (None, value))
+            self.values.append((name, self._adapter(value, stand_ins[name])) if name else (None, value))
             return "%s"
 
-        self.text = re.sub(r"%s|\b19\d{8}\b", place, text)
+        self.text = re.sub(r"%s|\b19\d{8}\b", placeholder, text)
         missing = stand_ins.keys() - {name for name, _ in self.values}
         if missing:
-            raise TypeError(f"the query does not ask for {', '.join(sorted(missing))}")
+            raise TypeError(f"the query does not use {', '.join(sorted(missing))}")
         self._locks = rows.query.select_for_update
         self._read_select(rows, compiler)
 
@@ -103,25 +107,31 @@ class Statement:
         return value.obj if isinstance(value, Binary) else value
 
     @staticmethod
-    def _sender(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
-        """What makes a value such as is sent: a number is of its column's type, and not of the least that would do."""
+    def _adapter(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
+        """Return the function that converts an argument to a parameter, or None if it is sent unchanged.
+
+        A number gets the type of its column. psycopg would send the smallest type that holds it, and the statement would be
+        prepared once for each type.
+        """
         if isinstance(stand_in, list):
             return array_literal
         if isinstance(stand_in, int):
             return Int8 if type(value) is int else type(value)
         return None
 
-    def _read_select(self, rows: QuerySet, compiler) -> None:
+    def _read_select(self, rows: QuerySet[Any, Any], compiler: Any) -> None:
+        self._build: Callable[[Any], Any] | None
         self._converters = compiler.get_converters([column for column, _, _ in compiler.select])
         self._apply = compiler.apply_converters
         if issubclass(rows._iterable_class, ModelIterable):
             select, info = compiler.select, compiler.klass_info
             first, last = info["select_fields"][0], info["select_fields"][-1] + 1
             names = [column.target.attname for column, _, _ in select[first:last]]
-            model, related = info["model"], get_related_populators(info, select, connection.alias)
+            model = info["model"]
+            related = get_related_populators(info, select, connection.alias)  # type: ignore[call-arg]  # the stubs are of Django 6
             annotations = list(compiler.annotation_col_map.items())
 
-            def build(row):
+            def build(row: Sequence[Any]) -> Model:
                 built = model.from_db(connection.alias, names, row[first:last])
                 for populator in related:
                     populator.populate(row, built)
@@ -135,15 +145,15 @@ class Statement:
         elif issubclass(rows._iterable_class, ValuesListIterable):
             self._build = None
         else:
-            raise TypeError("a prepared query gives objects or values_list()")
+            raise TypeError("a prepared query has to return instances or values_list()")
 
-    def run(self, given: dict[str, Any]) -> list:
+    def run(self, arguments: dict[str, Any]) -> list[Any]:
         values = []
-        for name, sender in self.values:
+        for name, adapter in self.values:
             if name is None:
-                values.append(sender)
+                values.append(adapter)
             else:
-                values.append(given[name] if sender is None else sender(given[name]))
+                values.append(arguments[name] if adapter is None else adapter(arguments[name]))
         rows = fetch(self.text, values, single_statement=not self._locks)
         if self._converters:
             rows = list(map(tuple, self._apply(rows, self._converters)))
@@ -151,55 +161,59 @@ class Statement:
 
 
 class PreparedQuery:
-    """A query by name. Which arguments are given, how long short lists are, and the arguments that are not declared with a type,
-    are its shape: there is a statement for each."""
+    """A function of keyword arguments that returns the rows of a query.
 
-    def __init__(self, build: Callable[..., QuerySet], types: dict[str, type]):
+    It has a statement for each shape of the arguments. A shape consists of the names of the arguments, the lengths of short lists,
+    and the values of arguments that `types` does not name.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[Any, Any]], types: dict[str, type]) -> None:
         self.build = build
         self.types = types
-        self._statements: dict[tuple, Statement] = {}
+        self._statements: dict[tuple[Any, ...], Statement] = {}
 
-    def __call__(self, **given) -> list:
-        shape = tuple((name, self._shape_of(name, value)) for name, value in given.items())
+    def __call__(self, **arguments: Any) -> list[Any]:
+        shape = tuple((name, self._shape_of(name, value)) for name, value in arguments.items())
         statement = self._statements.get(shape)
         if statement is None:
             stand_ins = {
-                name: _STAND_INS[self.types[name]](*([what] if self.types[name] is list else []))
-                for name, what in shape
+                name: _STAND_INS[self.types[name]](*([part] if self.types[name] is list else []))
+                for name, part in shape
                 if name in self.types
             }
-            statement = self._statements[shape] = Statement(self.build(**{**given, **stand_ins}), stand_ins)
-        return statement.run(given)
+            statement = self._statements[shape] = Statement(self.build(**{**arguments, **stand_ins}), stand_ins)
+        return statement.run(arguments)
 
     def _shape_of(self, name: str, value: Any) -> Any:
         if name not in self.types:
             return value
         return min(len(value) or ASSUMED_ARRAY_LENGTH, ASSUMED_ARRAY_LENGTH) if self.types[name] is list else True
 
-    def first(self, **given):
-        """The first of the rows, or None. The query itself says how many are read."""
-        rows = self(**given)
+    def first(self, **arguments: Any) -> Any:
+        """Return the first row, or None. All rows of the query are read, so it should limit them itself."""
+        rows = self(**arguments)
         return rows[0] if rows else None
 
 
-def prepared(**types: type) -> Callable[[Callable[..., QuerySet]], PreparedQuery]:
+def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Any, Any]]], PreparedQuery]:
+    """Turn a function that returns a QuerySet into a `PreparedQuery`. `types` are the types of the arguments that are sent as values."""
     return lambda build: PreparedQuery(build, types)
 
 
 def insert(row: Model, *, single_statement: bool = False) -> None:
-    """Insert a new row, as `save(force_insert=True)` does, and read what the database gives it.
+    """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets.
 
-    `alone` says that nothing else is written in its transaction.
+    `single_statement` says that its transaction writes nothing else.
     """
     insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING {insertion.returning}"  # noqa: S608
-    [given] = execute(text, insertion.values_of(row), single_statement=single_statement)
-    insertion.complete(row, given)
+    [returned] = execute(text, insertion.values_of(row), single_statement=single_statement)
+    insertion.complete(row, returned)
 
 
 @dataclass(frozen=True)
 class Insertion:
-    """What a statement needs to insert a row of a model."""
+    """The parts of an INSERT statement for a model."""
 
     into: str
     values: str
@@ -207,33 +221,34 @@ class Insertion:
     fields: list[Field]
     returned: list[Field]
 
-    def values_of(self, row: Model) -> list:
+    def values_of(self, row: Model) -> list[Any]:
         database = connections[DEFAULT_DB_ALIAS]
         return [field.get_db_prep_save(field.pre_save(row, True), database) for field in self.fields]
 
-    def complete(self, row: Model, given: Sequence) -> None:
-        """Take over what the database gave the row."""
-        for field, value in zip(self.returned, given, strict=True):
+    def complete(self, row: Model, returned: Sequence[Any]) -> None:
+        """Set the columns of the row that the database returned, and mark the row as saved."""
+        for field, value in zip(self.returned, returned, strict=True):
             setattr(row, field.attname, value)
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
 def update(row: Model, names: Collection[str]) -> None:
-    """Update these fields of a row that is held, as `save(update_fields=…)` does."""
-    text, fields, keys = _change(type(row), tuple(sorted(names)))
+    """Update fields of a row, as `save(update_fields=…)` does. Raise its DoesNotExist if it was deleted."""
+    text, fields, keys = _update_statement(type(row), tuple(sorted(names)))
     database = connections[DEFAULT_DB_ALIAS]
     values = [field.get_db_prep_save(field.pre_save(row, False), database) for field in fields]
     values += [key.get_db_prep_save(getattr(row, key.attname), database) for key in keys]
     if not execute(text, values):
-        raise row.DoesNotExist
+        raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
 
 
 @cache
 def insertion_of(model: type[Model]) -> Insertion:
+    """Return the parts of the INSERT statement for a model."""
     meta = model._meta
     fields = [field for field in meta.local_concrete_fields if not field.generated]
     columns = ", ".join(f'"{field.column}"' for field in fields)
-    # What an insert always gives back has a row to be read from.
+    # RETURNING needs at least one column.
     returned = list(meta.db_returning_fields) or [fields[0]]
     return Insertion(
         into=f'"{meta.db_table}" ({columns})',
@@ -245,9 +260,9 @@ def insertion_of(model: type[Model]) -> Insertion:
 
 
 @cache
-def _change(model: type[Model], names: tuple[str, ...]) -> tuple[str, list[Field], list[Field]]:
+def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, list[Field], list[Field]]:
     meta = model._meta
-    fields, keys = [meta.get_field(name) for name in names], list(meta.pk_fields)
+    fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
     which = " AND ".join(f'"{key.column}" = %s' for key in keys)
     return f'UPDATE "{meta.db_table}" SET {changes} WHERE {which} RETURNING true', fields, keys  # noqa: S608
@@ -257,16 +272,16 @@ def _placeholder(field: Field) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Sequence | Mapping[str, Any], *, single_statement: bool = False) -> list[tuple]:
-    """The rows of a statement that may be asked twice: outside of a transaction, a connection that was lost is made again.
+def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that may be executed twice: outside a transaction, reconnect if the connection was lost.
 
-    So no connection is tried out before it is used: what a request asks first, who it is from, is asked here.
-    `alone` says that it locks nothing.
+    The first statement of a request, which authenticates it, runs here. Connections thus need no check before they are reused.
+    `single_statement` says that the statement locks no rows.
     """
     try:
         return execute(text, values, single_statement=single_statement)
     except (OperationalError, InterfaceError) as error:
-        # A server that did not answer in time would not answer a second time either.
+        # A second attempt at a server that did not answer in time would only double the wait.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
@@ -274,8 +289,8 @@ def fetch(text: str, values: Sequence | Mapping[str, Any], *, single_statement: 
         return execute(text, values, single_statement=single_statement)
 
 
-def execute(text: str, values: Sequence | Mapping[str, Any], *, single_statement: bool = False) -> list[tuple]:
-    """The rows of a statement. One that is `alone` needs no transaction around it, and opens none: its own is enough."""
+def execute(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement. A `single_statement` runs without BEGIN if no transaction has begun."""
     database = connections[DEFAULT_DB_ALIAS]
     with database.cursor() as cursor:
         if database.queries_logged or database.execute_wrappers:
@@ -287,11 +302,12 @@ def execute(text: str, values: Sequence | Mapping[str, Any], *, single_statement
                 _single_statement_transaction(database.connection) if single_statement else nullcontext(),
             ):
                 cursor.cursor.execute(text, values, prepare=True)
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
 
 @contextmanager
-def _single_statement_transaction(connection: Connection) -> Iterator[None]:
+def _single_statement_transaction(connection: "Connection[Any]") -> Iterator[None]:
     """Run one statement in a transaction of its own, if no statement of Django's current transaction has run yet.
 
     psycopg sends BEGIN with the first statement of a transaction. A transaction that consists of one statement needs neither BEGIN

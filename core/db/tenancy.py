@@ -1,16 +1,16 @@
-"""What makes a table a tenant's: its primary key, its ids, and its foreign keys.
+"""The primary keys, ids and foreign keys of the tables of tenants.
 
-Every tenant table has the primary key `(account_id, id)`, and ids are taken from a sequence that each account has of its
-own. So an id says nothing about other tenants (how many rows they have, how fast they grow), data moves in from another
-server with its ids kept, and a row found by id alone does not exist. Foreign keys between tenant tables are composite
-(`account_id, client_id`): the database itself refuses a link from one tenant to another.
+Every tenant table has the primary key `(account_id, id)`, and each account has its own sequence of ids. An id thus reveals nothing
+about other tenants, data can be imported from another server with its ids, and no row can be found by its id alone. Foreign keys
+between tenant tables are composite (`account_id, client_id`), so that the database rejects a link from one tenant to another.
 """
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, migrations, models
 
 if TYPE_CHECKING:
@@ -18,40 +18,41 @@ if TYPE_CHECKING:
 
 
 class AccountIdField(models.BigIntegerField):
-    """An id that the database takes from the account's own sequence when the row is inserted without one."""
+    """An id. If a row is inserted without one, a trigger takes it from the sequence of the account."""
 
     db_returning = True
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["editable"] = False
         super().__init__(*args, **kwargs)
 
-    def get_db_prep_save(self, value, connection):
-        # NULL is what the trigger fills in.
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        # The trigger replaces NULL.
         return None if value is None else super().get_db_prep_save(value, connection)
 
 
 class FoldedField(models.TextField):
-    """The text of another field, folded (NFC, case removed): what uniqueness and look-up without regard to case go by.
+    """The folded text of another field, for case-insensitive uniqueness and lookups.
 
-    Folding is done here and not by the database, whose idea of case depends on the locale that it was created with.
+    Python folds the text, because the result in PostgreSQL would depend on the locale of the database.
     """
 
-    def __init__(self, *args, source: str, **kwargs):
+    def __init__(self, *args: Any, source: str, **kwargs: Any) -> None:
         self.source = source
         kwargs["editable"] = False
         super().__init__(*args, **kwargs)
 
-    def deconstruct(self):
+    def deconstruct(self) -> Any:
         name, path, args, kwargs = super().deconstruct()
         del kwargs["editable"]
         return name, path, args, {**kwargs, "source": self.source}
 
     @staticmethod
     def derive(text: str) -> str:
+        """Return the value for the text of the source field. Subclasses override it."""
         return fold(text)
 
-    def pre_save(self, model_instance, add):
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         text = getattr(model_instance, self.source)
         value = None if text is None else self.derive(text)
         setattr(model_instance, self.attname, value)
@@ -59,16 +60,27 @@ class FoldedField(models.TextField):
 
 
 def fold(text: str) -> str:
+    """Return the text in NFC and without differences of case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def account_of(account_id: int) -> "Account":
-    """Return an account with this id that is not read from the database: querysets can start from it."""
-    return apps.get_model(settings.ACCOUNT_MODEL)(id=account_id)
+    """Return an account with only an id, for querysets to start from. It is not read from the database."""
+    account: Account = apps.get_model(settings.ACCOUNT_MODEL)(id=account_id)
+    return account
+
+
+def rows_of(account: models.Model, model: type[models.Model]) -> "models.QuerySet[Any]":
+    """Return the account's rows of a model, which has to set `default_related_name`."""
+    name = model._meta.default_related_name
+    if name is None:
+        raise ImproperlyConfigured(f"{model.__name__} has no default_related_name.")
+    rows: models.QuerySet[Any] = getattr(account, name).all()
+    return rows
 
 
 class TenantModel(models.Model):
-    """A row of one tenant. Reach it through the account: `account.clients.get(id=12)`."""
+    """A row of one tenant. Query it through the account: `account.clients.get(id=12)`."""
 
     pk = models.CompositePrimaryKey("account_id", "id")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
@@ -79,7 +91,7 @@ class TenantModel(models.Model):
 
 
 def next_ids(account_id: int, number: int) -> list[int]:
-    """The next ids of the account, for rows that have to name each other before they are inserted."""
+    """Take ids from the sequence of the account, for rows that refer to each other before they are inserted."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT nextval(%s::regclass) FROM generate_series(1, %s)", [f"account_ids.a{account_id}", number]
@@ -87,7 +99,7 @@ def next_ids(account_id: int, number: int) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-# Migrations: what Django's operations cannot say.
+# Migration operations
 
 CREATE_IDS = """
 CREATE SCHEMA account_ids;
@@ -122,7 +134,7 @@ DROP SCHEMA account_ids CASCADE;
 
 
 def id_triggers(*tables: str) -> list[migrations.RunSQL]:
-    """Rows of these tables take their ids from their account's sequence."""
+    """Return operations that create the triggers that set the ids of new rows."""
     return [
         migrations.RunSQL(
             f"CREATE TRIGGER take_id BEFORE INSERT ON {table} FOR EACH ROW WHEN (NEW.id IS NULL)"
@@ -134,16 +146,19 @@ def id_triggers(*tables: str) -> list[migrations.RunSQL]:
 
 
 def composite_foreign_key(table: str, column: str, target: str, *, on_delete: str = "NO ACTION") -> migrations.RunSQL:
-    """`table (account_id, column)` points at `target (account_id, id)`; `on_delete` is SQL, and SET NULL spares account_id."""
+    """Return the operation that adds a foreign key from `table (account_id, column)` to `target (account_id, id)`.
+
+    `on_delete` is SQL. SET NULL sets only `column`.
+    """
     return _foreign_key(table, column, target, on_delete, "")
 
 
 def online_foreign_key(
     table: str, column: str, target: str, *, on_delete: str = "NO ACTION"
 ) -> list[migrations.RunSQL]:
-    """As `composite_foreign_key`, for a large table: the rows that it has are looked at while others write.
+    """Return operations that add a composite foreign key to a large table without blocking writes while its rows are checked.
 
-    That is so where a migration is not one transaction (`atomic = False`).
+    The migration needs `atomic = False`.
     """
     return [
         _foreign_key(table, column, target, on_delete, " NOT VALID"),

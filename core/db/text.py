@@ -1,36 +1,40 @@
-"""Text that XML 1.0 can carry, which is the text that the service accepts."""
+"""Text that XML 1.0 allows. The service accepts no other characters, because the Forum API answers in XML."""
 
 import codecs
 import re
 
-# XML 1.0, section 2.2: everything but these is a Char. Lone surrogates are in the second range.
+# Every character that XML 1.0, section 2.2, does not list as a Char. Lone surrogates are among them.
 NON_XML_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-
-# Encodings that Python has for itself alone.
-_PYTHONS_OWN = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+# Codecs of Python that are no character sets of the web.
+_PYTHON_ONLY_CODECS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 
 def text_encoding(name: str) -> str | None:
-    """Return Python's name of a text encoding that a client names; None if there is no such encoding."""
+    """Return Python's name for a text encoding, or None if the encoding is unknown."""
     try:
         codec = codecs.lookup(name)
     except (LookupError, ValueError):
         return None
-    return None if not codec._is_text_encoding or codec.name in _PYTHONS_OWN else codec.name
+    # The attribute tells text encodings from codecs such as `base64`; Python has no public name for it.
+    return None if not codec._is_text_encoding or codec.name in _PYTHON_ONLY_CODECS else codec.name
 
 
 def is_xml_text(text: str) -> bool:
+    """Return whether XML allows all characters of `text`."""
     return NON_XML_CHARACTER.search(text) is None
 
 
 def replace_non_xml(text: str) -> str:
-    """`text` with what XML cannot carry replaced; for what is only repeated or noted, never for data."""
+    """Return `text` with U+FFFD in the place of characters that XML does not allow.
+
+    Use it for messages, logs and search texts, never for data that is stored as the user's own.
+    """
     return NON_XML_CHARACTER.sub("\ufffd", text)
 
 
 def escape(text: str) -> str:
-    """Text as XML character data. A carriage return is written as a reference: a parser would read it as a line feed."""
+    """Return `text` as XML character data. A carriage return becomes a reference, because a parser reads a raw one as a line feed."""
     if "&" in text:
         text = text.replace("&", "&amp;")
     if "<" in text:

@@ -1,4 +1,4 @@
-"""Transactions that are retried when a concurrent transaction came first."""
+"""Transactions that are retried after a conflict with a concurrent transaction."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,10 +16,10 @@ RETRIED_ERRORS = (DeadlockDetected, ForeignKeyViolation, UniqueViolation)
 
 
 def in_transaction(function: Callable[[], Result]) -> Result:
-    """Call `function` in a transaction and return its result; retry when a concurrent transaction committed first.
+    """Call `function` in a transaction and return its result. Retry it if a concurrent transaction committed first.
 
-    Validation belongs in `function`: the retry then reads the other transaction's rows and refuses the input with a
-    message. After `MAX_ATTEMPTS` attempts the error is raised.
+    Validate the input inside `function`: the retry then reads the rows of the other transaction and rejects the input with a
+    message. Raise the error after `MAX_ATTEMPTS` attempts.
     """
     for _ in range(MAX_ATTEMPTS - 1):
         try:

@@ -1,18 +1,29 @@
 """The trash: deleting a resource moves it there, and for 30 days it can be restored."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from django.db import models, transaction
 from django.db.models import F, Q, Value
 from django.utils import timezone
 
+from core.db.tenancy import rows_of
 from core.errors import FieldError
+
+if TYPE_CHECKING:
+    from accounts.account import Account
+    from accounts.users import User
 
 KEPT_FOR = timedelta(days=30)
 
 
-class TrashableQuerySet(models.QuerySet):
+Row = TypeVar("Row", bound="Trashable")
+
+
+class TrashableQuerySet(models.QuerySet[Row]):
+    """Rows, some of which are in the trash."""
+
     def live(self) -> Self:
         return self.filter(trashed_at=None)
 
@@ -20,29 +31,35 @@ class TrashableQuerySet(models.QuerySet):
         return self.exclude(trashed_at=None)
 
     def locked(self) -> Self:
-        """Rows held until the transaction ends. A row that goes to the trash while one waits for it is not found."""
+        """Lock the rows until the end of the transaction.
+
+        PostgreSQL checks the filters again after waiting for a lock, so `live().locked()` omits a row that was trashed meanwhile.
+        """
         return self.select_for_update(no_key=True, of=("self",))
 
     def erase(self, *, before: datetime, limit: int) -> int:
-        """Erase at most `most` of those that went to the trash before then; returns how many."""
+        """Erase at most `limit` rows that were moved to the trash before a time. Return the number of rows erased."""
         due = self.filter(trashed_at__lt=before)
         rows = due.order_by("trashed_at").values_list("account_id", "id")[:limit]
-        # One that is restored before its turn is no longer due.
+        # The filter of `due` is checked again for each row, because it may be restored meanwhile.
         return sum(due.filter(account_id=account, id=id).erase_one() for account, id in rows)
 
     def erase_one(self) -> int:
-        """Erase the row that is left, if any; returns how many it was."""
+        """Erase the only row, if it still matches. Return the number of rows erased."""
         return self.delete()[0]
 
 
 def trash_index(name: str) -> models.Index:
-    """For the list of the trash, and for what is due to be erased."""
+    """Return the index for the list of the trash and for `erase`."""
     condition = Q(trashed_at__isnull=False)
     return models.Index(fields=["account", "trashed_at", "id"], name=f"{name}_trash", condition=condition)
 
 
 def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
-    """For the rows that point at a `target`, and those that pointed at one that is in the trash."""
+    """Return the indexes for the rows that link to a `target`, and for those whose link is pending because it is in the trash.
+
+    `order` are the further columns of the first index.
+    """
     return [
         models.Index(
             fields=["account", f"{link}_id", *fields],
@@ -54,13 +71,13 @@ def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
 
 
 class TrashedId(int):
-    """The id of a row in the trash, named by a link: the link is pending until the row is restored."""
+    """The id of a row in the trash. A link to it is pending until the row is restored."""
 
 
 def assign_links(values: dict[str, Any], *links: str) -> None:
-    """Set the columns of the links among `values`: `client_id`, or `trashed_client_id` where the id is a `TrashedId`.
+    """Set the columns of `links` among `values`: `client_id`, or `trashed_client_id` if the id is a `TrashedId`.
 
-    Naming a row replaces a pending link. A null does not: clients send it back with the rest of what they read.
+    An id replaces a pending link. None does not, because a client that sends back all fields of a row sends null for a pending link.
     """
     for link in links:
         if id := values.get(link):
@@ -69,12 +86,21 @@ def assign_links(values: dict[str, Any], *links: str) -> None:
 
 
 class Trashable(models.Model):
-    """A resource that is moved to the trash and back. What else changes hands then is said in `let_go` and `take_back`."""
+    """A row that can be moved to the trash and restored.
 
-    # The column that a person would know it by.
+    A model that holds unique values or counters overrides `detach` and `reattach`.
+    """
+
+    # The column that the list of the trash shows as the name of the row.
     DISPLAY_NAME_FIELD = "name"
-    # The things of the account that may point at it, by a column that is called as it is.
+    # Related names, on the account, of the models that link to this one, by a column with the name of this model.
     REFERRERS: tuple[str, ...] = ()
+
+    # Each model is a `TenantModel` too, and its manager comes from a `TrashableQuerySet`.
+    if TYPE_CHECKING:
+        account: Any
+        id: Any
+        objects: ClassVar[Any]
 
     trashed_at = models.DateTimeField(null=True, editable=False)
     trashed_by_id = models.BigIntegerField(null=True, editable=False)
@@ -83,43 +109,45 @@ class Trashable(models.Model):
         abstract = True
 
     def detach(self) -> None:
-        """What it held is free again, and what points at it no longer does."""
+        """Release what the row holds, and make links to it pending."""
         link = f"{self._meta.model_name}_id"
-        for things in self.REFERRERS:
-            rows = getattr(self.account, things).filter(**{link: self.id})
+        for name in self.REFERRERS:
+            rows = getattr(self.account, name).filter(**{link: self.id})
             rows.update(**{link: None, f"trashed_{link}": self.id})
 
     def reattach(self) -> None:
-        """The reverse, as far as nobody else has taken it, and nothing points at another, meanwhile."""
+        """Undo `detach`, except for values that another row has taken and links that were changed meanwhile."""
         link = f"{self._meta.model_name}_id"
-        for things in self.REFERRERS:
-            rows = getattr(self.account, things).filter(**{f"trashed_{link}": self.id})
+        for name in self.REFERRERS:
+            rows = getattr(self.account, name).filter(**{f"trashed_{link}": self.id})
             rows.update(**{link: self.id, f"trashed_{link}": None})
 
     @transaction.atomic(savepoint=False)
-    def trash(self, *, by) -> None:
-        """Move it to the trash. The caller holds the row (`locked`)."""
+    def trash(self, *, by: "User") -> None:
+        """Move the row, which the caller has locked, to the trash."""
         self.trashed_at, self.trashed_by_id = timezone.now(), by.id
         self.save(update_fields=["trashed_at", "trashed_by_id"])
         self.detach()
 
     @transaction.atomic(savepoint=False)
     def restore(self) -> None:
-        """Take it out of the trash. The caller holds the row (`locked`)."""
+        """Restore the row, which the caller has locked, from the trash."""
         self.trashed_at = self.trashed_by_id = None
         self.save(update_fields=["trashed_at", "trashed_by_id"])
         self.reattach()
 
 
-def trash_contents(account, kinds: dict[str, type[Trashable]], *, limit: int, **only) -> models.QuerySet:
-    """What the account has in the trash of these kinds (key to model), newest first, `most` of them or more.
+def trash_contents(
+    account: "Account", kinds: Mapping[str, type[Trashable]], *, limit: int, **filters: Any
+) -> "models.QuerySet[Any, dict[str, Any]]":
+    """Return the trashed rows of these kinds (model by resource key) as dicts, newest first: `limit` of each kind.
 
-    Each kind is read from its index and cut off there; without that, the database would sort all of them to merge them.
+    The limit of each kind lets PostgreSQL read its first rows from an index. Otherwise it would sort all rows to merge them.
     """
     newest_first = ("-trashed_at", "-id")
     sides = [
-        getattr(account, model._meta.default_related_name)
-        .filter(trashed_at__isnull=False, **only)
+        rows_of(account, model)
+        .filter(trashed_at__isnull=False, **filters)
         .values("id", "trashed_at", "trashed_by_id", resource=Value(key), display_name=F(model.DISPLAY_NAME_FIELD))
         .order_by(*newest_first)[:limit]
         for key, model in kinds.items()
@@ -128,17 +156,17 @@ def trash_contents(account, kinds: dict[str, type[Trashable]], *, limit: int, **
     return first.union(*others, all=True).order_by(*newest_first, "resource") if others else first
 
 
-def restore(account, kinds: dict[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
-    """Take what has that id, and is of one of these kinds, out of the trash; None if nothing there has.
+def restore(account: "Account", kinds: Mapping[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
+    """Restore the row of one of these kinds with an id. Return its resource key and the row, or None if there is none.
 
-    Returns its kind, and the row. Raises FieldError for one that can't come back, and where several have the id.
+    Raise FieldError if the row cannot be restored, or if rows of several kinds have the id.
     """
-    found = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
-    if len(found) > 1:
-        # An account's own sequence gives each id once; rows that were taken over from elsewhere may share one.
-        raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(found))})
-    for key in found:
-        rows = getattr(account, kinds[key]._meta.default_related_name)
+    keys = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
+    if len(keys) > 1:
+        # The sequence of an account gives each id once, but rows that were imported with their ids may share one.
+        raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(keys))})
+    for key in keys:
+        rows: TrashableQuerySet[Any] = rows_of(account, kinds[key])  # type: ignore[assignment]  # the manager of every Trashable
         if row := rows.trashed().locked().filter(id=id).first():
             row.restore()
             return key, row

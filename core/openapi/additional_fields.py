@@ -18,7 +18,7 @@ from core.db.additional_fields import MAX_FIELDS
 from core.openapi.fields import BLANK, NON_XML_CHARACTERS, XML_TEXT, JSONSchema, WireFieldExtension, nullable
 from core.openapi.operations import Shape
 
-# How a number without a type is read.
+# The fields that read a number, by its JSON type.
 NUMBERS = {"integer": IntegerField, "number": DecimalField}
 
 
@@ -26,9 +26,7 @@ class AnyScalarExtension(WireFieldExtension):
     target_class = AnyScalarField
 
     def request_schema(self) -> JSONSchema:
-        numbers = [
-            {**WireFieldExtension.get_match(make()).query_schema(), "type": kind} for kind, make in NUMBERS.items()
-        ]
+        numbers = [{**WireFieldExtension.of(make()).query_schema(), "type": kind} for kind, make in NUMBERS.items()]
         other = {"type": ["string", "boolean"], "maxLength": MAX_TEXT_LENGTH, **XML_TEXT}
         return {"anyOf": [other, *numbers]}
 
@@ -37,7 +35,7 @@ class AnyScalarExtension(WireFieldExtension):
 
 
 class AdditionalFieldsExtension(WireFieldExtension):
-    """Keys with a type are described by it; any other key holds a text, a number, true or false."""
+    """The schema of additional fields: that of its field for a typed key, and of a scalar for any other key."""
 
     target_class = AdditionalFieldsField
 
@@ -61,15 +59,15 @@ class AdditionalFieldsExtension(WireFieldExtension):
 
 
 def request_schema(typed: FieldTypes) -> JSONSchema:
-    return _by_name(typed, lambda make: nullable(WireFieldExtension.get_match(make()).request_schema()))
+    return _by_name(typed, lambda make: nullable(WireFieldExtension.of(make()).request_schema()))
 
 
 def response_schema(typed: FieldTypes) -> JSONSchema:
-    return _by_name(typed, lambda make: WireFieldExtension.get_match(make()).response_schema())
+    return _by_name(typed, lambda make: WireFieldExtension.of(make()).response_schema())
 
 
 def _by_name(typed: FieldTypes, schema_of: Callable[[Any], JSONSchema]) -> JSONSchema:
-    """The keywords that describe typed fields: custom fields by a pattern for each type, the others by their names."""
+    """Return the keywords that describe typed fields: custom fields by a pattern for each type, others by their names."""
     return {
         "properties": {name: schema_of(make) for name, make in typed.items() if name not in CUSTOM_FIELDS},
         "patternProperties": {f"^{name}([1-9]|10)$": schema_of(make) for name, make in CUSTOM_TYPES.items()},
@@ -83,7 +81,7 @@ def typed_shape(
     refine_input: Callable[[JSONSchema, bool], JSONSchema] = lambda schema, partial: schema,
     nullable: frozenset[str] = frozenset(),
 ) -> Shape:
-    """Return the shape of a resource with additional fields. Its typed ones are answered when they are set."""
+    """Return the shape of a resource with additional fields. Responses have only the typed fields that are set."""
 
     def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
         own = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}

@@ -1,4 +1,4 @@
-"""Components that all operations share: headers, and the error responses of both APIs."""
+"""Components that operations share: security schemes, headers, parameters, and the error responses of both APIs."""
 
 from typing import Any
 
@@ -93,7 +93,7 @@ PARAMETERS = {
     },
 }
 
-REFUSED = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
+ERROR_STATUSES = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
 _ALSO = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 
@@ -101,9 +101,10 @@ def _headers(status: int) -> JSONSchema:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in [*COUNTED, *_ALSO.get(status, [])]}
 
 
-def refusal(status: int) -> JSONSchema:
-    """Return an example of the error response with that status in the Account API."""
-    return _json(status)["content"]["application/json"]["schema"]
+def error_schema(status: int) -> JSONSchema:
+    """Return the schema of the JSON error response with a status."""
+    schema: JSONSchema = _json(status)["content"]["application/json"]["schema"]
+    return schema
 
 
 def _name(status: int) -> str:
@@ -165,7 +166,7 @@ def _xml(status: int) -> JSONSchema:
     }
 
 
-# By language and status: the name of a component, and the component.
-REFUSALS = {("json", status): (_name(status), _json(status)) for status in REFUSED} | {
-    ("xml", status): (f"{_name(status)}XML", _xml(status)) for status in REFUSED
+# The name of a component and the component, by format and status.
+ERROR_RESPONSES = {("json", status): (_name(status), _json(status)) for status in ERROR_STATUSES} | {
+    ("xml", status): (f"{_name(status)}XML", _xml(status)) for status in ERROR_STATUSES
 }

@@ -11,13 +11,15 @@ from drf_spectacular.generators import SchemaGenerator
 
 @cache
 def document() -> dict[str, Any]:
-    # Each room says what its operations are called, with examples: this one here, the others in their modules `openapi`.
+    """Return the document."""
+    # The module `openapi` of each app registers the descriptions and examples of its operations.
     autodiscover_modules("openapi")
-    return SchemaGenerator().get_schema(request=None, public=True)
+    schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return schema
 
 
 @cache
 def serialized() -> tuple[bytes, str]:
-    """The document as it is sent, and its ETag."""
+    """Return the document as JSON, and its ETag."""
     content = orjson.dumps(document())
     return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'

@@ -1,9 +1,9 @@
-"""What the fields of the wire accept and answer, as JSON Schema: one extension for each class of fields.
+"""The JSON Schema of the fields of the APIs: one extension for each class of fields.
 
-An extension is chosen by the class of the field, the most specific first; a room adds those of its own fields.
+The extension of the most specific class is used. Each app has extensions for its own fields.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
@@ -11,28 +11,30 @@ from core.api import fields
 
 JSONSchema = dict[str, Any]
 
-# The white space that Python strips, which is not what \s means in every language.
+# The white space that `str.strip` removes. The meaning of \s depends on the regular expression engine.
 WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 NON_XML_CHARACTERS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
 
 BLANK = rf"^[{WHITE_SPACE}]*$"
-# Text that XML can carry, and such text that says something; said by what it is not, as numbers are taken for texts too.
+# Text that XML allows, and such text that is not blank. They are negated, because these fields accept numbers too.
 XML_TEXT = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]"}}
 NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|{BLANK}"}}
-# A time that is of the years from 2 to 9998 in UTC, whatever its own offset is.
+# The years in which a time with any offset is in the years from 2 to 9998 in UTC.
 YEAR = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 
 
 def stripped(pattern: str) -> str:
-    """The pattern of a text whose white space at either end is left out, or that is blank."""
+    """Return the pattern of a text that matches after stripping white space, or that is blank."""
     return rf"^[{WHITE_SPACE}]*({pattern})?[{WHITE_SPACE}]*$"
 
 
 def either_case(word: str) -> str:
+    """Return the pattern of a word in upper or lower case."""
     return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
 
 
 def nullable(schema: JSONSchema) -> JSONSchema:
+    """Return a schema that accepts null too."""
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
     if "type" not in schema or "enum" in schema:
@@ -42,17 +44,25 @@ def nullable(schema: JSONSchema) -> JSONSchema:
 
 
 class WireFieldExtension(OpenApiSerializerFieldExtension):
-    """`accepted` in a body, `asked` in a query (where all is text), `answered`."""
+    """The base of the extensions. A field has a schema in a body, in a query (where all values are texts), and in a response."""
 
-    target_class = fields.WireField
+    target_class: Any = fields.WireField
     match_subclasses = True
-    priority: ClassVar[int] = 0
+    priority = 0
 
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls.priority = len(cls.target_class.__mro__)
 
-    def map_serializer_field(self, auto_schema, direction) -> JSONSchema:
+    @classmethod
+    def of(cls, field: fields.WireField) -> "WireFieldExtension":
+        """Return the extension for a field."""
+        extension = cls.get_match(field)
+        if not isinstance(extension, WireFieldExtension):
+            raise TypeError(f"no extension describes {type(field).__name__}")
+        return extension
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> JSONSchema:
         if direction == "response":
             return self.response_schema()
         schema = self.request_schema()
@@ -72,7 +82,7 @@ class TextExtension(WireFieldExtension):
     target_class = fields.TextField
 
     def request_schema(self) -> JSONSchema:
-        """Numbers are taken as their text, which has no part in what a pattern asks for."""
+        """Return the schema of a text or a number. JSON Schema does not apply a pattern to numbers, so a field with one has no numbers."""
         return {**self.query_schema(), "type": "string" if self.target.pattern else ["string", "number"]}
 
     def query_schema(self) -> JSONSchema:
@@ -116,11 +126,11 @@ class CurrencyExtension(WireFieldExtension):
 
 
 class IntegerExtension(WireFieldExtension):
-    target_class = fields.IntegerField
+    target_class: Any = fields.IntegerField
 
     @property
     def text(self) -> str:
-        """A number as a text: of as many digits as are surely in its range."""
+        """The pattern of a number as a text, with as many digits as are certainly in the range."""
         return rf"[+-]?[0-9]{{1,{len(str(self.target.max_value)) - 1}}}(\.0*)?"
 
     def request_schema(self) -> JSONSchema:
@@ -138,7 +148,7 @@ class RelatedExtension(IntegerExtension):
     text = r"\+?0*[1-9][0-9]{0,17}(\.0*)?"
 
     def present(self) -> JSONSchema:
-        """One that may not be blank."""
+        """Return the schema of an id that may not be blank."""
         return {**self.request_schema(), "pattern": rf"^[{WHITE_SPACE}]*{self.text}[{WHITE_SPACE}]*$"}
 
 
@@ -216,7 +226,7 @@ class RelatedListExtension(WireFieldExtension):
 
 
 class TagsExtension(WireFieldExtension):
-    """Names are counted, and cut out of a text, without the white space that is more than one space."""
+    """The schema of tags. It has no limits for their number and the length of a text, because white space does not count."""
 
     target_class = fields.TagsField
 

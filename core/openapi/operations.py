@@ -1,4 +1,4 @@
-"""What the serving code does not say of an operation: its name, a few words, and an example. Each room adds its own."""
+"""The parts of an operation that cannot be derived from its view: its id, its description and its examples. Each app registers its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,61 +9,64 @@ from django.db.models import Model
 from core.api.serializers import ResourceSerializer
 
 JSONSchema = dict[str, Any]
-# A serializer, or the ones that a key may be read by.
+# The serializer of a key of a body, or several alternative ones.
 BodySerializers = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """`tag` is the heading that it stands under."""
+    """The description of an operation, with examples."""
 
     id: str
     summary: str
     description: str
+    # The heading of its section.
     tag: str
-    # Examples: of what is sent as the body, of what is answered, and of parameters.
+    # Examples of the body, of the response and of parameters.
     body: Any = None
     answer: Any = None
     parameters: dict[str, Any] = field(default_factory=dict)
-    # Statuses of success; the example is of the first.
+    # Statuses of success. The example belongs to the first.
     statuses: tuple[int, ...] = (200,)
-    # What the body has under its keys, or the whole of the body; the parameters of the query; and what is answered: where the
-    # viewset does not say so. A schema, a serializer, or what makes a schema of the operation's (and the status).
+    # The next four replace what is derived from the view: the serializers of the keys of the body, a function that returns the schema
+    # of the body, one that returns the schemas of the query parameters, and the schema of the response, a serializer for it, or a
+    # function that returns the schema, given the operation and the status.
     body_serializers: dict[str, BodySerializers] | None = None
     body_schema: Callable[[Any], JSONSchema] | None = None
     query_parameters: Callable[[], dict[str, JSONSchema]] = dict
     response: JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema] | None = None
-    # Headers that are heeded (`components.PARAMETERS`), and refusals, beside those that follow from the code.
+    # Headers of the request (`components.PARAMETERS`) and statuses of errors, in addition to those that are derived from the view.
     header_parameters: tuple[str, ...] = ()
-    refusals: frozenset[int] = frozenset()
+    error_statuses: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the fields of a serializer do not say. What is answered is null where a column of `model` may be, or as said."""
+    """The parts of the schema of a serializer that cannot be derived from its fields."""
 
+    # A field of a response may be null if its column of the model may be, or if `nullable` names it.
     model: type[Model] | None = None
     nullable: frozenset[str] = frozenset()
-    # Rules between the fields: of a new one, and (partial) of changes.
+    # A function of the schema of the body, and of whether the body is partial (an update), that adds rules between fields.
     refine_input: Callable[[JSONSchema, bool], JSONSchema] = lambda schema, partial: schema
     refine_output: Callable[[JSONSchema], JSONSchema] = lambda schema: schema
 
 
-# By method and path.
+# By method and path, such as `GET /app/clients.json`.
 OPERATIONS: dict[str, Operation] = {}
 SHAPES: dict[type[ResourceSerializer], Shape] = {}
 
 
 def example_of(serializer: type[ResourceSerializer], **values: Any) -> dict[str, Any]:
-    """Return an answer with these values, and null for all other fields, in the order of the serializer."""
+    """Return an example of a response with these values, and null for all other fields."""
     if unknown := values.keys() - set(serializer.names):
-        raise ValueError(f"{serializer.__name__} answers no {', '.join(sorted(unknown))}")
+        raise ValueError(f"{serializer.__name__} has no {', '.join(sorted(unknown))}")
     return {name: values.get(name) for name in serializer.names}
 
 
-def register_operation(paths: str, operation: Operation) -> None:
-    """`paths` is a method and a path."""
-    OPERATIONS[paths] = operation
+def register_operation(route: str, operation: Operation) -> None:
+    """Register an operation by its method and path, such as `GET /app/clients.json`."""
+    OPERATIONS[route] = operation
 
 
 def register_resource(
@@ -78,14 +81,14 @@ def register_resource(
     creation: str,
     deletion: str,
     create_statuses: tuple[int, ...] = (201,),
-    delete_refusals: frozenset[int] = frozenset(),
+    delete_error_statuses: frozenset[int] = frozenset(),
     body_serializers: dict[str, BodySerializers] | None = None,
     response: Any = None,
     item_response: Any = None,
 ) -> None:
-    """A resource's own operations, with examples of what is sent to `create` and to `update` it, and of what is answered.
+    """Register the operations of a resource, with examples of the bodies that `create` and `update` it, and of the response.
 
-    `gives` is what its creation answers, `item_gives` what reading and updating it answer, where the viewset does not say so.
+    `response` is that of a create, `item_response` that of reading and updating, if they cannot be derived from the view.
     """
     key = name.replace(" ", "_")
     item = f"{path}/{{id}}.json"
@@ -116,12 +119,24 @@ def register_resource(
             response=item_response,
         ),
     )
-    words = "Only what is sent changes; the answer is the whole resource."
+    text = "Only what is sent changes; the answer is the whole resource."
     changed = {**answer, **update}
-    for method, id, note in (("PUT", f"update_{key}", ""), ("PATCH", f"patch_{key}", " The same as PUT.")):
+    for method, operation_id, addition in (
+        ("PUT", f"update_{key}", ""),
+        ("PATCH", f"patch_{key}", " The same as PUT."),
+    ):
         register_operation(
             f"{method} {item}",
-            Operation(id, f"Update a {name}", words + note, tag, {key: update}, changed, ids, response=item_response),
+            Operation(
+                operation_id,
+                f"Update a {name}",
+                text + addition,
+                tag,
+                {key: update},
+                changed,
+                ids,
+                response=item_response,
+            ),
         )
     register_operation(
         f"DELETE {item}",
@@ -133,7 +148,7 @@ def register_resource(
             answer="ok",
             parameters=ids,
             response={"type": "string", "const": "ok"},
-            refusals=delete_refusals,
+            error_statuses=delete_error_statuses,
         ),
     )
 
@@ -143,14 +158,14 @@ def register_list(
     id: str,
     summary: str,
     tag: str,
-    answer: list,
+    answer: list[Any],
     *,
     description: str = "Those that pass all filters, a page at a time.",
     query_parameters: Callable[[], dict[str, JSONSchema]] = dict,
     response: Any = None,
     **parameters: Any,
 ) -> None:
-    """`parameters` are examples."""
+    """Register the list of a resource. `parameters` are examples."""
     register_operation(
         f"GET {path}",
         Operation(
@@ -180,6 +195,7 @@ TAG = {
 
 
 def register_tags(kind: str, tag: str) -> None:
+    """Register the list of the tags of a resource."""
     register_operation(
         f"GET /app/{kind}s/tags.json",
         Operation(

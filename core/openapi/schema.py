@@ -1,10 +1,9 @@
-"""Operations of the document, derived from the viewsets that serve them."""
+"""The operations of the document, derived from their views."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
-from rest_framework.serializers import Serializer
 
 from core.api.fields import WireField
 from core.api.formats import URL_ENCODED
@@ -12,8 +11,8 @@ from core.api.idempotency import accepts_key
 from core.api.lists import MAX_PAGE_SIZE, Listing
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
-from core.openapi.components import API_TOKEN, COUNTED, ERRORS, HEADERS, PARAMETERS, REFUSALS, SECURITY
+from core.api.serializers import ResourceSerializer, declared_fields
+from core.openapi.components import API_TOKEN, COUNTED, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
 
@@ -21,40 +20,42 @@ JSONSchema = dict[str, Any]
 ID = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
 
 
-def page_parameters(largest: int) -> dict[str, JSONSchema]:
-    """The parameters of a page that has at most `largest` rows."""
+def page_parameters(max_size: int) -> dict[str, JSONSchema]:
+    """Return the parameters of a page with at most `max_size` rows."""
     return {
         "page": {"type": "integer", "minimum": 1, "description": "From 1; past the end is an empty list."},
         "per_page": {
             "type": "integer",
             "minimum": 1,
-            "maximum": largest,
+            "maximum": max_size,
             "default": DEFAULT_PAGE_SIZE,
             "description": "How many there are on a page.",
         },
     }
 
 
-# Of the JSON lists.
+# The parameters of lists of the Account API.
 PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
 
 
 class OperationSchema(AutoSchema):
     """The description of an operation, for both APIs."""
 
+    # drf-spectacular sets the viewset.
+    view: Any
     media_type: ClassVar[str]
-    # Which refusals are theirs.
+    # The format of error responses: `json` or `xml`.
     language: ClassVar[str]
 
-    def get_operation(self, path, path_regex, path_prefix, method, registry) -> JSONSchema:
+    def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> JSONSchema:
         self.registry, self.path, self.method = registry, path, method
-        said = self.said
+        operation = self.operation
         body = self.body()
         return {
-            "operationId": said.id,
-            "summary": said.summary,
-            "description": said.description,
-            "tags": [said.tag],
+            "operationId": operation.id,
+            "summary": operation.summary,
+            "description": operation.description,
+            "tags": [operation.tag],
             "parameters": self.parameters(),
             **({"requestBody": body} if body else {}),
             "security": self.security(),
@@ -62,17 +63,13 @@ class OperationSchema(AutoSchema):
         }
 
     @property
-    def said(self) -> Operation:
-        operation = OPERATIONS.get(f"{self.method} {self.path}")
-        if operation is None:
-            raise LookupError(
-                f"{self.method} {self.path} is not described: call operate… for it in the room's openapi module"
-            )
-        return operation
+    def operation(self) -> Operation:
+        """The registered description."""
+        return OPERATIONS[f"{self.method} {self.path}"]
 
     @property
     def is_list(self) -> bool:
-        return self.view.action == "list"
+        return bool(self.view.action == "list")
 
     @property
     def accepts_key(self) -> bool:
@@ -80,45 +77,48 @@ class OperationSchema(AutoSchema):
         return accepts_key(self.method, self.view.action)
 
     def component(self, kind: str, name: str, definition: JSONSchema) -> JSONSchema:
-        found = ResolvedComponent(name, kind, schema=definition, object=name)
-        self.registry.register_on_missing(found)
-        return found.ref
+        """Add a component to the document, and return a reference to it."""
+        component = ResolvedComponent(name, kind, schema=definition, object=name)
+        self.registry.register_on_missing(component)
+        return component.ref
 
     def field(self, field: WireField, direction: str) -> JSONSchema:
-        return WireFieldExtension.get_match(field).map_serializer_field(self, direction)
+        return WireFieldExtension.of(field).map_serializer_field(self, direction)
 
-    # What is asked
+    # The request
 
     def parameters(self) -> list[JSONSchema]:
         path = {"id": ID} if "{id}" in self.path else {}
-        found = [self.parameter("path", name, schema) for name, schema in {**path, **self.path_parameters()}.items()]
-        found += [self.parameter("query", name, schema) for name, schema in self.query_parameters().items()]
-        return found + [self.component("parameters", name, PARAMETERS[name]) for name in self.header_parameters()]
+        parameters = [
+            self.parameter("path", name, schema) for name, schema in {**path, **self.path_parameters()}.items()
+        ]
+        parameters += [self.parameter("query", name, schema) for name, schema in self.query_parameters().items()]
+        return parameters + [self.component("parameters", name, PARAMETERS[name]) for name in self.header_parameters()]
 
-    def parameter(self, place: str, name: str, schema: JSONSchema) -> JSONSchema:
+    def parameter(self, location: str, name: str, schema: JSONSchema) -> JSONSchema:
         schema = dict(schema)
-        found: JSONSchema = {"in": place, "name": name, "schema": schema}
+        parameter: JSONSchema = {"in": location, "name": name, "schema": schema}
         if "description" in schema:
-            found["description"] = schema.pop("description")
-        if place == "path":
-            found["required"] = True
+            parameter["description"] = schema.pop("description")
+        if location == "path":
+            parameter["required"] = True
         elif schema.get("type") == "object":
-            found |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
+            parameter |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
         elif name not in PAGE_PARAMETERS:
-            # A blank one is none.
-            found["allowEmptyValue"] = True
-        if name in self.said.parameters:
-            found["example"] = self.said.parameters[name]
-        return found
+            # A blank parameter is ignored.
+            parameter["allowEmptyValue"] = True
+        if name in self.operation.parameters:
+            parameter["example"] = self.operation.parameters[name]
+        return parameter
 
     def path_parameters(self) -> dict[str, JSONSchema]:
         return {}
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        return self.said.query_parameters()
+        return self.operation.query_parameters()
 
     def header_parameters(self) -> list[str]:
-        return [*(["Idempotency-Key"] if self.accepts_key else []), *self.said.header_parameters]
+        return [*(["Idempotency-Key"] if self.accepts_key else []), *self.operation.header_parameters]
 
     def body(self) -> JSONSchema | None:
         raise NotImplementedError
@@ -131,12 +131,12 @@ class OperationSchema(AutoSchema):
             self.component("securitySchemes", name, SECURITY[name])
         return [{name: []} for name in names]
 
-    def shape_of(self, serializer: type[Serializer]) -> Shape:
+    def shape_of(self, serializer: type[ResourceSerializer]) -> Shape:
         return SHAPES.get(serializer, Shape())
 
-    def input_schema(self, serializer: type[Serializer], *, partial: bool) -> JSONSchema:
-        """What is accepted: as serializers read it, only what is sent, and what is unknown is ignored."""
-        writable = {name: field for name, field in serializer._declared_fields.items() if not field.read_only}
+    def input_schema(self, serializer: type[ResourceSerializer], *, partial: bool) -> JSONSchema:
+        """Return the schema of a body. Unknown fields are allowed, because serializers ignore them."""
+        writable = {name: field for name, field in declared_fields(serializer).items() if not field.read_only}
         schema: JSONSchema = {
             "type": "object",
             "properties": {name: self.field(field, "request") for name, field in writable.items()},
@@ -147,27 +147,27 @@ class OperationSchema(AutoSchema):
             schema["required"] = required
         return self.shape_of(serializer).refine_input(schema, partial)
 
-    # What is answered
+    # The response
 
     def responses(self) -> JSONSchema:
-        found = {}
-        for status in self.said.statuses:
+        responses: JSONSchema = {}
+        for status in self.operation.statuses:
             content = {"schema": self.response_schema(status)}
-            if status == self.said.statuses[0]:
-                content["examples"] = {"answer": {"value": self.said.answer}}
-            found[str(status)] = {
+            if status == self.operation.statuses[0]:
+                content["examples"] = {"answer": {"value": self.operation.answer}}
+            responses[str(status)] = {
                 "description": {200: "Done", 201: "Made"}[status],
                 "headers": {name: self.component("headers", name, HEADERS[name]) for name in self.headers(status)},
                 "content": {self.media_type: content},
             }
         if self.language == "xml":
             self.component("schemas", "Errors", ERRORS)
-        for status in sorted(self.refusals() | self.said.refusals):
-            name, refusal = REFUSALS[self.language, status]
-            found[str(status)] = self.component("responses", name, refusal)
-            for header in refusal["headers"]:
+        for status in sorted(self.error_statuses() | self.operation.error_statuses):
+            name, response = ERROR_RESPONSES[self.language, status]
+            responses[str(status)] = self.component("responses", name, response)
+            for header in response["headers"]:
                 self.component("headers", header, HEADERS[header])
-        return found
+        return responses
 
     def response_schema(self, status: int) -> JSONSchema:
         raise NotImplementedError
@@ -182,13 +182,13 @@ class OperationSchema(AutoSchema):
             names.append("Idempotent-Replayed")
         return names
 
-    def refusals(self) -> set[int]:
-        found = {400, 401, 404, 413, 429, 503}
+    def error_statuses(self) -> set[int]:
+        statuses = {400, 401, 404, 413, 429, 503}
         if self.accepts_key:
-            found |= {409, 422}
+            statuses |= {409, 422}
         if self.query_parameters() or self.body():
-            found |= {422}
-        return found
+            statuses |= {422}
+        return statuses
 
 
 class JSONOperationSchema(OperationSchema):
@@ -202,13 +202,13 @@ class JSONOperationSchema(OperationSchema):
 
     def query_parameters(self) -> dict[str, JSONSchema]:
         if not (self.is_list and isinstance(self.view, Listing)):
-            return self.said.query_parameters()
+            return self.operation.query_parameters()
         orders = [f"{sign}{name}" for name in self.view.orders for sign in ("", "-")]
         filters = self.view.filters.base_filters
         return {
             **PAGE_PARAMETERS,
             "order": {"type": "string", "enum": orders},
-            **{name: WireFieldExtension.get_match(filter.wire).query_schema() for name, filter in filters.items()},
+            **{name: WireFieldExtension.of(filter.wire).query_schema() for name, filter in filters.items()},
         }
 
     def header_parameters(self) -> list[str]:
@@ -216,37 +216,38 @@ class JSONOperationSchema(OperationSchema):
 
     @property
     def writes(self) -> bool:
-        return self.body_serializers is not None or self.said.body_schema is not None
+        return self.body_serializers is not None or self.operation.body_schema is not None
 
     @property
     def body_serializers(self) -> dict[str, BodySerializers] | None:
-        """What the body has under its keys; None where it has nothing but the token."""
-        if self.said.body_serializers is not None or not isinstance(self.view, ResourceViewSet):
-            return self.said.body_serializers
+        """The serializers of the keys of the body, or None if the body has only the token."""
+        if self.operation.body_serializers is not None or not isinstance(self.view, ResourceViewSet):
+            return self.operation.body_serializers
         writes = self.view.action in ("create", "update", "upsert")
         return {self.view.key: self.view.serializer_class} if writes else None
 
     @property
     def is_partial(self) -> bool:
-        return self.view.action in ("update", "upsert")
+        return bool(self.view.action in ("update", "upsert"))
 
     def body(self) -> JSONSchema | None:
         if not self.writes:
             return None
-        schema = self.said.body_schema(self) if self.said.body_schema is not None else self.body_schema()
+        schema = self.operation.body_schema(self) if self.operation.body_schema is not None else self.body_schema()
         content: JSONSchema = {"schema": schema}
-        if self.said.body is not None:
-            content["examples"] = {"request": {"value": self.said.body}}
+        if self.operation.body is not None:
+            content["examples"] = {"request": {"value": self.operation.body}}
         return {"required": "required" in schema, "content": dict.fromkeys((self.media_type, URL_ENCODED), content)}
 
     def body_schema(self) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
-        for key, taken in self.body_serializers.items():
+        body_serializers = self.body_serializers or {}
+        for key, taken in body_serializers.items():
             schemas = [self.input_component(each) for each in (taken if isinstance(taken, tuple) else (taken,))]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):
             if key not in properties and self.view.action == "create":
-                field = self.view.serializer_class._declared_fields[key]
+                field = declared_fields(self.view.serializer_class)[key]
                 properties[key] = self.field(field, "request")
         schema = {"type": "object", "properties": properties, "additionalProperties": True}
         if self.body_serializers:
@@ -259,24 +260,24 @@ class JSONOperationSchema(OperationSchema):
         return self.component("schemas", f"{name}Changes" if self.is_partial else f"New{name}", schema)
 
     def response_schema(self, status: int) -> JSONSchema:
-        response = self.said.response or self.view.serializer_class
+        response = self.operation.response or self.view.serializer_class
         if isinstance(response, dict):
             return response
         if not isinstance(response, type):
             return response(self, status)
         schema = self.output_component(response)
-        return {"type": "array", "items": schema} if isinstance(self.said.answer, list) else schema
+        return {"type": "array", "items": schema} if isinstance(self.operation.answer, list) else schema
 
     def output_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
         return self.component("schemas", serializer.__name__.removesuffix("Serializer"), self.output_schema(serializer))
 
     def output_schema(self, serializer: type[ResourceSerializer]) -> JSONSchema:
-        """Every field that is answered, in the order of the wire."""
+        """Return the schema of a response, with the fields in their order."""
         shape = self.shape_of(serializer)
         columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
         properties = {}
         for name in serializer.names:
-            properties[name] = self.field(serializer._declared_fields[name], "response")
+            properties[name] = self.field(declared_fields(serializer)[name], "response")
             if name in shape.nullable or (name in columns and columns[name].null):
                 properties[name] = nullable(properties[name])
         schema = {
@@ -291,13 +292,13 @@ class JSONOperationSchema(OperationSchema):
         named = {"X-Ignored-Fields": self.writes, "X-Pending-Links": self.writes, "X-Ignored-Parameters": self.is_list}
         return [*super().headers(status), *(name for name, is_named in named.items() if is_named)]
 
-    def refusals(self) -> set[int]:
-        # Any request may have a body, with the token in it.
-        return super().refusals() | {403, 415}
+    def error_statuses(self) -> set[int]:
+        # Any request may have a body with the token.
+        return super().error_statuses() | {403, 415}
 
 
 class PublicSchema(OperationSchema):
-    """What needs no credentials and is counted for nobody."""
+    """A public operation, without credentials and rate limits."""
 
     media_type = "application/json"
     language = "json"
@@ -312,21 +313,24 @@ class PublicSchema(OperationSchema):
         return None
 
     def response_schema(self, status: int) -> JSONSchema:
-        return self.said.response
+        return cast(JSONSchema, self.operation.response)
 
     def headers(self, status: int) -> list[str]:
         return ["X-Request-Id", "ETag", "Cache-Control"]
 
     def responses(self) -> JSONSchema:
-        found = super().responses()
-        headers = found["200"]["headers"]
-        return {"200": found.pop("200"), "304": {"description": "It has not changed", "headers": headers}, **found}
+        responses = super().responses()
+        headers = responses["200"]["headers"]
+        unchanged = {"description": "It has not changed", "headers": headers}
+        return {"200": responses.pop("200"), "304": unchanged, **responses}
 
-    def refusals(self) -> set[int]:
+    def error_statuses(self) -> set[int]:
         return {400, 404, 413, 503}
 
 
 class PageSchema(PublicSchema):
+    """The page that shows the document."""
+
     media_type = "text/html"
     language = "xml"
 

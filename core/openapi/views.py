@@ -1,4 +1,6 @@
-"""The document and the page that shows it: public, and the same for everyone."""
+"""The OpenAPI document, and the page that shows it. Both are public and the same for all users."""
+
+from typing import cast
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -12,11 +14,12 @@ from rest_framework.request import Request
 from core.api.formats import JSONRenderer
 from core.openapi.document import serialized
 from core.openapi.schema import PageSchema, PublicSchema
+from core.requests import TenantRequest
 
-# It changes with a new version of the service alone, and is asked for again in a minute.
-KEPT = "public, max-age=60"
+# The document changes only with a new version of the service.
+CACHE_CONTROL = "public, max-age=60"
 
-# Swagger UI draws its icons as data: addresses.
+# Swagger UI uses data: URLs for its icons.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -43,13 +46,15 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-# Where there are pages.
+# The link back to the pages, at the host of an account.
 BACK = (
     '<nav class="swagger-ui"><div class="wrapper"><p><a href="{tokens}">Your tokens, and examples</a></p></div></nav>\n'
 )
 
 
 class PublicViewSet(viewsets.ViewSet):
+    """The base of views without authentication."""
+
     authentication_classes = []
     permission_classes = []
     default_response_headers: dict[str, str] = {}
@@ -62,8 +67,11 @@ class DocumentViewSet(PublicViewSet):
 
     def retrieve(self, request: Request) -> HttpResponse:
         content, etag = serialized()
-        response = HttpResponse(content, content_type="application/json", headers={"ETag": etag, "Cache-Control": KEPT})
-        return get_conditional_response(request._request, etag=etag, response=response)
+        response = HttpResponse(
+            content, content_type="application/json", headers={"ETag": etag, "Cache-Control": CACHE_CONTROL}
+        )
+        # It returns None only if there is no response.
+        return cast(HttpResponse, get_conditional_response(request._request, etag=etag, response=response))
 
 
 class PageViewSet(PublicViewSet):
@@ -71,7 +79,7 @@ class PageViewSet(PublicViewSet):
     schema = PageSchema()
 
     def retrieve(self, request: Request) -> HttpResponse:
-        has_pages = request._request.address.site_id is not None
+        has_pages = cast(TenantRequest, request._request).address.site_id is not None
         page = format_html(
             PAGE,
             icon=static(f"{SWAGGER_UI}/favicon-32x32.png"),
@@ -81,4 +89,4 @@ class PageViewSet(PublicViewSet):
             document=reverse("core-openapi"),
             back=format_html(BACK, tokens=reverse(settings.TOKENS_URL)) if has_pages else "",
         )
-        return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": KEPT})
+        return HttpResponse(page, headers={"Content-Security-Policy": POLICY, "Cache-Control": CACHE_CONTROL})

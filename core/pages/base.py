@@ -1,13 +1,14 @@
-"""What every page is made of."""
+"""The base class of pages, and responses that they share."""
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError
+from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -21,66 +22,73 @@ from core.error_responses import error_response, throttled, unavailable
 from core.errors import Conflict, FieldError, FieldErrors, Throttled
 from core.pages.errors import error_sentence, field_message
 from core.pages.routes import home_path, sign_in_path
+from core.requests import PageRequest
 
 if TYPE_CHECKING:
     from accounts.users import User
 
 
 class Page(View):
-    """A page of the request's account. What a visitor may not see asks to sign in; what a user may not see is 403."""
+    """The base of pages. Without the required `access`, a visitor is redirected to the sign-in page, and a user gets 403."""
+
+    request: PageRequest
 
     http_method_names = ["get", "head", "post"]
     template_name = ""
-    # Who may: "anyone", "user", "team" or "admin".
+    # The required access: "anyone", "user", "team" or "admin".
     access = "anyone"
-    # Whether search engines may show it.
+    # True if search engines may show the page.
     indexed = False
 
-    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            if request.account is None:
+            if self.request.account is None:
                 raise Http404
-            if (refusal := self.refuse()) is not None:
-                return refusal
-            if request.method == "POST" and request.user is not None:
-                throttling.count_page_action(request)
-            return super().dispatch(request, *args, **kwargs)
-        except Throttled as refused:
-            return throttled(request, refused.wait)
-        except PermissionDenied as refused:
-            return error_response(request, 403, message=next(iter(refused.args), None))
+            if (response := self.check_access()) is not None:
+                return response
+            if request.method == "POST" and self.request.user is not None:
+                throttling.count_page_action(self.request)
+            return cast(HttpResponse, super().dispatch(request, *args, **kwargs))
+        except Throttled as error:
+            return throttled(request, error.wait)
+        except PermissionDenied as error:
+            return error_response(request, 403, message=next(iter(error.args), None))
         except (RequestDataTooBig, TooManyFieldsSent):
             return error_response(request, 413)
         except (OperationalError, InterfaceError):
             return unavailable(request)
 
-    def refuse(self) -> HttpResponse | None:
+    def check_access(self) -> HttpResponse | None:
+        """Return the response to a request without the required access, or None."""
         user = self.request.user
         if self.access == "anyone":
             return None
         if user is None:
             return redirect_to_sign_in(self.request)
-        return None if self.is_for(user) else error_response(self.request, 403)
+        return None if self.allows(user) else error_response(self.request, 403)
 
-    def is_for(self, user: "User") -> bool:
+    def allows(self, user: "User") -> bool:
+        """Return whether a user has the required access."""
         return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 
-    def http_method_not_allowed(self, request, *args, **kwargs) -> HttpResponse:
-        return error_response(request, 405, headers={"Allow": ", ".join(self._allowed_methods())})
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # Django's own method has the names of the handlers.
+        methods: list[str] = self._allowed_methods()  # type: ignore[attr-defined]  # missing in the stubs
+        return error_response(request, 405, headers={"Allow": ", ".join(methods)})
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
         context = {"indexed": self.indexed} | context
         return render(self.request, template or self.template_name, context, status=http_status)
 
-    def render_form(self, form, template: str | None = None, **context: Any) -> HttpResponse:
-        """The page with its form; 422 where what was sent is not valid."""
+    def render_form(self, form: BaseForm, template: str | None = None, **context: Any) -> HttpResponse:
+        """Return the page with a form. The status is 422 if the submitted form is invalid."""
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
         return self.render(template, http_status=status, form=form, **context)
 
-    def perform(self, what: Callable[[], Any], *, done: str = "") -> bool:
-        """Do it in a transaction. Say that it is `done`, or else what is wrong. Return whether it was done."""
+    def perform(self, action: Callable[[], Any], *, done: str = "") -> bool:
+        """Call `action` in a transaction, and add the message `done` or its errors. Return whether it succeeded."""
         try:
-            in_transaction(what)
+            in_transaction(action)
         except (FieldErrors, Conflict) as caught:
             for sentence in self.error_sentences(caught):
                 messages.error(self.request, sentence)
@@ -89,10 +97,10 @@ class Page(View):
             messages.success(self.request, done)
         return True
 
-    def submit_form(self, form, what: Callable[[], Any]) -> bool:
-        """Do it in a transaction, as `act` does. What is wrong is said next to the fields of the form."""
+    def submit_form(self, form: BaseForm, action: Callable[[], Any]) -> bool:
+        """Call `action` in a transaction, and add its errors to the fields of the form. Return whether it succeeded."""
         try:
-            in_transaction(what)
+            in_transaction(action)
         except Conflict as caught:
             form.add_error(None, str(caught.message))
             return False
@@ -106,19 +114,20 @@ class Page(View):
         return True
 
     def error_sentences(self, caught: FieldErrors | Conflict) -> list[str]:
+        """Return the messages of errors, as sentences."""
         if isinstance(caught, Conflict):
             return [str(caught.message)]
         return [self.describe(error) for error in caught.errors]
 
     def describe(self, error: FieldError) -> str:
-        """Return what is wrong as a sentence of its own. Pages may know better words than the model."""
+        """Return the message of an error, as a sentence. A page may override it with a more specific message."""
         return error_sentence(error)
 
 
-def redirect(to: str, *args, query: dict[str, Any] | None = None) -> HttpResponse:
-    """Redirect to the page that shows what was done (303, so that a reload does not do it again).
+def redirect(to: str, *args: Any, query: dict[str, Any] | None = None) -> HttpResponse:
+    """Return a redirect after a POST, with status 303, so that a reload does not repeat it.
 
-    `to` is a path, or the name of a route that takes `args`.
+    `to` is a path, or the name of a route with `args`.
     """
     response = HttpResponseRedirect(to if to.startswith("/") else reverse(to, args=args, query=query))
     response.status_code = HTTPStatus.SEE_OTHER
@@ -126,18 +135,17 @@ def redirect(to: str, *args, query: dict[str, Any] | None = None) -> HttpRespons
 
 
 def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
-    """What leaves the page of whoever asked by JavaScript as it is."""
+    """Return an empty response to JavaScript, which leaves the page unchanged."""
     response = HttpResponse(status=status)
     del response["Content-Type"]
     return response
 
 
-def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """To the sign-in page, and back afterwards: to this page, or to the one that the request came from, of which the sign-in
-    page says then that nothing was saved.
+def redirect_to_sign_in(request: PageRequest) -> HttpResponse:
+    """Return a redirect to the sign-in page. After signing in, the user returns to this page, or after a POST to the page with the form.
 
-    What htmx reads may be asked for as one types, or unasked, while one is on the way to another page: so that answer leads
-    nowhere, or it would take the place of that page, or of what was typed.
+    The response to a GET by htmx is empty. htmx may request such fragments while the user types, or on its own while the browser
+    navigates away, and a redirect would replace the typed text or the other page.
     """
     if request.method in ("GET", "HEAD"):
         return no_content() if request.htmx else redirect(sign_in_path(request.get_full_path()))
@@ -147,36 +155,39 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect(sign_in_path(referring_path(request), unsaved=True))
 
 
-def current_path(request: HttpRequest) -> str:
-    """The path of the page whose JavaScript asks, on this host."""
+def current_path(request: PageRequest) -> str:
+    """Return the path of the page from which htmx sends the request, or that of the home page."""
     try:
         return request.htmx.current_url_abs_path or home_path()
     except ValueError:
-        # What it names is no address, such as http://[
+        # The header is not a URL, such as `http://[`.
         return home_path()
 
 
 def safe_path(request: HttpRequest, target: str | None, default: str | None = None) -> str:
-    """Return `target` if it is a path on this host, else the default, or the home page where there is none."""
+    """Return `target` if it is a path on this host, or else the default, or else that of the home page."""
     if target and len(target) <= 2000 and target.startswith("/") and url_has_allowed_host_and_scheme(target, None):
         return target
     return default or home_path()
 
 
 def referring_path(request: HttpRequest, default: str | None = None) -> str:
-    """Return the path of the page on this host that the request came from, else the default, or the home page."""
+    """Return the path of the referring page if it is on this host, or else the default, or else that of the home page."""
     origin = f"{request.scheme}://{request.get_host()}"
     referer = request.headers.get("Referer", "")
     return safe_path(request, referer.removeprefix(origin) if referer.startswith(origin + "/") else None, default)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form that was open in another tab while somebody signed in or out, or that another site sent."""
+    """Return the response to a form without a valid CSRF token.
+
+    Another site sent it, or the form was open in another tab while the user signed in or out.
+    """
     return error_response(
         request, 403, message=_("This form has expired. Go back, reload the page, and send it again.")
     )
 
 
 def base_url(request: HttpRequest) -> str:
-    """The address of this host: AccountMiddleware has found it to be one of ours."""
+    """Return the URL of this host, without a slash at the end. AccountMiddleware has checked that the host is known."""
     return f"{'https' if settings.HTTPS else request.scheme}://{request.get_host()}"

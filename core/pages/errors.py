@@ -1,6 +1,6 @@
-"""What people see where something is refused or fails: a page, or a message on the page that they are on.
+"""Error messages on pages, and error pages.
 
-The page is in their language, and needs neither a tenant nor a database.
+An error page is in the language of the reader. It needs neither a tenant nor the database.
 """
 
 import base64
@@ -8,15 +8,17 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.apps import apps
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.utils.functional import Promise
 from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
-from core.api.errors import subject_of
+from core.api.errors import link_subject
 from core.errors import FieldError
 from core.pages.language import language_of
 from core.pages.routes import home_path
@@ -40,10 +42,10 @@ EXPLANATIONS = {
     500: gettext_lazy("It is our fault, and it has been noted."),
     503: gettext_lazy("Nothing is lost. Try again in a few seconds."),
 }
-# For a form that was sent: nothing tells how far the service came.
+# The explanation for a form, which may have been saved.
 UNCERTAIN = gettext_lazy("What you sent may have been saved: look before you send it again.")
 
-# The page brings its style along: where no forum lives, or the database is away, no file is served.
+# The style is inline, because static files are not served for an unknown host or without a database.
 STYLE = (Path(__file__).parent / "errors.css").read_text()
 POLICY = (
     f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'; "
@@ -57,40 +59,40 @@ POLICY = (
 @cache
 def field_labels() -> Mapping[str, str]:
     """Return the lazily translated names of fields, which each app declares in its AppConfig."""
-    labels = {}
+    labels: dict[str, str] = {}
     for config in apps.get_app_configs():
         labels |= getattr(config, "field_labels", {})
     return labels
 
 
 def field_message(error: FieldError) -> str:
-    """Return the message of an error for the place next to the form field that it is about."""
+    """Return the message of an error to be shown next to its form field."""
     return capfirst(error.text)
 
 
 def error_sentence(error: FieldError) -> str:
-    """Return the message of an error with the name of its field, for a place of its own.
+    """Return the message of an error with the label of its field, as a sentence.
 
-    A field that no app has a label for is called by its name, in English.
+    The name of the field, in English, replaces a missing label.
     """
-    subject = field_labels().get((error.field or "request").removesuffix("_id")) or subject_of(error)
+    subject = field_labels().get((error.field or "request").removesuffix("_id")) or link_subject(error)
     words = {"subject": capfirst(subject), "rule": error.text}
     # Translators: of what is wrong, such as "Name" and "is already taken". A language may need a colon between them.
     return gettext("%(subject)s %(rule)s") % words
 
 
-# Pages of their own
+# Error pages
 
 
 def error_page(
     request: HttpRequest,
     status: int,
     *,
-    message: str | None = None,
+    message: str | Promise | None = None,
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """Return a page about the error. A request by htmx gets a notice instead, for the page that sent it."""
+    """Return the page for an error. The response to htmx is a notice for the current page instead."""
     language = language_of(request)
     is_part = "HTTP_HX_REQUEST" in request.META and "HTTP_HX_BOOSTED" not in request.META
     with override(language):
@@ -106,8 +108,11 @@ def error_page(
     return response
 
 
-def context_of(request: HttpRequest, status: int, sentences: list[str], headers: dict[str, str]) -> dict:
-    # AccountMiddleware sets `address` for the hosts that it knows.
+def context_of(
+    request: HttpRequest, status: int, sentences: Sequence[str | Promise], headers: dict[str, str]
+) -> dict[str, Any]:
+    """Return the context of the templates of errors."""
+    # AccountMiddleware sets `address` for known hosts.
     if status == 404 and not hasattr(request, "address"):
         explanation = gettext("Check the spelling of the address, or ask whoever gave it to you.")
         return {"heading": gettext("No forum lives at this address"), "sentences": [explanation]}
@@ -118,12 +123,13 @@ def context_of(request: HttpRequest, status: int, sentences: list[str], headers:
     return {"heading": heading, "sentences": sentences, "again": again, "home": "" if status == 503 else home_path()}
 
 
-def explanations_of(request: HttpRequest, status: int, headers: dict[str, str]) -> list[str]:
+def explanations_of(request: HttpRequest, status: int, headers: dict[str, str]) -> list[str | Promise]:
+    """Return the sentences for an error without a message."""
     if "Retry-After" in headers and status == 429:
         seconds = int(headers["Retry-After"])
         words = ngettext("Try again in %(seconds)d second.", "Try again in %(seconds)d seconds.", seconds)
         return [words % {"seconds": seconds}]
-    sentences = [EXPLANATIONS[status]] if status in EXPLANATIONS else []
+    sentences: list[str | Promise] = [EXPLANATIONS[status]] if status in EXPLANATIONS else []
     if status == 500 and request.method not in ("GET", "HEAD"):
         sentences.append(UNCERTAIN)
     return sentences

@@ -4,26 +4,28 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise
+
+from core.requests import PageRequest
 
 
 @dataclass(frozen=True)
 class Entry:
     """A link in a menu."""
 
-    # Pages that pass this name to their template (as `section` or `part`) mark the entry as the current one.
+    # A page that passes this name to its template, as `section` or `part`, has the entry marked as the current one.
     name: str
     label: str | Promise
     route: str
     icon: str = ""
-    # Entries are sorted by this number, whatever app registers them.
+    # Entries of all apps are sorted by this number.
     order: int = 0
-    is_shown: Callable[[HttpRequest], bool] = lambda request: True
+    is_shown: Callable[[PageRequest], bool] = lambda request: True
 
     @property
     def path(self) -> str:
+        """The path of the page."""
         return reverse(self.route)
 
 
@@ -35,6 +37,6 @@ def register(menu: str, *entries: Entry) -> None:
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 
-def entries(menu: str, request: HttpRequest) -> list[Entry]:
+def entries(menu: str, request: PageRequest) -> list[Entry]:
     """Return the entries of a menu that the request's user may see, in their order."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

@@ -1,9 +1,9 @@
-"""The SQL functions of the search, which migrations create in the schema `search`."""
+"""The SQL functions of the search. Migrations create them in the schema `search`."""
 
 EXTENSIONS = ("unaccent", "pg_trgm", "btree_gin")
 
-# Each function binds the objects that it calls when it is created, so neither the schema of the extensions nor a later search_path
-# matters. A function is as immutable as the rules of `unaccent`: after a change of these rules, rebuild the generated columns.
+# PostgreSQL resolves the names in these functions when it creates them, so they do not depend on the search_path. They are immutable
+# as long as the rules of `unaccent` do not change. After a change of the rules, rebuild the generated columns.
 CREATE_FOLDING = r"""
 CREATE SCHEMA search;
 
@@ -25,7 +25,7 @@ RETURN to_tsvector('pg_catalog.simple', left(search.fold($1), 100000));
 
 DROP_FOLDING = "DROP SCHEMA search CASCADE;"
 
-# Nearly all text is composed already. To check that takes a fifth of the time of composing it.
+# Nearly all text is composed already. The check takes a fifth of the time of composing.
 COMPOSE_IF_NEEDED = r"""
 CREATE FUNCTION search.composed(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length($1) = length($1) OR $1 IS NFKC NORMALIZED THEN $1 ELSE normalize($1, NFKC) END;

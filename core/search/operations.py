@@ -1,6 +1,6 @@
-"""The statements that make a table searchable, and undo it; for migrations.
+"""The SQL statements that create and remove the search of a table, for migrations.
 
-Every statement can be executed again, so they may be repeated after a failure in a migration that is not one transaction.
+Every statement can be executed repeatedly, because a migration with `atomic = False` may fail in the middle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ def add_columns(
     words: Sequence[str] = (),
     long: Sequence[str] = (),
 ) -> str:
-    """Return the statement that replaces the generated columns, each of SQL expressions. It rewrites the table once.
+    """Return the statement that replaces the generated columns, given SQL expressions. It rewrites the table once.
 
-    To drop a column drops its indexes, so `create_indexes` has to follow.
+    Call `create_indexes` afterwards, because dropping a column also drops its indexes.
     """
     text = f"search.fold({concatenate(name, *short, *numbers)})"
     if numbers:
@@ -50,9 +50,9 @@ def drop_columns(table: str) -> str:
 
 
 def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]) -> list[str]:
-    """Return the statements for the index in the order of names, and for the search index; for the rows of a condition.
+    """Return the statements for the index by name and for the search index, over the rows of `condition`.
 
-    `more` are conditions of further search indexes, by the first part of their names.
+    `more` are the conditions of further search indexes, by the first part of their names.
     """
     name = table.partition("_")[2]
     return [
@@ -63,10 +63,10 @@ def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: 
 
 
 def search_index(name: str, table: str, columns: Sequence[str], condition: str) -> str:
-    """Return the statement for an index of everything that a search looks for, alone or together.
+    """Return the statement for a GIN index that supports all conditions of a search, in any combination.
 
-    New rows wait in the index's pending list, which every search reads, until a write that makes it longer than the limit (in kB)
-    moves them. At the default of 4 MB, that write took a second.
+    New rows are appended to the pending list of the index, which every search reads. The write that exceeds its limit (in kB) moves
+    them into the index. With the default limit of 4 MB, that write took a second.
     """
     return (
         f"CREATE INDEX IF NOT EXISTS {name}_found ON {table}"
@@ -76,9 +76,9 @@ def search_index(name: str, table: str, columns: Sequence[str], condition: str) 
 
 
 def create_triggers(table: str, *, before: str, after: str) -> list[str]:
-    """Return the statements for the triggers that keep the table's words.
+    """Return the statements for the triggers that store the words of the table.
 
-    `before` and `after` are the condition that a row is found, before (`OLD`) and after (`NEW`) an update.
+    `before` and `after` are the conditions that a search finds a row, before (`OLD`) and after (`NEW`) an update.
     """
     return [
         (
@@ -101,7 +101,7 @@ def drop_triggers(table: str) -> list[str]:
 
 
 def learn_words(table: str, *, condition: str) -> str:
-    """Return the statement that stores the words of all rows. It follows the triggers, so no row is missed."""
+    """Return the statement that stores the words of all rows. Execute it after creating the triggers, so that no row is missed."""
     return f"""
         INSERT INTO accounts_word (account_id, kind, word, noted_by)
         SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.spelled(search_text) AS word
@@ -114,7 +114,7 @@ def forget_words(table: str) -> list[str]:
     return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("accounts_word", "accounts_staleword")]  # noqa: S608
 
 
-# For the migrations that are older than `core.search.declaration.Search`
+# For migrations from before `core.search.declaration.Search`
 
 
 def add_search(
@@ -125,7 +125,7 @@ def add_search(
     condition: str = NOT_TRASHED,
     **columns: Sequence[str],
 ) -> migrations.RunSQL:
-    """Add the columns and indexes of a searched table. `condition` is SQL with `{row}` before each column."""
+    """Return the operation that adds the columns and indexes of a table. `condition` is SQL with `{row}` before each column."""
     return migrations.RunSQL(
         [
             add_columns(table, name=name, **columns),
@@ -136,15 +136,14 @@ def add_search(
 
 
 def add_words(table: str, *, condition: str = NOT_TRASHED) -> migrations.RunSQL:
-    """Keep the words of a searched table, and learn those of its rows.
+    """Return the operation that creates the triggers of a searched table and stores the words of its rows.
 
-    For a migration that is not one transaction (`atomic = False`): learning the words of a large table takes a while, during which
-    others write.
+    The migration needs `atomic = False`, so that the table is not locked while the words of its rows are stored.
     """
     return migrations.RunSQL(
         [
             *create_triggers(table, before=condition.format(row="OLD."), after=condition.format(row="NEW.")),
             learn_words(table, condition=condition.format(row="")),
         ],
-        drop_triggers(table),
+        [*drop_triggers(table)],
     )

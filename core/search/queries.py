@@ -1,16 +1,17 @@
-"""Search (`q` of the lists), by PostgreSQL single_statement: words by text search, parts of words by trigrams.
+"""Search (the parameter `q` of lists) in PostgreSQL: words by full text search, parts of words by trigrams.
 
-A searched table has three generated columns (`core.search.declaration`): `search_name` for the order of names, `search_text` with the
-short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). All text in them is folded: no
-case, no diacritics, no punctuation. The model does not know the columns, so reading a row does not read them.
+A searched table has three generated columns (`core.search.declaration`): `search_name` for ordering by name, `search_text` with the
+short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). Their text is folded, which removes
+case, diacritics and punctuation. They are no fields of the model, so an ordinary query does not read them.
 
-One GIN index finds rows by words, parts of the text, tags, and links to other rows, alone or together. A word that is mistyped is
-corrected by the words that the account's rows have (`core.search.spelling`).
+One GIN index finds rows by words, parts of the text, tags, and links to other rows, in any combination. A mistyped word is corrected by
+the words of the account's rows (`core.search.spelling`).
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -21,13 +22,13 @@ from core.search.spelling import Word
 from core.search.terms import Condition, Query, combine, matching
 
 MAX_QUERY_LENGTH = 255
-# A search finds so many rows at most; of a word that more rows have, some of them.
+# The maximum number of rows that a search finds. If more rows match, it finds some of them.
 MAX_RESULTS = 1000
-# So many results are ranked together, after those found before them. A later page must not change the pages before it.
+# The number of results that are ranked together. Each batch follows those before it, so that a later page does not change earlier pages.
 RANKED_BATCH = 200
-# An index lookup is skipped for a condition that so many rows meet that a scan of `SCAN_ROWS` rows finds a full batch.
+# A condition is not looked up in the index if so many rows meet it that a scan of `SCAN_ROWS` rows finds a full batch.
 SCAN_ROWS = 12_000
-# Of a title being typed, so many terms are used. A title is shown from this similarity on, where 1 is equality.
+# For titles similar to one that is being typed: the maximum number of terms that are used, and the minimum similarity from 0 to 1.
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 
 
@@ -35,8 +36,8 @@ MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 def search_transaction(account_id: int, text: str = "") -> Iterator[Query]:
     """Open a transaction without sequential scans, and yield the folded `text` as a query.
 
-    For a condition that most rows of an account meet, PostgreSQL would otherwise scan the table in the hope of finding enough rows
-    soon, through the rows of all accounts.
+    For a condition that most rows of an account meet, PostgreSQL would otherwise expect to find enough rows soon by scanning the table,
+    which has the rows of all accounts.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -47,45 +48,45 @@ def search_transaction(account_id: int, text: str = "") -> Iterator[Query]:
         yield Query(cursor.fetchone()[0][:MAX_QUERY_LENGTH].strip(), account_id)
 
 
-def estimate_counts(*querysets: QuerySet) -> list[int]:
-    """Return PostgreSQL's estimate of the number of rows of each. It may be far off: only speed may depend on it."""
+def estimate_counts(*querysets: QuerySet[Any]) -> list[int]:
+    """Return PostgreSQL's estimates of the numbers of rows. They may be far off, so use them only to decide between methods."""
     sides = [rows.order_by().values_list("id").query.sql_with_params() for rows in querysets]
     with connection.cursor() as cursor:
         cursor.execute(
             "EXPLAIN (FORMAT JSON) " + " UNION ALL ".join(sql for sql, _ in sides),
             [value for _, parameters in sides for value in parameters],
         )
-        found = cursor.fetchone()[0]
-    plan = (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+        explained = cursor.fetchone()[0]
+    plan = (json.loads(explained) if isinstance(explained, str) else explained)[0]["Plan"]
     plans = [plan] if len(sides) == 1 else plan.get("Plans", [])
-    # The plan omits a side that cannot have any rows.
+    # PostgreSQL omits a query that cannot have any rows from the plan.
     return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
-def first_rows_cte(listed: QuerySet, limit: int) -> tuple[str, list]:
-    """Return a part of a WITH statement that replaces the table by the first rows of `listed`, and its parameters.
+def first_rows_cte(listed: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+    """Return a common table expression that replaces the table by the first rows of `listed`, and its parameters.
 
-    An index yields these rows, whatever PostgreSQL estimates for the rest of the statement.
+    An index yields these rows, independently of PostgreSQL's estimates for the rest of the statement.
     """
     table = f'"{listed.model._meta.db_table}"'
     sql, parameters = listed.values("id")[:limit].query.sql_with_params()
-    # All columns, also those that the model does not know. PostgreSQL reads only those that the statement names.
+    # The search columns are no fields of the model, hence `.*`. PostgreSQL reads only the columns that the statement uses.
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
 
 def search(
-    rows: QuerySet,
+    rows: QuerySet[Any],
     query: Query,
     *,
-    listed: QuerySet | None = None,
+    listed: QuerySet[Any] | None = None,
     enough: int = MAX_RESULTS,
     ranked: bool = True,
     fuzzy: bool = True,
 ) -> list[int]:
-    """Return the ids of the `rows` that match, at most `MAX_RESULTS`; the best first if `ranked`.
+    """Return the ids of matching `rows`, at most `MAX_RESULTS`. If `ranked`, the best matches come first.
 
-    `rows` is a part of `listed`. First come rows with all terms as whole words of their short texts, then rows with the terms
-    elsewhere, then, if `fuzzy`, rows with similar terms. Each stage runs only if the stages before it found fewer than `enough`.
+    `rows` is a subset of `listed`. The stages find rows with all terms as whole words of their short texts, rows with the terms
+    elsewhere and, if `fuzzy`, rows with similar terms. A stage runs only if those before it found fewer than `enough` rows.
     """
     if rows.query.is_empty() or not query.terms:
         return []
@@ -97,16 +98,17 @@ def search(
 
 
 class StagedSearch:
-    """One search, in stages from the strictest reading of the query to the loosest.
+    """One search, in stages from the strictest interpretation of the query to the loosest.
 
-    The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and words that are similar.
-    A stage runs only if those before it have not filled the page, because a looser reading finds more rows and takes longer.
-    One EXPLAIN estimates how many rows each stage would find (`estimate_counts`), and two decisions follow from it. Of several words,
-    only the rarest is looked up in the index. A word that very many rows have is not looked up at all: the first rows of the list
-    are compared with it instead (`first_rows_cte`). Estimates change the time of a search and which of very many rows it shows.
+    The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and similar words. A stage runs
+    only if those before it have not filled the page, because a looser interpretation matches more rows and takes longer.
+
+    One EXPLAIN estimates the number of rows of each stage (`estimate_counts`). Two decisions depend on it. Of several words, only the
+    rarest is looked up in the index. A word of very many rows is not looked up at all: the first rows of the list are compared with it
+    instead (`first_rows_cte`). So estimates affect only the time of a search, and which of very many matches it finds.
     """
 
-    def __init__(self, rows: QuerySet, query: Query, *, listed: QuerySet, enough: int):
+    def __init__(self, rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], enough: int) -> None:
         self.rows, self.query, self.listed, self.enough = rows, query, listed, enough
         # Whole batches, so that the ranking does not depend on the page.
         self.stage_limit = enough + -enough % RANKED_BATCH
@@ -115,7 +117,7 @@ class StagedSearch:
     def run(self, *, ranked: bool, fuzzy: bool) -> None:
         query = self.query
         has_several_terms = len(query.terms) > 1 and not query.digits
-        # Of very many terms, the longest are the rarer ones.
+        # Longer terms are usually rarer.
         terms = sorted(query.terms, key=len, reverse=True)[:MAX_TERMS] if has_several_terms and ranked else []
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
         by_term = [Query(term).prefixes() for term in terms]
@@ -123,26 +125,27 @@ class StagedSearch:
             self.listed, *(matching(self.rows, condition) for condition in (*conditions, *by_term))
         )
         if not ranked or (prefixes <= RANKED_BATCH and not has_several_terms):
-            # One batch holds them all.
+            # All matches fit into one batch.
             self.run_stage(query.prefixes_or_substrings(), substrings)
         else:
             self.run_stage(query.whole_words(), whole_words)
-            key, others = query, []
+            key: Query = query
+            others: list[Condition] = []
             count, rarest = min(zip(counts, terms, strict=True), default=(MAX_RESULTS, ""))
             if rarest and count <= SCAN_ROWS:
-                # To combine several words, the index would read all entries of each.
+                # A GIN index reads all entries of each word to combine several.
                 key, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
                 prefixes, substrings = count, count
             self.run_stage(key.prefixes(), prefixes, *others)
-            # Rows with several whole words are hardly ever joined by looser matches.
+            # Once rows with all words were found, looser matches are rarely wanted.
             if has_several_terms and self.found:
                 return
             if key.substrings() is None:
-                # The rarest term may be too short for a trigram index.
+                # The rarest term is too short for a trigram index.
                 key, others = query, []
             if (condition := key.substrings()) is not None:
                 self.run_stage(condition, substrings, *others)
-        if fuzzy and query.correctable_terms and not self.is_enough():
+        if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
             corrections = Word.objects.similar(query.account_id, table, query.correctable_terms)
             self.run_stage(query.similar(corrections), similar)
@@ -151,29 +154,28 @@ class StagedSearch:
         return len(self.found) >= self.enough
 
     def run_stage(self, condition: Condition, estimate: int, *others: Condition) -> None:
-        """Add the best rows that the index finds by `condition` (about `estimate` rows) and that meet the `others` too."""
+        """Add the best rows that meet `condition`, of which there are about `estimate`, and `others`, unless there are enough."""
         if self.is_enough():
             return
-        # The lookup of a common term is slow: the index collects all of its rows before the first one is read.
+        # The lookup of a common term is slow, because the index collects all of its rows before the first one is read.
         if estimate > max(MAX_RESULTS, self.total * RANKED_BATCH / SCAN_ROWS):
-            found = self.rank(condition, others, scan=True)
-            if len(found) == self.stage_limit:
-                self.found += found
+            ids = self.rank(condition, others, scan=True)
+            if len(ids) == self.stage_limit:
+                self.found += ids
                 return
         self.found += self.rank(condition, others)
 
     def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> list[int]:
-        """Return the ids of rows that are not found yet, each `RANKED_BATCH` of them by similarity, then by the weight of the words.
+        """Return the ids of rows that are not found yet. Each batch is ordered by similarity, then by the weight of the words.
 
-        With `scan`, they are taken from the first rows of the list. The subquery is materialized so that it is planned as if all of
-        its rows were wanted. Planned for the limit, it would scan the table in the hope of finding enough rows soon. It still ends at
-        the limit.
+        With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
+        because a plan for the limit would scan the table. The subquery still ends at the limit.
         """
-        # Text and words are fetched for the candidates alone.
+        # The text and the words are read only for the candidates.
         texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
         sql, parameters = matching(self.rows, condition).order_by().values("id", **texts).query.sql_with_params()
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
-        first_rows, first_parameters = first_rows_cte(self.listed, scan_limit) if scan else ("", [])
+        first_rows, first_parameters = first_rows_cte(self.listed, scan_limit) if scan else ("", list[Any]())
         and_others = "".join(f" AND ({other})" for other, _ in others)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -200,22 +202,24 @@ class StagedSearch:
 
 
 def find_similar(
-    rows: QuerySet, query: Query, *, listed: QuerySet, limit: int, already_searched: bool = False
+    rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], limit: int, already_searched: bool = False
 ) -> list[int]:
-    """Return the ids of at most `limit` rows whose short text is similar to a text that is still being typed; the best first.
+    """Return the ids of at most `limit` rows whose short text is similar to a text that is being typed, the best first.
 
-    A search needs all of the terms. Here the rarer ones are enough, also as variants, and rows are ranked by their whole text. If that
-    finds too few rows, the text is searched, unless the caller has `already_searched` in vain.
+    A search requires all terms. Here, the rarer terms or their variants are enough, and rows are ranked by their whole text. If too few
+    rows are found, the text is searched too, unless the caller has `already_searched` without a result.
     """
     if rows.query.is_empty() or not query.terms:
         return []
-    # Short terms say little, and of many terms the longest are the rarer ones.
+    # Short terms are not specific, and longer terms are usually rarer.
     terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:MAX_TERMS]
     conditions = [Query(term).prefixes_or_variants() for term in terms or query.terms[:1]]
     total, *counts = estimate_counts(listed, *(matching(rows, condition) for condition in conditions))
     by_count = sorted(zip(counts, conditions, strict=True), key=lambda pair: pair[0])
-    # Rows with one of the rare terms, or with two of those that more rows have than can be ranked.
-    room, rare, common = MAX_RESULTS, [], []
+    # Find rows with one of the rare terms, or with the two rarest of the common terms, which match more rows than can be ranked.
+    room = MAX_RESULTS
+    rare: list[Condition] = []
+    common: list[Condition] = []
     for count, condition in by_count:
         (rare if count <= room else common).append(condition)
         room -= count if count <= room else 0
@@ -223,21 +227,21 @@ def find_similar(
     if len(common) > 1 or not rare:
         rare.append(combine("AND", *common[:2]))
     candidates = matching(rows, combine("OR", *rare))
-    found = _most_similar(candidates, query, limit, scanned=listed.order_by("id") if is_common else None)
-    needs_search = len(found) < limit and not already_searched
+    similar = _most_similar(candidates, query, limit, scanned=listed.order_by("id") if is_common else None)
+    needs_search = len(similar) < limit and not already_searched
     if needs_search and (ids := search(rows, query, listed=listed, enough=limit, ranked=False)):
-        # Of these, too, only rows with a similar short text.
-        found = list(dict.fromkeys([*found, *_most_similar(rows.filter(id__in=ids), query, limit, scanned=None)]))
-    return found[:limit]
+        # Of the results, too, keep only rows with a similar short text.
+        similar = list(dict.fromkeys([*similar, *_most_similar(rows.filter(id__in=ids), query, limit, scanned=None)]))
+    return similar[:limit]
 
 
-def _most_similar(rows: QuerySet, query: Query, limit: int, *, scanned: QuerySet | None) -> list[int]:
-    """Return the ids of the most similar rows: either text may be contained in the other.
+def _most_similar(rows: QuerySet[Any], query: Query, limit: int, *, scanned: QuerySet[Any] | None) -> list[int]:
+    """Return the ids of the most similar rows. Either text may contain the other.
 
-    With `scanned`, the rows are taken from the first `SCAN_ROWS` rows of that.
+    With `scanned`, only its first `SCAN_ROWS` rows are considered.
     """
     sql, parameters = rows.order_by().values("id", text=RawSQL("search_text", [])).query.sql_with_params()
-    first_rows, first_parameters = ("", []) if scanned is None else first_rows_cte(scanned, SCAN_ROWS)
+    first_rows, first_parameters = ("", list[Any]()) if scanned is None else first_rows_cte(scanned, SCAN_ROWS)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -1,8 +1,8 @@
-"""The words that the rows of an account have. A word that is mistyped is corrected by them, not by a look at all of the rows.
+"""The words of the rows of each account, which correct mistyped words of a query.
 
-A million names have a few thousand words. A trigram index finds those that are similar to a word in a millisecond, and the search index
-then finds the rows. Triggers keep the words: every way of writing a row of a searched table stores its new words, and the words that it
-no longer has as stale. Housekeeping removes a stale word once no row has it.
+A million names have a few thousand words. A trigram index finds the words that are similar to a term in a millisecond, and the search
+index then finds the rows. Triggers on the searched tables store the words of new and changed rows, and record the former words of
+changed and deleted rows as stale. Housekeeping removes a stale word if no row has it.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models, transaction
 
-from core.search.declaration import searched_models
+from core.search.declaration import searches
 
-# A mistyped word is taken for so many words at most.
+# The maximum number of words that replace a mistyped one.
 MAX_CORRECTIONS = 10
 STALE_WORDS_BATCH = 200
 
 
-class WordQuerySet(models.QuerySet):
+class WordQuerySet(models.QuerySet["Word"]):
     def similar(self, account_id: int, table: str, terms: Sequence[str]) -> dict[str, list[str]]:
         """Return for each term the similar words in the account's rows of the table, the most similar first.
 
-        The setting pg_trgm.similarity_threshold of the connection decides which words are similar.
+        The setting pg_trgm.similarity_threshold of the connection determines which words are similar.
         """
         with connection.cursor() as cursor:
             cursor.execute(
@@ -38,10 +38,10 @@ class WordQuerySet(models.QuerySet):
 
 
 class Word(models.Model):
-    """A word of five letters or more that some row has, or had, in its short text; `kind` is the table.
+    """A word of at least five letters that the short text of some row has or had. `kind` is the table.
 
-    `noted_by` is a database connection, so that no connection waits for another that stores the same word. A new word may therefore be
-    stored more than once.
+    `noted_by` is the process id of the database connection. It is part of the key, so that connections that store the same word do not
+    wait for each other. A word may therefore be stored more than once.
     """
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
@@ -63,19 +63,19 @@ class Word(models.Model):
         ]
 
 
-class StaleWordQuerySet(models.QuerySet):
+class StaleWordQuerySet(models.QuerySet["StaleWord"]):
     def clean_up(self) -> None:
         """Remove the words that no row has any more.
 
-        A word that a row is given at the same moment may go missing. The row is still found by the word when it is typed correctly.
+        A word may be lost if a row gets it at the same moment. A search for the correctly typed word still finds the row.
         """
-        found = {model._meta.db_table: f"({model.search.is_found(model)})" for model in searched_models()}
-        while self._remove_batch(found):
+        conditions = {model._meta.db_table: f"({search.is_found(model)})" for model, search in searches()}
+        while self._remove_batch(conditions):
             pass
 
     @transaction.atomic
-    def _remove_batch(self, found: dict[str, str]) -> int:
-        """Take some stale words off the list, and remove those that no row has. `found` are conditions of rows, by table."""
+    def _remove_batch(self, conditions: dict[str, str]) -> int:
+        """Process some stale words, and return their number. `conditions` are those of the searched rows, by table."""
         with connection.cursor() as cursor:
             cursor.execute(
                 """
@@ -86,17 +86,17 @@ class StaleWordQuerySet(models.QuerySet):
                 [STALE_WORDS_BATCH],
             )
             stale = cursor.fetchall()
-            # The search index has the words, but PostgreSQL may prefer to scan the table.
+            # Otherwise PostgreSQL may scan the table instead of the search index.
             cursor.execute("SET LOCAL enable_seqscan = off")
             for account_id, table, word in set(stale):
-                if table not in found:
-                    # Its search was removed meanwhile, and its words with it.
+                if table not in conditions:
+                    # The search of the table, with its words, was removed meanwhile.
                     continue
                 cursor.execute(
                     f"""
                     DELETE FROM accounts_word WHERE account_id = %s AND kind = %s AND word = %s AND NOT EXISTS (
                         SELECT FROM {connection.ops.quote_name(table)}
-                        WHERE account_id = %s AND {found[table]} AND search_words @@ to_tsquery('simple', %s)
+                        WHERE account_id = %s AND {conditions[table]} AND search_words @@ to_tsquery('simple', %s)
                     )
                     """,  # noqa: S608
                     [account_id, table, word, account_id, f"'{word}'"],
@@ -105,9 +105,10 @@ class StaleWordQuerySet(models.QuerySet):
 
 
 class StaleWord(models.Model):
-    """A word that a row no longer has, and perhaps no row. It may be stored while its account is deleted."""
+    """A word that a row no longer has. It may still be a word of other rows."""
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
+    # Without a constraint, because the row may be stored while the account is being deleted.
     account = models.ForeignKey(
         settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )

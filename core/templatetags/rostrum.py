@@ -1,12 +1,14 @@
-"""What the templates of all rooms use."""
+"""Template tags and filters for all apps. They are built-ins of the template engine."""
 
 import re
 from datetime import datetime
 from functools import cache
+from typing import Any
 from urllib.parse import urlencode
 
 import lucide
 from django import template
+from django.template import Context
 from django.utils import formats, timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -26,13 +28,13 @@ def home_url() -> str:
 
 @register.filter
 def path_to(id: int, route: str) -> str:
-    """Return the path of a route that takes one id. `{% url %}` does the same, slower: this is for rows of lists."""
+    """Return the path of a route with one id. It is faster than `{% url %}`, for the rows of lists."""
     return path_with_id(route, id)
 
 
 @register.simple_tag
 def icon(name: str, size: int = 20) -> SafeString:
-    """An icon of Lucide, drawn in the colour of the text. It says nothing to a screen reader: the words beside it do."""
+    """Return an icon of Lucide in the colour of the text. Screen readers ignore it, so it needs a text beside it."""
     return _icon(str(name), int(size))
 
 
@@ -43,40 +45,40 @@ def _icon(name: str, size: int) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def menu(context, name: str) -> list[Entry]:
+def menu(context: Context, name: str) -> list[Entry]:
     """Return the entries of a menu that the request's user may see."""
     return entries(name, context["request"])
 
 
 @register.filter
 def ago(moment: datetime) -> SafeString:
-    """How long ago, in one unit; the moment itself for machines, and for whoever points at it."""
+    """Return the time since a moment in one unit, as an element with the moment in its attributes."""
     seconds = max(0, int((timezone.now() - moment).total_seconds()))
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if minutes < 1:
-        words = gettext("just now")
+        text = gettext("just now")
     elif hours < 1:
-        words = ngettext("%(n)d minute ago", "%(n)d minutes ago", minutes) % {"n": minutes}
+        text = ngettext("%(n)d minute ago", "%(n)d minutes ago", minutes) % {"n": minutes}
     elif days < 1:
-        words = ngettext("%(n)d hour ago", "%(n)d hours ago", hours) % {"n": hours}
+        text = ngettext("%(n)d hour ago", "%(n)d hours ago", hours) % {"n": hours}
     elif days < 30:
-        words = ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
+        text = ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
     elif days < 365:
-        words = ngettext("%(n)d month ago", "%(n)d months ago", days // 30) % {"n": days // 30}
+        text = ngettext("%(n)d month ago", "%(n)d months ago", days // 30) % {"n": days // 30}
     else:
-        words = ngettext("%(n)d year ago", "%(n)d years ago", days // 365) % {"n": days // 365}
+        text = ngettext("%(n)d year ago", "%(n)d years ago", days // 365) % {"n": days // 365}
     local = timezone.localtime(moment)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         moment.isoformat(timespec="seconds"),
         formats.date_format(local, "DATETIME_FORMAT"),
-        words,
+        text,
     )
 
 
 @register.simple_tag
 def color_dot(color: str | None) -> SafeString:
-    """A spot of a status's colour. It is drawn, as the policy for the browser forbids styles within the page."""
+    """Return a spot in the colour of a status. It is an SVG, because the Content-Security-Policy forbids inline styles."""
     fill = color if color and re.fullmatch(r"#[0-9a-fA-F]{3,8}", color) else "#6b7280"
     return format_html(
         '<svg class="dot" width="10" height="10" viewBox="0 0 10 10" aria-hidden="true"><circle cx="5" cy="5" r="5" fill="{}"/></svg>',
@@ -85,21 +87,21 @@ def color_dot(color: str | None) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def query_with(context, **changes) -> str:
-    """This page's address with other parameters; an empty one is left out, and so is the page unless it is said."""
+def query_with(context: Context, **changes: Any) -> str:
+    """Return the query string of the request with other parameters. Empty ones are left out, and so is `page` unless it is given."""
     query = {name: value for name, value in context["request"].GET.items() if name != "page"} | changes
     return "?" + urlencode({name: value for name, value in query.items() if value not in ("", None)})
 
 
 @register.filter
 def initials(name: str) -> str:
-    """One or two letters to stand for somebody."""
+    """Return one or two letters that represent a user without a picture."""
     words = re.findall(r"\w+", name)
     return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words[:1])).upper() or "?"
 
 
 @register.simple_tag
 def code_spans(text: str) -> SafeString:
-    """Plain text in which `such` words are code."""
+    """Return plain text as HTML, with the parts between backticks as code."""
     parts = enumerate(text.split("`"))
     return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))

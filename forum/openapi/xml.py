@@ -127,7 +127,7 @@ register_operation(
         statuses=(201,),
         body_serializers={"user": NewUserSerializer},
         response=user,
-        refusals=frozenset({403}),
+        error_statuses=frozenset({403}),
     ),
 )
 register_operation(
@@ -196,7 +196,7 @@ for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The s
             {"id": 20},
             body_serializers={"post": TeamPostSerializer},
             response=post,
-            refusals=frozenset({403}),
+            error_statuses=frozenset({403}),
         ),
     )
 register_operation(
@@ -209,6 +209,6 @@ register_operation(
         answer=ONE,
         parameters={"id": 20},
         response=post,
-        refusals=frozenset({403}),
+        error_statuses=frozenset({403}),
     ),
 )

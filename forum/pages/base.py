@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.authentication import has_token_of_page, is_from_elsewhere
+from accounts.authentication import has_valid_csrf_token, is_cross_origin
 from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import throttling
 from core.error_responses import error_response
@@ -19,10 +19,10 @@ class ForumPage(Page):
 
     indexed = True
 
-    def refuse(self) -> HttpResponse | None:
+    def check_access(self) -> HttpResponse | None:
         if not self.request.forum.may_be_read_by(self.request.user):
             return redirect_to_sign_in(self.request) if self.request.user is None else error_response(self.request, 403)
-        return super().refuse()
+        return super().check_access()
 
 
 class KeepingPage(ForumPage):
@@ -44,12 +44,12 @@ class KeepingPage(ForumPage):
         response.cookies.update(self.begun.cookies)
         return response
 
-    def refuse(self) -> HttpResponse | None:
-        return None if self.request.method == "POST" and self.request.user is None else super().refuse()
+    def check_access(self) -> HttpResponse | None:
+        return None if self.request.method == "POST" and self.request.user is None else super().check_access()
 
     def post(self, request, **kwargs) -> HttpResponse:
-        if not has_token_of_page(request):
-            if is_from_elsewhere(request):
+        if not has_valid_csrf_token(request):
+            if is_cross_origin(request):
                 # It was not written here: it is nobody's to lose, and ours to show to nobody.
                 return csrf_failure(request)
             self.stale = True
@@ -59,7 +59,7 @@ class KeepingPage(ForumPage):
         if request.user is not None:
             return self.write(**kwargs)
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
-        if form.is_valid() and not self.is_for(form.user):
+        if form.is_valid() and not self.allows(form.user):
             form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
         if not form.is_valid():
             return self.show_again(HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs)

@@ -85,7 +85,7 @@ class ProxyVotesPage(TeamPage):
     """The votes that were cast on behalf of customers."""
 
     template_name = "forum/proxy_votes.html"
-    acts = {"find": "look", "cast": "cast", "withdraw": "withdraw"}
+    actions = {"find": "look", "cast": "cast", "withdraw": "withdraw"}
 
     def get(self, request, id: int) -> HttpResponse:
         return self.look(request, id)
@@ -146,7 +146,7 @@ class NewOnBehalfPage(KeepingTeamPage):
     """The form for a suggestion of a customer. The query of the page may name the customer."""
 
     template_name = "forum/new_on_behalf.html"
-    acts = {"find": "look", "create": "create"}
+    actions = {"find": "look", "create": "create"}
 
     def get(self, request) -> HttpResponse:
         if request.htmx:

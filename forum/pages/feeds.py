@@ -11,7 +11,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import format_html
 from django.utils.translation import get_language
 
-from accounts.templatetags.statuses import called
+from accounts.templatetags.statuses import status_name
 from core.api import throttling
 from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
@@ -73,7 +73,7 @@ class FeedPage(ListPage):
         base = base_url(request)
         what = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
         address = base + reverse("forum-feed") + query_of(category=category and category.id, **what)
-        parts = [forum.name, category and category.name, status and called(status), q and f"“{q}”"]
+        parts = [forum.name, category and category.name, status and status_name(status), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
             link=f"{base}{path_of(category and category.name, is_first=False)}{query_of(**what)}",

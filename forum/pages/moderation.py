@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.pages.settings import to_id
+from accounts.pages.settings import parse_id
 from core.api.paging import Page as PageOfList
 from core.errors import FieldError, FieldErrors
 from core.pages.base import redirect
@@ -20,7 +20,7 @@ class ModerationPage(TeamPage):
     """The queue, the oldest first. A post's own page sends here too, and is gone back to (`back`)."""
 
     template_name = "forum/moderation.html"
-    acts = {"approve": "approve", "reject": "reject"}
+    actions = {"approve": "approve", "reject": "reject"}
 
     def get(self, request) -> HttpResponse:
         try:
@@ -50,7 +50,7 @@ class ModerationPage(TeamPage):
                 raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
             post.approve(by=request.user)
 
-        id = to_id(request.POST.get("id")) or 0
+        id = parse_id(request.POST.get("id")) or 0
         found: list[Post] = []
         if self.decide(act):
             if found[0].is_private:
@@ -61,7 +61,7 @@ class ModerationPage(TeamPage):
         return self.go_back(*(("forum-post", id) if found else ("forum-home",)))
 
     def reject(self, request) -> HttpResponse:
-        id = to_id(request.POST.get("id")) or 0
+        id = parse_id(request.POST.get("id")) or 0
         done = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
         self.decide(lambda: self.hold(id).reject(by=request.user), done=done)
         return self.go_back("forum-home")
@@ -77,5 +77,5 @@ class ModerationPage(TeamPage):
         """Redirect to that route if the form came from a post's own page, else to the queue."""
         if self.request.POST.get("back"):
             return redirect(route, *args)
-        page = to_id(self.request.GET.get("page"))
+        page = parse_id(self.request.GET.get("page"))
         return redirect("forum-moderation", query={"page": page} if page and page > 1 else None)

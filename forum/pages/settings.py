@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from accounts.host_names import full_name, normalize
 from accounts.pages import ordering
 from accounts.pages.forms import Form
-from accounts.pages.settings import SettingsPage, to_id
+from accounts.pages.settings import SettingsPage, parse_id
 from core.pages.base import redirect
 from forum.models import Category, Forum
 
@@ -73,7 +73,7 @@ class ForumsPage(SettingsPage):
 class NewForumPage(SettingsPage):
     template_name = "forum/forum_settings.html"
     part = "forums"
-    acts = {"save": "save"}
+    actions = {"save": "save"}
 
     def get(self, request) -> HttpResponse:
         return self.show(ForumForm())
@@ -96,7 +96,7 @@ class NewForumPage(SettingsPage):
 class ForumSettingsPage(SettingsPage):
     template_name = "forum/forum_settings.html"
     part = "forums"
-    acts = {"save": "save", "delete": "delete"}
+    actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Forum:
         forum = self.request.account.forums.filter(id=id).first()
@@ -160,7 +160,7 @@ class CategoryForm(Form):
 class CategoriesPage(SettingsPage):
     template_name = "forum/categories.html"
     part = "categories"
-    acts = {"add": "add", "move": "move"}
+    actions = {"add": "add", "move": "move"}
 
     def get(self, request) -> HttpResponse:
         self.find()
@@ -169,7 +169,7 @@ class CategoriesPage(SettingsPage):
     def find(self) -> None:
         """All forums, and the one that is open."""
         self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
-        id = to_id(self.request.GET.get("forum"))
+        id = parse_id(self.request.GET.get("forum"))
         found = [forum for forum in self.forums if forum.id == id or (id is None and not self.request.GET.get("forum"))]
         if not found:
             raise Http404
@@ -194,7 +194,7 @@ class CategoriesPage(SettingsPage):
 
     def move(self, request) -> HttpResponse:
         self.find()
-        id = to_id(request.POST.get("id"))
+        id = parse_id(request.POST.get("id"))
         row = request.account.categories.of_forum(self.forum.id).filter(id=id).first() if id else None
         return ordering.move(self, row, self.back())
 
@@ -205,7 +205,7 @@ class CategoriesPage(SettingsPage):
 class CategoryPage(SettingsPage):
     template_name = "forum/category_settings.html"
     part = "categories"
-    acts = {"save": "save", "delete": "delete"}
+    actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Category:
         row = self.request.account.categories.filter(id=id).first()
@@ -237,7 +237,7 @@ class CategoryPage(SettingsPage):
         return self.back(row)
 
     def delete(self, request, id: int) -> HttpResponse:
-        row, other = self.find(id), to_id(request.POST.get("into"))
+        row, other = self.find(id), parse_id(request.POST.get("into"))
         into = row.siblings().filter(id=other).first() if other else None
         done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
         return self.back(row) if done else redirect("forum-settings-category", id)

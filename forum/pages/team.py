@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from accounts.models import Status
 from accounts.pages.forms import Form
-from accounts.pages.settings import to_id
+from accounts.pages.settings import parse_id
 from accounts.roles import ASSIGNABLE
-from accounts.templatetags.statuses import called
+from accounts.templatetags.statuses import status_name
 from core.api import throttling
 from core.api.fields import MAX_TEXT_LENGTH, TagsField
 from core.db.text import replace_non_xml
@@ -67,7 +67,7 @@ class TeamPage(ForumPage):
 
     access = "team"
     # What may be done: the value of `do`, and the method.
-    acts: dict[str, str] = {}
+    actions: dict[str, str] = {}
 
     def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
         try:
@@ -77,7 +77,7 @@ class TeamPage(ForumPage):
             return redirect("forum-home")
 
     def post(self, request, **kwargs) -> HttpResponse:
-        act = self.acts.get(request.POST.get("do", ""))
+        act = self.actions.get(request.POST.get("do", ""))
         return error_response(request, 400) if act is None else getattr(self, act)(request, **kwargs)
 
     def describe(self, error: FieldError) -> str:
@@ -174,7 +174,7 @@ class StatusForm(Form):
     def __init__(self, *args, post: Post, statuses: list[Status], **kwargs):
         shown = {"status_id": post.status_id, "response": post.response or "", "seen": digest_of(post.response)}
         super().__init__(*args, initial=shown, auto_id="status-%s", **kwargs)
-        self.fields["status_id"].choices = [(status.id, called(status)) for status in statuses]
+        self.fields["status_id"].choices = [(status.id, status_name(status)) for status in statuses]
 
     def clean_response(self) -> str:
         return as_sent(self.cleaned_data["response"])
@@ -253,7 +253,7 @@ class ToolsPage(KeepingTeamPage):
     """
 
     template_name = "forum/team_page.html"
-    acts = {"status": "change_status", "place": "change_place"}
+    actions = {"status": "change_status", "place": "change_place"}
 
     def get(self, request, id: int) -> HttpResponse:
         try:
@@ -295,7 +295,7 @@ class ToolsPage(KeepingTeamPage):
         return self.render(template, http_status=422 if sent else 200, **context)
 
     def status_form(self, post: Post, *sent) -> StatusForm:
-        statuses = self.request.account.first_statuses(Status.Kind.POST)
+        statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
         return StatusForm(*sent, post=post, statuses=list(statuses))
 
     def place_form(self, post: Post, *sent) -> PlaceForm:
@@ -355,7 +355,7 @@ class MergePage(TeamPage):
     """The search for the original, what merging will do, and both ways."""
 
     template_name = "forum/merge.html"
-    acts = {"merge": "merge", "undo": "undo"}
+    actions = {"merge": "merge", "undo": "undo"}
 
     def get(self, request, id: int) -> HttpResponse:
         q = self.looked_for()
@@ -364,7 +364,7 @@ class MergePage(TeamPage):
         post = self.find(id)
         into, original = request.GET.get("into"), None
         if into is not None:
-            original = self.posts.live().filter(id=to_id(into) or 0, duplicate_from_id=None).exclude(id=id).first()
+            original = self.posts.live().filter(id=parse_id(into) or 0, duplicate_from_id=None).exclude(id=id).first()
             if original is None:
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
@@ -376,7 +376,7 @@ class MergePage(TeamPage):
         if not q:
             return []
         rows = []
-        if wanted := to_id(q.removeprefix("#")):
+        if wanted := parse_id(q.removeprefix("#")):
             rows = list(self.posts.listed_for(self.request.user).filter(id=wanted).values_list(*columns))
         if not rows:
             given = {"account": account, "forum_id": forum_id, "start": 0, "size": FOUND + 1}
@@ -385,7 +385,7 @@ class MergePage(TeamPage):
 
     def merge(self, request, id: int) -> HttpResponse:
         post = self.find(id)
-        into = to_id(request.POST.get("into"))
+        into = parse_id(request.POST.get("into"))
         original = self.posts.filter(id=into or 0).first()
         if original is None:
             messages.error(request, _("Choose the suggestion to merge it into."))

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Status
 from accounts.pages.forms import Form
-from accounts.pages.settings import to_id
+from accounts.pages.settings import parse_id
 from core.api import idempotency, throttling
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
@@ -76,10 +76,10 @@ class VotePage(ForumPage):
     access = "user"
     template_name = "forum/vote_page.html"
 
-    def refuse(self):
+    def check_access(self):
         request, id = self.request, self.kwargs["id"]
         if request.user is not None:
-            return super().refuse()
+            return super().check_access()
         votes = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
         path = sign_in_path(reverse("forum-post-vote" if votes else "forum-post", args=[id]), unsaved=not votes)
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
@@ -166,7 +166,7 @@ class NewPostPage(WritingPage):
     template_name = "forum/new_post.html"
 
     def get(self, request):
-        title, category_id = request.GET.get("title", "")[:255], to_id(request.GET.get("category"))
+        title, category_id = request.GET.get("title", "")[:255], parse_id(request.GET.get("category"))
         if title:
             throttling.count_search(request)
         initial = {"title": title, "kind": Post.Kind.SUGGESTION, "key": idempotency.new_form_key()}

@@ -43,14 +43,14 @@ class XMLOperationSchema(OperationSchema):
             properties = {**list_parameters(), **{name: number_or_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
-        elif self.said.body_serializers:
-            ((root, serializer),) = self.said.body_serializers.items()
+        elif self.operation.body_serializers:
+            ((root, serializer),) = self.operation.body_serializers.items()
             schema = self.element(root, cast("type[Serializer[Any]]", serializer))
         else:
             return None
         content: JSONSchema = {"schema": schema}
-        if self.said.body is not None:
-            content["examples"] = {"request": {"value": self.said.body}}
+        if self.operation.body is not None:
+            content["examples"] = {"request": {"value": self.operation.body}}
         return {"required": not self.is_list, "content": {self.media_type: content}}
 
     def element(self, root: str, serializer: type[Serializer[Any]]) -> JSONSchema:
@@ -66,7 +66,8 @@ class XMLOperationSchema(OperationSchema):
         )
 
     def response_schema(self, status: int) -> JSONSchema:
-        return cast(Callable[[OperationSchema, int], JSONSchema], self.said.response)(self, status)
+        respond = cast(Callable[[OperationSchema, int], JSONSchema], self.operation.response)
+        return respond(self, status)
 
     def shape_component(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
         """Return a reference to the component that describes an element of this shape."""
@@ -84,9 +85,9 @@ class XMLOperationSchema(OperationSchema):
         }
         return self.component("schemas", name, definition)
 
-    def refusals(self) -> set[int]:
+    def error_statuses(self) -> set[int]:
         reads = self.is_posts or self.body() is not None
-        return super().refusals() | ({415} if reads else set())
+        return super().error_statuses() | ({415} if reads else set())
 
 
 def list_parameters() -> dict[str, JSONSchema]:

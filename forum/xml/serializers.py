@@ -19,7 +19,7 @@ class CategoryOfForum(RelatedField):
         super().__init__("categories")
 
     def to_internal_value(self, data: Any) -> int:
-        self.only = {"forum_id": self.context["forum_id"]}
+        self.filters = {"forum_id": self.context["forum_id"]}
         return super().to_internal_value(data)
 
 

@@ -9,9 +9,9 @@ from django.utils.encoding import escape_uri_path
 from rest_framework.exceptions import PermissionDenied
 
 from accounts.api.users import NewUserSerializer
-from accounts.authentication import Basic, SignedIn
+from accounts.authentication import BasicAuthentication, SessionAuthentication
 from accounts.models import Status, User
-from accounts.permissions import Authenticated
+from accounts.permissions import IsAuthenticated
 from core.api.fields import MISSING
 from core.api.paging import Page
 from core.api.requests import APIRequest
@@ -31,8 +31,8 @@ class XMLViewSet(TenantViewSet):
     """The base of the views of the Forum API."""
 
     request: APIRequest
-    authentication_classes = [Basic, SignedIn]
-    permission_classes = [Authenticated]
+    authentication_classes = [BasicAuthentication, SessionAuthentication]
+    permission_classes = [IsAuthenticated]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]
     schema = XMLOperationSchema()

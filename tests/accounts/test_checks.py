@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from accounts.checks import configuration
+from accounts.checks import check_settings
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None
     names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ALONE", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
     looked_at = {name: read[name] for name in names}
     with override_settings(**looked_at):
-        return [(error.id, error.msg, error.hint) for error in configuration(None)]
+        return [(error.id, error.msg, error.hint) for error in check_settings()]
 
 
 def test_it_works(monkeypatch):
@@ -262,7 +262,7 @@ def test_no_value_is_repeated(monkeypatch):
 def test_it_rejects_middleware_in_another_order(settings, middleware):
     settings.MIDDLEWARE = middleware
     message = "AccountMiddleware must come first: it is what checks the Host header."
-    assert ("rostrum.E004", message) in [(error.id, error.msg) for error in configuration(None)]
+    assert ("rostrum.E004", message) in [(error.id, error.msg) for error in check_settings()]
 
 
 def check(*arguments: str, **environment: str) -> subprocess.CompletedProcess:

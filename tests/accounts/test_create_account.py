@@ -285,6 +285,6 @@ def test_a_refused_one_leaves_nothing(partner, monkeypatch):
         raise RuntimeError
 
     monkeypatch.setattr(APIToken, "digest_of", fail)
-    monkeypatch.setattr(APITokenQuerySet, "holding", lambda self, token: holder)
+    monkeypatch.setattr(APITokenQuerySet, "find_by_token", lambda self, token: holder)
     assert create(partner).status_code == 500
     assert Account.objects.count() == 1

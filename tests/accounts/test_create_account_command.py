@@ -150,6 +150,6 @@ def test_one_that_was_taken_meanwhile(db, monkeypatch):
     def fail(*args, **kwargs):
         raise IntegrityError("account_prefix_unique (prefix)=(new-one)")
 
-    monkeypatch.setattr(create_account, "open_account", fail)
+    monkeypatch.setattr(create_account, "create_account", fail)
     with pytest.raises(CommandError, match=r"^Prefix, host or partner was taken meanwhile$"):
         create()

@@ -45,7 +45,7 @@ def test_it_warns_where_a_backup_may_run_out_of_locks(few_places):
     for prefix in ("acme", "other", "third"):
         make_account(prefix)
     few_places()
-    message = f"With 3 accounts, a backup or its restore may run out of locks: there are {places()} places."
+    message = f"With 3 accounts, a backup or its restore may run out of locks: there is room for {places()}."
     assert run() == [("rostrum.W011", message)]
 
 

@@ -5,7 +5,7 @@ from django.test import override_settings
 
 from accounts import middleware
 from accounts.host_names import normalize
-from accounts.middleware import AddressBook, address_book
+from accounts.middleware import HostCache, host_cache
 from accounts.models import Host
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient, XMLClient
@@ -138,7 +138,7 @@ def test_an_account_that_was_just_made_answers_at_once(acme):
 def test_a_moved_host_answers_for_its_new_account_within_a_second(acme, other, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(middleware, "monotonic", lambda: now)
-    monkeypatch.setattr(address_book, "seconds", AddressBook().seconds)
+    monkeypatch.setattr(host_cache, "seconds", HostCache().seconds)
     assert tasks(other.host, other.token).status_code == 200
     Host.objects.filter(name="other").update(name="gone")
     acme.account.hosts.create(name="other")
@@ -162,7 +162,7 @@ def test_a_local_account(acme, other, host):
         assert XMLClient(host, auth=("mallory", PASSWORD)).get("/app/users/me.xml").status_code == 401
         # An account of a partner has the same address on a machine without DNS.
         assert tasks(host, other.token).status_code == 200
-    address_book.clear()
+    host_cache.clear()
     assert tasks(host, acme.bob_token).status_code == 404
 
 
@@ -183,7 +183,7 @@ def test_an_entry_ages_from_before_it_was_read(acme, monkeypatch):
     """The age counts from before the query, as a host may move to another account during a slow query."""
     now = 1000.0
     monkeypatch.setattr(middleware, "monotonic", lambda: now)
-    look_up, looked_up = AddressBook._look_up, []
+    look_up, looked_up = HostCache._look_up, []
 
     def slow_look_up(self, host):
         nonlocal now
@@ -191,15 +191,15 @@ def test_an_entry_ages_from_before_it_was_read(acme, monkeypatch):
         looked_up.append(host)
         return look_up(self, host)
 
-    monkeypatch.setattr(AddressBook, "_look_up", slow_look_up)
-    book = AddressBook()
+    monkeypatch.setattr(HostCache, "_look_up", slow_look_up)
+    book = HostCache()
     book.find("acme")
     book.find("acme")
     assert looked_up == ["acme", "acme"]
 
 
 def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
-    book = AddressBook(size=2, seconds=1000)
+    book = HostCache(size=2, seconds=1000)
     with django_assert_num_queries(2):
         book.find("acme")
     with django_assert_num_queries(0):
@@ -218,7 +218,7 @@ def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
 
 
 def test_what_it_remembers_grows_old(acme, django_assert_num_queries):
-    book = AddressBook(seconds=-1)
+    book = HostCache(seconds=-1)
     book.find("acme")
     with django_assert_num_queries(2):
         book.find("acme")

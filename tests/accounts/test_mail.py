@@ -9,12 +9,12 @@ import pytest
 from django.core import mail as django_mail
 
 from accounts import mail
-from accounts.mail import Letter, Postman
+from accounts.mail import MailQueue, QueuedEmail
 
 
-def letter(**context) -> Letter:
+def letter(**context) -> QueuedEmail:
     context = {"by": "Alice", "url": "https://acme.example.test/app/invitation?secret=x&y=1", **context}
-    return Letter("new@example.com", "invitation", "en", "Ideas & Co", context)
+    return QueuedEmail("new@example.com", "invitation", "en", "Ideas & Co", context)
 
 
 def test_it_works(settings):
@@ -46,33 +46,33 @@ def test_it_rejects_no_name_that_would_break_a_header():
 
 
 def test_it_is_in_the_language_of_its_reader():
-    *_, page = letter().write()
+    *_, page = letter().render()
     assert '<html lang="en">' in page
     polish = letter()
     polish.language = "pl"
-    assert '<html lang="pl">' in polish.write()[2]
+    assert '<html lang="pl">' in polish.render()[2]
     unknown = letter()
     unknown.language = "xx"
-    assert '<html lang="en">' in unknown.write()[2]
+    assert '<html lang="en">' in unknown.render()[2]
 
 
 @pytest.fixture
-def postman(monkeypatch) -> Postman:
-    """Return a postman without delays."""
-    monkeypatch.setattr(mail, "WAITS", (0,) * len(mail.WAITS))
-    return Postman()
+def mail_queue(monkeypatch) -> MailQueue:
+    """Return a queue that retries without delay."""
+    monkeypatch.setattr(mail, "RETRY_DELAYS", (0,) * len(mail.RETRY_DELAYS))
+    return MailQueue()
 
 
-def deliver(postman: Postman, *letters: Letter) -> None:
-    """Deliver the letters in this thread, so that an error fails the test."""
-    for one in letters:
-        postman.put(one)
-    postman.work()
+def deliver(mail_queue: MailQueue, *emails: QueuedEmail) -> None:
+    """Send the e-mails in this thread, so that an error fails the test."""
+    for email in emails:
+        mail_queue.push(email)
+    mail_queue.run()
 
 
-def failing(monkeypatch, *errors: Exception) -> list[Letter]:
-    """Return the list of attempted letters. The first attempts raise these errors."""
-    tried, left, send = [], list(errors), Letter.send
+def failing(monkeypatch, *errors: Exception) -> list[QueuedEmail]:
+    """Return the list of attempted e-mails. The first attempts raise these errors."""
+    tried, left, send = [], list(errors), QueuedEmail.send
 
     def attempt(self):
         tried.append(self)
@@ -80,21 +80,21 @@ def failing(monkeypatch, *errors: Exception) -> list[Letter]:
             raise left.pop(0)
         send(self)
 
-    monkeypatch.setattr(Letter, "send", attempt)
+    monkeypatch.setattr(QueuedEmail, "send", attempt)
     return tried
 
 
-def test_it_is_sent_by_another_thread(monkeypatch, postman):
+def test_it_is_sent_by_another_thread(monkeypatch, mail_queue):
     threads = []
-    monkeypatch.setattr(Letter, "send", lambda self: threads.append(threading.current_thread()))
+    monkeypatch.setattr(QueuedEmail, "send", lambda self: threads.append(threading.current_thread()))
     # The server's threads are daemons too. The sending thread is joined when the process ends.
-    server = threading.Thread(target=postman.take, args=[letter()], daemon=True)
+    server = threading.Thread(target=mail_queue.enqueue, args=[letter()], daemon=True)
     server.start()
     server.join()
-    if (thread := postman.thread) is not None:
+    if (thread := mail_queue.thread) is not None:
         thread.join()
-    assert [(one.name, one.daemon) for one in threads] == [("postman", False)]
-    assert postman.thread is None
+    assert [(one.name, one.daemon) for one in threads] == [("mail", False)]
+    assert mail_queue.thread is None
 
 
 LATER = [
@@ -120,81 +120,83 @@ def name_of(error: Exception) -> str:
 
 
 @pytest.mark.parametrize("error", LATER, ids=name_of)
-def test_what_passes_is_tried_again(monkeypatch, caplog, postman, error):
+def test_temporary_errors_are_retried(monkeypatch, caplog, mail_queue, error):
     tried = failing(monkeypatch, error)
     with caplog.at_level(logging.INFO, "rostrum.mail"):
-        deliver(postman, letter())
+        deliver(mail_queue, letter())
     assert (len(tried), len(django_mail.outbox)) == (2, 1)
-    assert [record.getMessage() for record in caplog.records] == [f"an e-mail is tried again later: {name_of(error)}"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"an e-mail will be sent again later: {name_of(error)}"
+    ]
 
 
 @pytest.mark.parametrize("error", NEVER, ids=name_of)
-def test_what_does_not_pass_is_noted_without_the_address(monkeypatch, caplog, postman, error):
+def test_permanent_errors_are_logged_without_the_address(monkeypatch, caplog, mail_queue, error):
     tried = failing(monkeypatch, error)
     with caplog.at_level(logging.INFO, "rostrum.mail"):
-        deliver(postman, letter())
+        deliver(mail_queue, letter())
     assert (len(tried), django_mail.outbox) == (1, [])
     assert [record.getMessage() for record in caplog.records] == [f"an e-mail was not sent: {name_of(error)}"]
 
 
-def test_it_is_given_up_after_a_few_times(monkeypatch, caplog, postman):
+def test_it_gives_up_after_five_attempts(monkeypatch, caplog, mail_queue):
     tried = failing(monkeypatch, *(TimeoutError() for _ in range(9)))
-    deliver(postman, letter())
+    deliver(mail_queue, letter())
     assert len(tried) == 5
     assert caplog.records[-1].getMessage() == "an e-mail was not sent: TimeoutError"
-    assert postman.waiting == []
+    assert mail_queue.pending == []
 
 
-def test_others_are_not_behind_it(monkeypatch, postman):
-    monkeypatch.setattr(mail, "WAITS", (0, 0.05))
+def test_a_retry_does_not_delay_others(monkeypatch, mail_queue):
+    monkeypatch.setattr(mail, "RETRY_DELAYS", (0, 0.05))
     first, second = letter(), letter()
     tried = failing(monkeypatch, TimeoutError())
-    deliver(postman, first, second)
+    deliver(mail_queue, first, second)
     assert tried == [first, second, first]
 
 
-def test_a_process_that_ends_tries_what_is_left_a_last_time(monkeypatch, caplog, postman):
-    monkeypatch.setattr(mail, "WAITS", (600, 600))
+def test_a_process_that_ends_tries_each_pending_email_once(monkeypatch, caplog, mail_queue):
+    monkeypatch.setattr(mail, "RETRY_DELAYS", (600, 600))
     monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
     first, second = letter(), letter()
     tried = failing(monkeypatch, TimeoutError())
-    deliver(postman, first, second)
+    deliver(mail_queue, first, second)
     assert tried == [first, second]
     assert len(django_mail.outbox) == 1
     assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: TimeoutError"]
 
 
-def test_a_process_that_ends_does_not_take_long(monkeypatch, caplog, postman):
-    monkeypatch.setattr(mail, "ENDING", -1)
+def test_a_process_that_ends_does_not_take_long(monkeypatch, caplog, mail_queue):
+    monkeypatch.setattr(mail, "SHUTDOWN_SECONDS", -1)
     monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
-    deliver(postman, letter(), letter())
+    deliver(mail_queue, letter(), letter())
     assert django_mail.outbox == []
-    assert [record.getMessage() for record in caplog.records] == ["e-mails were not sent, as the process ends: 2"]
+    assert [record.getMessage() for record in caplog.records] == ["2 e-mails were not sent: the process ended"]
 
 
-def test_no_more_wait_than_there_is_room_for(monkeypatch, caplog, postman):
-    monkeypatch.setattr(mail, "MOST_WAITING", 1)
-    postman.put(letter())
-    postman.take(letter())
-    assert postman.thread is None
-    assert len(postman.waiting) == 1
-    assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: too many wait"]
+def test_a_full_queue_rejects_emails(monkeypatch, caplog, mail_queue):
+    monkeypatch.setattr(mail, "MAX_QUEUED", 1)
+    mail_queue.push(letter())
+    mail_queue.enqueue(letter())
+    assert mail_queue.thread is None
+    assert len(mail_queue.pending) == 1
+    assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: the queue is full"]
 
 
 @pytest.mark.parametrize(
     "template",
     [
-        "email",
+        "already_registered",
+        "confirm_email",
         "email_changed",
         "email_taken",
         "invitation",
-        "already_registered",
-        "password",
         "password_changed",
+        "password_reset",
         "sign_up",
     ],
 )
 def test_each_has_a_subject_and_a_text(template):
-    subject, text, _page = Letter("a@b.c", template, "en", "Ideas", {}).write()
+    subject, text, _page = QueuedEmail("a@b.c", template, "en", "Ideas", {}).render()
     assert "Ideas" in subject
     assert text.count("\n\n") >= 1

@@ -34,13 +34,13 @@ def test_it_rejects_another_password(real_parameters):
 
 
 def test_nobodys_hash_costs_as_much_as_anybodys():
-    assert passwords.NOBODYS.startswith(PREFIX)
-    assert not passwords.is_right(None, "correct horse battery")
+    assert passwords.UNKNOWN_USER_HASH.startswith(PREFIX)
+    assert not passwords.verify(None, "correct horse battery")
 
 
 def test_few_are_hashed_at_once(monkeypatch):
     """The number of simultaneous hashes is limited, which limits the memory that wrong passwords can use."""
-    together, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(passwords.HASHES_AT_ONCE, timeout=60)
+    together, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(passwords.MAX_CONCURRENT_HASHES, timeout=60)
 
     def check(*args, **kwargs):
         nonlocal together, most
@@ -54,13 +54,13 @@ def test_few_are_hashed_at_once(monkeypatch):
 
     monkeypatch.setattr(passwords, "check_password", check)
     threads = [
-        threading.Thread(target=passwords.is_right, args=(None, "x")) for _ in range(4 * passwords.HASHES_AT_ONCE)
+        threading.Thread(target=passwords.verify, args=(None, "x")) for _ in range(4 * passwords.MAX_CONCURRENT_HASHES)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == passwords.HASHES_AT_ONCE
+    assert most == passwords.MAX_CONCURRENT_HASHES
 
 
 @pytest.mark.parametrize("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "], ids=ascii)

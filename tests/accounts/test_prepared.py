@@ -110,7 +110,7 @@ def test_it_rejects_a_value_that_is_not_asked_with():
     def wrong(account_id, name):
         return User.objects.filter(account_id=account_id)
 
-    with pytest.raises(TypeError, match="does not ask for name"):
+    with pytest.raises(TypeError, match="does not use name"):
         wrong(account_id=1, name="a")
 
 

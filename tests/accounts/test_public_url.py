@@ -6,7 +6,7 @@ import pytest
 from django.core import mail
 
 from accounts.host_names import public_url
-from accounts.middleware import address_book
+from accounts.middleware import host_cache
 from tests.support.factories import PASSWORD, make_forum
 from tests.support.pages import Visitor
 from tests.support.settings import send, token_of
@@ -84,7 +84,7 @@ def test_it_rejects_the_host_header_in_links(acme, settings, act, stored, host):
 def test_a_local_account_gets_links_to_its_own_address(acme, settings):
     """`localhost` stands for an account only on a developer's machine."""
     settings.LOCAL_ACCOUNT, settings.PUBLIC_PORT = "acme", 8101
-    address_book.clear()
+    host_cache.clear()
     visitor = Visitor("localhost:9")
     visitor.post("/app/password", {"login": "carol", "csrfmiddlewaretoken": token_of(visitor)})
     [letter] = mail.outbox

@@ -113,7 +113,7 @@ def browse(chromium, watched, faults) -> Iterator[Callable[..., Page]]:
     with contexts(chromium, watched) as open_one:
 
         def open_page(user: User | None = None, **looks) -> Page:
-            secret = "" if user is None else Session.objects.open(user)[1]
+            secret = "" if user is None else Session.objects.start(user)[1]
             return open_one(secret=secret, **looks).new_page()
 
         yield open_page

@@ -123,7 +123,7 @@ def test_moving_a_status_by_its_buttons(acme, browse):
     page.goto("/app/account/statuses")
     row = page.locator(".ordered > li").filter(has=page.locator(".badge", has_text="Planned"))
     up, down = row.locator("[value=up]"), row.locator("[value=down]")
-    order = acme.account.first_statuses("post").values_list("name", flat=True)
+    order = acme.account.statuses_of_kind("post").values_list("name", flat=True)
     up.focus()
     for step, place in [("Enter", 1), ("Enter", 0)]:
         with page.expect_response("**/statuses") as answered:

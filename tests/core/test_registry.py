@@ -69,7 +69,9 @@ def test_every_id_in_the_path_of_an_example_has_a_sample():
     """Without a sample, the page of the examples shows the id of the document, which may not exist in the account."""
     with_id = [example for example in examples().values() if "{id}" in example.path]
     assert len(with_id) > 20
-    assert {example.path for example in with_id if not example.needs} == set(), f"its collection is unknown: {ADVICE}"
+    assert {example.path for example in with_id if not example.kind_in_path} == set(), (
+        f"its collection is unknown: {ADVICE}"
+    )
     samples = registry.samples().keys() | {"trash"}
     lacking = {name for example in with_id for name in example.id_samples} - samples
     assert lacking == set(), "add these to `samples` of the resource"

@@ -11,7 +11,7 @@ from django.urls import URLPattern, get_resolver
 
 from accounts import links
 from accounts.models import Session, Status, User
-from accounts.pages import joining, password, profile
+from accounts.pages import password_reset, profile, registration
 from forum.models import Post
 from tests.support.factories import make_category, make_client, make_contact, make_post
 from tests.support.fixtures import Cast
@@ -65,12 +65,12 @@ class World:
         make_post(self.bob, "A duplicate of another").trash(by=self.bob)
         make_client(self.bob, "Nowak and Sons").trash(by=self.bob)
         self.category = self.account.categories.of_forum(acme.forum.id).first()
-        self.status = self.account.first_statuses(Status.Kind.POST).first()
+        self.status = self.account.statuses_of_kind(Status.Kind.POST).first()
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
         )
         # Session secrets by login.
-        self.sessions = {user.login: Session.objects.open(user)[1] for user in (self.alice, self.bob, self.carol)}
+        self.sessions = {user.login: Session.objects.start(user)[1] for user in (self.alice, self.bob, self.carol)}
 
     def answer(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -78,11 +78,11 @@ class World:
 
     def link(self, path: str, purpose: str) -> str:
         """Return the address of a link in an e-mail to carol."""
-        token = links.sign({"email": "carol@new.example"}, *self.carol.subject_of(purpose))
+        token = links.sign({"email": "carol@new.example"}, *self.carol.link_subject(purpose))
         return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
 
     def finish(self) -> str:
-        token = links.sign({"email": "eve@acme.example", "next": "/"}, joining.SIGN_UP, self.account.id)
+        token = links.sign({"email": "eve@acme.example", "next": "/"}, registration.SIGN_UP, self.account.id)
         return f"/app/sign-up/finish?{urlencode({'token': token})}"
 
 
@@ -203,7 +203,7 @@ PAGES = [
     PageCase("app/invitation", status=404, state="void"),
     PageCase("app/password"),
     PageCase("app/password/sent"),
-    PageCase("app/password/new", path=lambda world: world.link("/app/password/new", password.PURPOSE)),
+    PageCase("app/password/new", path=lambda world: world.link("/app/password/new", password_reset.PURPOSE)),
     PageCase("app/profile", "carol"),
     PageCase("app/profile/posts", "carol"),
     PageCase("app/profile/posts", "alice", path="/app/profile/posts?list=votes", state="empty"),

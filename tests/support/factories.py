@@ -2,8 +2,8 @@
 
 from itertools import count
 
+from accounts.account_creation import create_account
 from accounts.models import Account, APIToken, User
-from accounts.opening import open_account
 from crm.models import Client, Contact, ContactList, Deal
 from forum.models import Category, Comment, Forum, Post
 
@@ -16,7 +16,7 @@ def make_account(prefix: str = "", *, login: str = "", **fields) -> tuple[Accoun
     """Create an account with its owner and the owner's token."""
     prefix = prefix or f"account-{next(numbers)}"
     login = login or f"owner-of-{prefix}"
-    return open_account(prefix=prefix, login=login, email=f"{login}@{prefix}.example", password=PASSWORD, **fields)
+    return create_account(prefix=prefix, login=login, email=f"{login}@{prefix}.example", password=PASSWORD, **fields)
 
 
 def make_user(account: Account, login: str = "", **fields) -> User:

@@ -67,7 +67,7 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
     post.vote(by=user)
     make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{mark} task", client_id=client.id)
-    Session.objects.open(user, agent=mark)
+    Session.objects.start(user, agent=mark)
     owner = account.users.get(role=User.Role.OWNER)
     Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=owner)
 

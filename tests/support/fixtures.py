@@ -12,7 +12,7 @@ from django.test import TransactionTestCase
 from pytest_django.plugin import blocking_manager_key
 
 from accounts import mail, passwords
-from accounts.middleware import address_book
+from accounts.middleware import host_cache
 from accounts.models import Account, User
 from core.api import throttling
 from core.api.readiness import readiness
@@ -37,8 +37,8 @@ def clear_caches():
     Cached addresses do not expire within a test. On a busy machine they would otherwise be looked up again between the
     statements that the test counts.
     """
-    address_book.clear()
-    address_book.seconds = 3600
+    host_cache.clear()
+    host_cache.seconds = 3600
     passwords.verified.clear()
     throttling.rate_limiter.clear()
 
@@ -53,7 +53,7 @@ def readiness_probe():
 @pytest.fixture(autouse=True)
 def deliver_mail_at_once(monkeypatch):
     """Put e-mails into `django.core.mail.outbox` at once; an error in rendering one fails the test."""
-    monkeypatch.setattr(mail.postman, "take", mail.Letter.send)
+    monkeypatch.setattr(mail.mail_queue, "enqueue", mail.QueuedEmail.send)
 
 
 @dataclass

@@ -6,11 +6,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import IntegrityError
 
+from accounts.account_creation import create_account
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.host_names import is_reserved, normalize, public_url
 from accounts.models import Account, Host
-from accounts.opening import open_account
 from core.api.errors import sentence_of
 from core.errors import FieldErrors
 
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--partner", metavar="KEY", help="let this account create others, as the partner with this key"
         )
-        parser.add_argument("--host", help="the host of the forum, if it is not the account's own address")
+        parser.add_argument("--host", help="the host of the forum, if it differs from the account's own address")
         parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
 
     def handle(self, *, prefix, login, email, password, partner, host, json: bool, **options):
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         if problems:
             raise CommandError("\n".join(problems))
         try:
-            made, owner, token = open_account(
+            made, owner, token = create_account(
                 prefix=account.values["prefix"],
                 login=login,
                 email=email,
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         self.report(made, owner, token, host, as_json=json)
 
     def report(self, account, owner, token, host, *, as_json: bool) -> None:
-        url = public_url(normalize(host) if host else account.prefix)
+        url = public_url((host and normalize(host)) or account.prefix)
         values = {"prefix": account.prefix, "login": owner.login, "url": url, "api_token": token}
         if as_json:
             self.stdout.write(json.dumps(values))
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             self.stdout.write("Keep the api_token: only its hash is stored, so it cannot be shown again.")
 
     def read_password(self) -> str:
-        """Return the password that is typed twice at the terminal or, without a terminal, the first line of standard input."""
+        """Return the password that was entered twice at the terminal or, without a terminal, the first line of standard input."""
         if not sys.stdin.isatty():
             return sys.stdin.readline().rstrip("\n")
         try:

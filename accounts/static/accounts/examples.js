@@ -1,8 +1,8 @@
-// Runs the examples of the settings from the page, and keeps their curl lines true to what is in their fields.
+// Executes the API examples of the settings, and updates their curl commands when a field changes.
 "use strict";
 
 const SHOWN = 100_000;
-// Where the protocol no longer says them.
+// Reason phrases, which HTTP/2 does not send.
 const PHRASES = {
   200: "OK", 201: "Created", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
   404: "Not Found", 405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 415: "Unsupported Media Type",
@@ -14,7 +14,7 @@ const shellQuoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const given = (form, place) => [...form.querySelectorAll(`[data-place="${place}"]`)].filter((field) => field.value.trim());
 const valueOf = (field) => field.value.trim();
 
-// What is in the fields
+// The request of the values in the fields
 
 function target(form) {
   let path = form.dataset.path;
@@ -48,7 +48,7 @@ function curl(form) {
 
 const showCurl = (form) => { form.querySelector("[data-curl]").textContent = curl(form); };
 
-// Answers: JSON in lines, with each number as it was written, and both languages in colours. Text is only ever text.
+// Responses: JSON is indented, with each number as it was written, and JSON and XML are coloured. Text is never parsed as HTML.
 
 function colored(kind, text) {
   const part = document.createElement("span");
@@ -108,7 +108,7 @@ function show(form, line, response, text, spent) {
   form.querySelector("[data-answer]").replaceChildren(answer);
 }
 
-// The id of what was made can be put in the place of the ids of the same kind.
+// Offer to fill in the id of the created resource in the fields of the same kind.
 function offer(form, button, response, text, type) {
   const made = form.dataset.makes && response.ok;
   const id = made && text.match(type.includes("json") ? /^\{"id":(\d+)/ : /<id type="integer">(\d+)<\/id>/)?.[1];
@@ -160,7 +160,7 @@ for (const form of document.querySelectorAll("form[data-example]")) {
     await run(form);
     delete form.dataset.running;
   });
-  // A page that the browser kept may have other values in its fields.
+  // A browser may restore other values in the fields of a page.
   showCurl(form);
 }
 for (const part of document.querySelectorAll("[data-needs-script]")) part.hidden = false;

@@ -1,4 +1,4 @@
-// Lists whose order people give: by dragging, by the arrow keys on the handle, and by the buttons, which do it without this too.
+// Reordering of lists by dragging, by the arrow keys on the handle, and by the buttons, which also work without JavaScript.
 // <ol data-ordering data-moved="{name} … {n} … {total}"><li data-id data-name>… <button data-handle hidden> …</li></ol>
 "use strict";
 
@@ -23,12 +23,12 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
     try {
       answer = await fetch(location.href, { method: "POST", body, headers: { "X-CSRFToken": token, "HX-Request": "true" } });
     } catch {
-      // It is as it was: so is the page, once it is loaded again.
+      // Nothing was saved. Reload the page to show the stored order.
     }
     if (answer?.status !== 204) location.reload();
   }
 
-  // What can't go further says so; where a list goes on on another page, its ends can.
+  // The buttons at both ends are disabled, unless the list continues on another page.
   const steps = (way) => [...list.querySelectorAll(`[name=step][value=${way}]`)];
   const ends = { up: steps("up").at(0)?.disabled, down: steps("down").at(-1)?.disabled };
   function mark() {
@@ -40,14 +40,14 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
   let waiting = Promise.resolve();
   function send(item) {
     mark();
-    // One after another, in the order in which they were made.
+    // Send the moves one after another, in their order.
     waiting = waiting.then(() => keep(item));
   }
 
   for (const handle of list.querySelectorAll("[data-handle]")) {
     const item = handle.closest("li");
     handle.hidden = false;
-    // The others are moved around it: moved itself, it would lose the focus, and the pointer.
+    // Move the neighbours instead of the item, which would lose the focus and the pointer capture.
     const step = { up: () => item.previousElementSibling && item.after(item.previousElementSibling),
                    down: () => item.nextElementSibling && item.before(item.nextElementSibling) };
     handle.addEventListener("keydown", (event) => {
@@ -61,7 +61,7 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
     item.querySelector(".steps").addEventListener("submit", (event) => {
       const button = event.submitter, other = item.nextElementSibling;
       step[button.value]();
-      // What goes on another page of the list is sent as a form.
+      // A move to another page of the list is sent as a form.
       if (item.nextElementSibling === other) return;
       event.preventDefault();
       send(item);

@@ -12,7 +12,7 @@ from accounts.models import Account, APIToken, User
 try:
     from config.local import demo
 except ModuleNotFoundError:  # a container image has no `config.local`
-    demo = None
+    demo = None  # type: ignore[assignment]  # `handle` checks it
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if not check_password(password, owner.password):
             password = "(changed since)"  # noqa: S105
             del variables["PASSWORD"]
-        if APIToken.objects.holding(token) is None:
+        if APIToken.objects.find_by_token(token) is None:
             token = "(revoked since)"  # noqa: S105
             del variables["API_TOKEN"]
         self.explain(account, owner, port, password, token)

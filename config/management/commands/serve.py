@@ -77,7 +77,7 @@ class Command(BaseCommand):
         Raise CommandError after `seconds`.
         """
         began = time.monotonic()
-        reported = reported_at = None
+        reported, reported_at = "", 0.0
         while missing := self.missing():
             waited = time.monotonic() - began
             if waited >= seconds:

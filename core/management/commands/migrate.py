@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.conf import settings
 from django.core.management.commands import migrate
 from django.db import connection
@@ -9,10 +11,11 @@ POOLER_WARNING = (
 
 
 class Command(migrate.Command):
-    """Django's `migrate`, without a statement timeout: building an index on a large table may take long."""
+    """Django's `migrate` without a statement timeout, because building an index on a large table may take long."""
 
-    def handle(self, *args, **options):
+    def handle(self, *args: Any, **options: Any) -> None:
         if settings.DATABASE_POOLER and options["verbosity"]:
             self.stderr.write(POOLER_WARNING)
-        with connection.without_statement_timeout():
+        # A method of the backend `config.database`.
+        with connection.without_statement_timeout():  # type: ignore[attr-defined]
             super().handle(*args, **options)

@@ -1,4 +1,4 @@
-// Shows the OpenAPI document of the host that this page comes from. Credentials stay in the page's memory.
+// Show the OpenAPI document of this host. Credentials stay in the memory of the page.
 SwaggerUIBundle({
   url: document.getElementById("interface").dataset.document,
   dom_id: "#interface",
@@ -11,7 +11,7 @@ SwaggerUIBundle({
   validatorUrl: null,
 });
 
-// Dark where the reader's other pages are, also when that changes while this one is open.
+// Follow the colour scheme of the system, also when it changes while the page is open.
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);

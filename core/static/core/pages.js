@@ -1,13 +1,13 @@
-// What makes the pages quicker or handier; each works without it.
+// Enhancements of the pages, which also work without JavaScript.
 "use strict";
 
-// Whether another page is on its way: what comes for this one meanwhile must not take its place. Whoever types on stays here.
+// True while the browser loads another page. Error notices would then replace content for no use. Typing means that the user stays.
 let leaving = false;
 window.addEventListener("beforeunload", () => { leaving = true; });
 window.addEventListener("pageshow", () => { leaving = false; });
 document.addEventListener("input", () => { leaving = false; });
 
-// Faults at the top of a form, and whatever else says so, are where the reader goes on.
+// Focus the element with data-focus, such as the errors at the top of a form.
 function focusMarked(root) {
   const marked = root.querySelector("[data-focus]");
   if (marked) marked.focus();
@@ -15,13 +15,13 @@ function focusMarked(root) {
 
 document.addEventListener("DOMContentLoaded", () => focusMarked(document));
 document.addEventListener("htmx:afterSwap", (event) => {
-  // What took the place of the target is where the event is.
+  // If the target was replaced, the event is at its replacement.
   const { target } = event.detail;
   focusMarked(target && !target.isConnected ? event.target : target ?? document);
 });
 
-// What htmx has sent, or looks for as one asks, and gets no answer to says so at the top of the page, until something is answered.
-// What is fetched unasked need not. Whoever types goes on typing.
+// Show a notice at the top of the page if a request that the user caused gets no response, until another one gets a response.
+// Requests that htmx sends on its own cause no notice. While the user types, the focus stays in the field.
 let unanswered = null;
 function tell(id, asking) {
   const isTyping = asking.type === "search";
@@ -37,14 +37,14 @@ for (const name of ["htmx:sendError", "htmx:timeout"]) {
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr, requestConfig } = event.detail;
   unanswered?.remove();
-  // The service names the place of what it refuses; what stands before it does not, nor does the service when it is overloaded.
+  // Errors from Django name their target. Those from a proxy, or from an overloaded server, do not.
   if ((xhr.status < 500 && xhr.status !== 429) || xhr.getResponseHeader("HX-Retarget")) return;
   event.detail.shouldSwap = false;
   tell("no-service", requestConfig.elt);
 });
 
-// Open menus close when one clicks or goes elsewhere, where they would cover what has the focus, or presses Escape, which gives
-// the focus back.
+// Close an open menu on a click outside, when the focus leaves it (it could cover the focused element), and on Escape, which returns
+// the focus to its button.
 document.addEventListener("focusout", (event) => {
   const menu = event.target.closest("details.menu[open]");
   if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
@@ -62,7 +62,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// What cannot be taken back asks first: data-confirm holds the question.
+// Ask before an action that cannot be undone: data-confirm holds the question.
 document.addEventListener("submit", (event) => {
   const asking = event.submitter?.dataset.confirm ?? event.target.dataset.confirm;
   if (asking && !window.confirm(asking)) {
@@ -71,7 +71,7 @@ document.addEventListener("submit", (event) => {
   }
 }, true);
 
-// A double click sends a form once.
+// Submit a form only once on a double click.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.hasAttribute("hx-post") || form.method === "get") return;
@@ -83,7 +83,7 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// data-copy names the element whose text is copied; the button says in data-copied that it was.
+// Copy the text of the element that data-copy selects. Afterwards the button shows data-copied.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
@@ -95,7 +95,7 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { label.textContent = before; }, 2000);
 });
 
-// Times are told in the reader's own zone to whoever points at them.
+// Show times in the time zone of the reader, as tooltips.
 function localizeTimes(root) {
   const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "long", timeStyle: "short" });
   for (const time of root.querySelectorAll("time[datetime]")) time.title = format.format(new Date(time.dateTime));

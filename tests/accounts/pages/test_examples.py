@@ -8,9 +8,8 @@ import pytest
 from django.db import transaction
 from django.urls import get_resolver
 
-from accounts.pages.examples import examples, sections
-from accounts.pages.examples import laid_out as xml_laid_out
-from accounts.pages.running import laid_out
+from accounts.pages.example_requests import indent_json
+from accounts.pages.examples import examples, indent_xml, sections
 from core.openapi.document import document
 from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post
@@ -255,17 +254,17 @@ def test_a_page_is_small_and_asks_little(full, section):
     assert not re.search(r"<script>|<style| style=| on[a-z]+=", response.text)
 
 
-def test_json_is_laid_out():
+def test_json_is_indented():
     text = '{"a":1.50,"b":[],"c":{},"d":["x{y\\"}",{"e":null}],"f":12345678901234567890}'
-    assert json.loads(laid_out(text)) == json.loads(text)
-    assert laid_out(text).splitlines()[:4] == ["{", '  "a": 1.50,', '  "b": [],', '  "c": {},']
-    assert laid_out("[]") == "[]"
-    assert laid_out('"ok"') == '"ok"'
+    assert json.loads(indent_json(text)) == json.loads(text)
+    assert indent_json(text).splitlines()[:4] == ["{", '  "a": 1.50,', '  "b": [],', '  "c": {},']
+    assert indent_json("[]") == "[]"
+    assert indent_json('"ok"') == '"ok"'
 
 
-def test_xml_is_laid_out():
+def test_xml_is_indented():
     xml = '<post><status>a &amp; b</status><responsible-id type="integer">15</responsible-id></post>'
-    assert xml_laid_out(xml, {"responsible": 7}).splitlines() == [
+    assert indent_xml(xml, {"responsible": 7}).splitlines() == [
         "<post>",
         "  <status>a &amp; b</status>",
         '  <responsible-id type="integer">7</responsible-id>',

@@ -31,7 +31,7 @@ def test_it_works(acme):
     assert (row.email, row.role, row.invited_by_id) == ("new@example.com", "agent", acme.alice.id)
     [letter] = mail.outbox
     assert letter.to == ["new@example.com"]
-    assert Invitation.objects.holding(acme.account.id, secret_in(letter)) == row
+    assert Invitation.objects.find_by_secret(acme.account.id, secret_in(letter)) == row
     [shown] = texts(response, ".list li .grow")
     assert shown == "new@example.com Agent Invited by alice, just now"
 
@@ -58,7 +58,7 @@ def test_it_rejects(acme, email, role, error):
 
 def test_it_rejects_too_many(acme, monkeypatch):
     invite(acme)
-    monkeypatch.setattr(Invitation, "MOST", 1)
+    monkeypatch.setattr(Invitation, "MAX_PER_ACCOUNT", 1)
     response = invite(acme, "another@example.com", status=422)
     assert texts(response, ".field .field-error") == ["Is one too many: revoke some invitations first"]
 
@@ -71,8 +71,8 @@ def test_sending_again_makes_another_link(acme):
     assert "The link has expired" in response
     button_of(response, "resend").submit("do")
     first, second = (secret_in(letter) for letter in mail.outbox)
-    assert Invitation.objects.holding(acme.account.id, first) is None
-    assert Invitation.objects.holding(acme.account.id, second).email == "new@example.com"
+    assert Invitation.objects.find_by_secret(acme.account.id, first) is None
+    assert Invitation.objects.find_by_secret(acme.account.id, second).email == "new@example.com"
 
 
 def test_revoking(acme):

@@ -7,7 +7,7 @@ import pytest
 from django.core import mail, signing
 from django.db import connection
 
-from accounts import mail as mail_queue
+from accounts import mail as accounts_mail
 from core.api import throttling
 from core.logs import RedactingFormatter
 from tests.support.factories import PASSWORD
@@ -97,7 +97,7 @@ def work_of(acme, login: str) -> dict:
     with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(note):
         for module, name in [(signing, "dumps"), (signing.Signer, "signature")]:
             patch.setattr(module, name, counting(work, name, getattr(module, name)))
-        patch.setattr(mail_queue.postman, "take", queued.append)
+        patch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
         response = form.submit()
     [queued_letter] = queued
     # The e-mail is rendered later, even if it is not delivered.
@@ -118,7 +118,7 @@ def test_unknown_names_take_the_same_work(acme, settings, limit):
     acme.carol.save()
     known = work_of(acme, "bob")
     assert known["work"]["dumps"] == 1
-    assert known["template"] == "password"
+    assert known["template"] == "password_reset"
     for login in ("bob@acme.example", "nobody", "nobody@acme.example", "carol", "mallory"):
         assert work_of(acme, login) == known, login
 
@@ -133,7 +133,7 @@ def test_unknown_names_get_no_email(acme):
 
 def test_the_link_of_an_unknown_name_is_void(acme, monkeypatch):
     queued = []
-    monkeypatch.setattr(mail_queue.postman, "take", queued.append)
+    monkeypatch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
     ask(acme.page(), "nobody")
     assert not queued[0].delivered
     path = queued[0].context["url"].removeprefix(f"http://{acme.host}")

@@ -259,7 +259,7 @@ def test_who_may(acme, other, path):
 def test_the_statements_of_a_page(acme, path, number):
     carol = acme.page(acme.carol)
     for _ in range(3):
-        Session.objects.open(acme.carol)
+        Session.objects.start(acme.carol)
     _response, queries = capture_queries(lambda: carol.get(path))
     # The session with its user; the forum; the sessions.
     assert len(queries) == number, queries

@@ -7,7 +7,7 @@ from django.db import OperationalError
 from django.test import override_settings
 from django.utils.translation import override
 
-from accounts.middleware import address_book
+from accounts.middleware import host_cache
 from accounts.models import Session
 from accounts.pages.middleware import PagesMiddleware
 from core.api.errors import CODES
@@ -126,16 +126,18 @@ def test_a_defect_of_a_form_does_not_say_that_nothing_was_done(acme, monkeypatch
 
 
 def test_a_defect_before_the_page_tells_nothing(acme, monkeypatch):
-    monkeypatch.setattr(PagesMiddleware, "recognize", staticmethod(fail(RuntimeError("the secret of the service"))))
+    monkeypatch.setattr(
+        PagesMiddleware, "load_user_and_site", staticmethod(fail(RuntimeError("the secret of the service")))
+    )
     assert_refused(Visitor(HOST, **POLISH).get("/", status=500), 500, "pl")
 
 
 def away_before_the_host_is_known(monkeypatch):
-    monkeypatch.setattr(address_book, "find", fail(OperationalError("secret-host")))
+    monkeypatch.setattr(host_cache, "find", fail(OperationalError("secret-host")))
 
 
 def away_before_the_user_is_known(monkeypatch):
-    monkeypatch.setattr(type(Session.objects), "holding", fail(OperationalError("secret-host")))
+    monkeypatch.setattr(type(Session.objects), "find_by_secret", fail(OperationalError("secret-host")))
 
 
 def away_within_the_page(monkeypatch):

@@ -130,7 +130,7 @@ def test_again_after_a_while(acme):
     """The response sets the cookie of the new session only, although the old session was due for renewal."""
     carol = acme.page(acme.carol)
     token = carol.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
-    acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.SEEN_EVERY)
+    acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.TOUCH_INTERVAL)
     sent = {"login": "bob", "password": "correct horse battery", "csrfmiddlewaretoken": token}
     assert carol.post("/app/sign-in", sent).status_code == 303
     assert "Bob Nowak" in carol.get("/")
@@ -139,6 +139,6 @@ def test_again_after_a_while(acme):
 def test_out_after_a_while(acme):
     carol = acme.page(acme.carol)
     form = next(form for form in carol.get("/app/profile").forms.values() if form.action == "/app/sign-out")
-    acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.SEEN_EVERY)
+    acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.TOUCH_INTERVAL)
     form.submit()
     assert "session" not in carol.cookies

@@ -52,7 +52,7 @@ def test_it_works(acme):
 
 
 def test_it_rejects_all_but_admins(acme, other):
-    row = acme.account.first_statuses("post").first()
+    row = acme.account.statuses_of_kind("post").first()
     assert_for_admins_alone(acme, other, PATH, do="add", name="Mine")
     assert_for_admins_alone(acme, other, f"{PATH}/{row.id}", do="save", name="Mine", code="mine")
     assert not acme.account.statuses.filter(name="Mine").exists()
@@ -153,7 +153,7 @@ def test_moving_by_buttons(acme):
     # New posts get the first status.
     assert make_post(acme.alice).status_code == "planned"
     # Statuses of other kinds keep their positions.
-    deals = acme.account.first_statuses("deal").values_list("code", "position")
+    deals = acme.account.statuses_of_kind("deal").values_list("code", "position")
     assert list(deals) == [("new", 8), ("qualified", 9), ("proposal", 10), ("won", 11), ("lost", 12)]
 
 
@@ -168,7 +168,7 @@ def test_it_goes_no_further_than_the_ends(acme):
 
 def test_moving_by_script(acme):
     page = acme.page(acme.alice)
-    ids = dict(acme.account.first_statuses("post").values_list("name", "id"))
+    ids = dict(acme.account.statuses_of_kind("post").values_list("name", "id"))
     headers = {"HX-Request": "true", "X-CSRFToken": token_of(page)}
 
     def move(status=204, **values):
@@ -189,7 +189,7 @@ def test_moving_by_script(acme):
 
 def test_it_asks_little(acme):
     page = acme.page(acme.alice)
-    row = acme.account.first_statuses("post").first()
+    row = acme.account.statuses_of_kind("post").first()
     for path in (PATH, f"{PATH}?kind=deal", f"{PATH}?kind=client", f"{PATH}/{row.id}"):
         assert_few_statements(page, path)
     assert "There are no statuses here yet." in page.get(f"{PATH}?kind=client")

@@ -26,7 +26,7 @@ def test_it_works(acme):
     assert response.status_code == 200
     token = response.html.find(id="new-token")["value"]
     assert acme.json(token).get("/app/account.json").status_code == 200
-    row = APIToken.objects.holding(token)
+    row = APIToken.objects.find_by_token(token)
     assert (row.user_id, row.label, row.expires_at) == (acme.bob.id, "Shop", None)
     assert response.headers["Cache-Control"] == "private, no-store"
     # The examples contain the new token once; later pages do not.
@@ -103,7 +103,7 @@ def test_a_form_makes_one(acme):
 
 
 def test_it_rejects_more_than_fifty(acme):
-    for _ in range(APIToken.MOST - acme.bob.tokens.count()):
+    for _ in range(APIToken.MAX_PER_USER - acme.bob.tokens.count()):
         make_token(acme.bob)
     response = create(acme.page(acme.bob).get(PATH)).submit(status=422)
     assert "can&#x27;t be more than 50" in response
@@ -117,7 +117,7 @@ def revoke(page, id):
 
 def test_revoke_token(acme):
     token = make_token(acme.bob, label="Shop")
-    row = APIToken.objects.holding(token)
+    row = APIToken.objects.find_by_token(token)
     bob = acme.page(acme.bob)
     page = bob.get(PATH)
     response = revoke(page, row.id)
@@ -132,9 +132,9 @@ def test_it_revokes_nobody_elses(acme, other):
     bob = acme.page(acme.bob)
     csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
     for token in (acme.alice_token, other.token):
-        row = APIToken.objects.holding(token)
+        row = APIToken.objects.find_by_token(token)
         bob.post(f"{PATH}/tokens/{row.id}/revoke", {"csrfmiddlewaretoken": csrf}, status=404)
-        assert APIToken.objects.holding(token)
+        assert APIToken.objects.find_by_token(token)
     bob.get(f"{PATH}/tokens/{row.id}/revoke", status=405)
 
 

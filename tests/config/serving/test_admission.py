@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from accounts.pages.running import PASSED_ON
+from accounts.pages.example_requests import FORWARDED_VARIABLES
 from config.wsgi import Application
 from tests.support.admission import Call, admit, answering
 
@@ -238,14 +238,14 @@ def test_an_error_releases_the_slot_and_leaves_the_queue():
 
 
 def test_a_request_within_a_request_uses_its_slot():
-    """The API examples in the settings make such requests (`accounts.pages.running`)."""
+    """The API examples in the settings make such requests (`accounts.pages.example_requests`)."""
     admission = admit(slots=1, capacity=1, queue_timeout=0.01)
     seen = []
 
     def ask_again(environ):
         seen.append(connections[DEFAULT_DB_ALIAS])
         if environ["PATH_INFO"] == "/outer":
-            passed_on = {name: environ[name] for name in PASSED_ON if name in environ}
+            passed_on = {name: environ[name] for name in FORWARDED_VARIABLES if name in environ}
             assert Call(application, "/inner", **passed_on).status == "200"
             seen.append(connections[DEFAULT_DB_ALIAS])
 

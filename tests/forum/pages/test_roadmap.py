@@ -45,7 +45,7 @@ def test_all_of_a_column(acme, monkeypatch):
 
 def test_its_columns_are_in_the_order_of_the_statuses(acme):
     started = acme.account.statuses.get(kind="post", code="started")
-    started.move(before=acme.account.first_statuses("post").first().id)
+    started.move(before=acme.account.statuses_of_kind("post").first().id)
     assert list(columns(acme.page().get("/app/roadmap"))) == ["Started 0", "Planned 0", "Done 0"]
 
 

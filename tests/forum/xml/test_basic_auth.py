@@ -19,7 +19,7 @@ REFUSED = refusal(401, UNAUTHENTICATED)
 @pytest.fixture
 def hashes(monkeypatch) -> list[str]:
     """Record the hashed passwords in order, after the setup that runs once per process."""
-    passwords.is_right(None, "")
+    passwords.verify(None, "")
     hashed = []
     verify, encode = passwords.Argon2idPasswordHasher.verify, passwords.Argon2idPasswordHasher.encode
 

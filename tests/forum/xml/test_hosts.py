@@ -5,7 +5,7 @@ from django.db import OperationalError
 
 from accounts import middleware
 from accounts.host_names import normalize
-from accounts.middleware import AddressBook, address_book
+from accounts.middleware import HostCache, host_cache
 from accounts.models import Host
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_post
@@ -246,7 +246,7 @@ def test_an_account_just_made_answers_at_once(acme):
 def test_a_deleted_host_is_unknown_within_a_second(acme, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(middleware, "monotonic", lambda: now)
-    monkeypatch.setattr(address_book, "seconds", AddressBook().seconds)
+    monkeypatch.setattr(host_cache, "seconds", HostCache().seconds)
     acme.account.hosts.create(name="ideas.example.org")
     assert call("ideas.example.org", user=ALICE).status_code == 200
     Host.objects.filter(name="ideas.example.org").delete()
@@ -257,7 +257,7 @@ def test_a_deleted_host_is_unknown_within_a_second(acme, monkeypatch):
 def test_the_book_is_bounded_and_keeps_no_unknown_hosts(acme):
     for number in range(5):
         acme.account.hosts.create(name=f"host-{number}.example.org")
-    book = AddressBook(size=3)
+    book = HostCache(size=3)
     for number in range(5):
         assert book.find(f"host-{number}.example.org").account_id == acme.account.id
         assert book.find(f"unknown-{number}.example.org") is None
@@ -268,7 +268,7 @@ def test_it_answers_503_where_the_database_is_away(acme, monkeypatch):
     def away(self, host):
         raise OperationalError("connection refused: postgresql://rostrum:secret@db")
 
-    monkeypatch.setattr(AddressBook, "_look_up", away)
+    monkeypatch.setattr(HostCache, "_look_up", away)
     answer = call(acme.host, user=ALICE)
     assert shown(answer) == refusal(503, UNAVAILABLE)
     assert answer.headers["Retry-After"] == "5"

@@ -1,4 +1,6 @@
-"""Opening an account: the rows that an account needs before anyone can use it."""
+"""Creation of an account together with the rows that it needs."""
+
+from typing import Any, cast
 
 from django.db import transaction
 
@@ -11,7 +13,7 @@ from accounts.users import User
 
 
 @transaction.atomic
-def open_account(
+def create_account(
     *,
     prefix: str,
     login: str,
@@ -19,17 +21,17 @@ def open_account(
     password: str,
     owner_name: str = "",
     host: str | None = None,
-    **fields,
+    **fields: Any,
 ) -> tuple[Account, User, str]:
-    """Create an account with its hosts, statuses and owner, and send `account_created`, for other apps to add their rows.
+    """Create an account with its hosts, statuses and owner, and send `account_created`, with which other apps add their rows.
 
-    Return the account, its owner and the owner's API token, which cannot be read again. With `host`, the account's site has
-    that host. It also answers at the account's own host, which is named as the prefix.
+    Return the account, its owner and the owner's API token, which is stored only as a digest. `host` is the host of the account's
+    first site, which the caller has validated. The default is the account's own host, which is named after the prefix.
     """
     account = Account.objects.create(prefix=prefix, **fields)
     site_host = account.hosts.create(name=prefix)
     if host:
-        site_host = account.hosts.create(name=normalize(host))
+        site_host = account.hosts.create(name=cast(str, normalize(host)))
     account_created.send(Account, account=account, host=site_host)
     account.statuses.bulk_create(Status.defaults(account))
     owner = User.objects.create_for(
