@@ -1,4 +1,4 @@
-"""What the templates of a post's page use for what is written there."""
+"""Template tags and filters for the forms of posts and comments."""
 
 from django import template
 
@@ -6,7 +6,7 @@ from accounts.models import User
 from core.api.idempotency import new_form_key
 from forum.models import Category, Comment, Post
 from forum.pages.forms import CommentForm, EditForm
-from forum.pages.reading import path_of
+from forum.pages.reading import category_list_path
 
 register = template.Library()
 
@@ -24,10 +24,10 @@ def may_be_changed_by(row: Post | Comment, user: User | None) -> bool:
 @register.simple_tag
 def category_path(category: Category, first: Category) -> str:
     """Return the path of a category's list; `first` is the forum's first category."""
-    return path_of(category.name, is_first=category == first)
+    return category_list_path(category.name, is_first=category == first)
 
 
 @register.filter
 def version(post: Post) -> str:
-    """Which words of it a page shows, for whoever decides on them."""
+    """Return the version of the post that the page shows, for the form that approves it."""
     return EditForm.version_of(post)
