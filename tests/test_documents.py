@@ -155,7 +155,7 @@ def call(request: str, *besides: str, demo: dict[str, str]) -> httpx.Response:
 def variables_read() -> set[str]:
     """The variables of the environment that the service reads, wherever in its code."""
     reads = re.compile(r'(?:os\.environ|os\.environ\.get|values\.get|_read)[\[(]\s*"([A-Z_]+)"')
-    files = [path for room in ("config", "accounts", "forum", "crm") for path in (ROOT / room).rglob("*.py")]
+    files = [path for room in ("config", "core", "accounts", "forum", "crm") for path in (ROOT / room).rglob("*.py")]
     return {name for path in files for name in reads.findall(path.read_text())}
 
 

@@ -19,7 +19,6 @@ from tests.support.rooms import (
     references_in_template,
 )
 
-DEMO = "it creates demo data with the models of all rooms, and is to move to config"
 TENANT_TABLE = "SQL of migrations, which cannot ask a setting for the tenant's table"
 MODULE = "a value of `initial_module` on the wire"
 CUSTOMER = "a link to a customer is a field of posts and votes on the wire, and a foreign key"
@@ -28,17 +27,11 @@ POSTS = "clients and contacts count their posts, and detach them when they go to
 EXCEPTIONS = {
     ("accounts/account.py", "forum"): MODULE,
     ("accounts/openapi.py", "crm"): MODULE,
-    ("accounts/management/story.py", ""): DEMO,
-    ("accounts/management/commands/demo.py", ".forums"): DEMO,
-    ("accounts/management/commands/serve.py", ""): "the command starts the server of config, and is to move there",
+    ("core/api/unused_hooks.py", "accounts.throttling"): "advice for developers, which no code reads",
     ("core/changes/models.py", "accounts_account"): TENANT_TABLE,
     ("core/db/tenancy.py", "accounts_account"): TENANT_TABLE,
     ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", ".statuses"): "HTTP statuses of an operation, not those of an account",
-    ("core/pages/words.py", ""): "words that people read, not names of code",
-    ("core/search/queries.py", "tags"): "a column of searched tables",
-    ("core/search/spelling.py", "accounts_user"): "SQL of migrations, with the condition for a table's words",
-    ("core/search/spelling.py", "accounts_status"): "SQL of migrations, with the condition for a table's words",
     ("crm/models.py", "posts"): POSTS,
     ("crm/models.py", ".posts"): POSTS,
     ("forum/api/serializers.py", "clients"): CUSTOMER,

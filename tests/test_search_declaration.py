@@ -115,15 +115,15 @@ def test_a_new_table_has_it_with_its_first_migration(acme):
         ("name", models.CharField(max_length=255)),
         ("trashed_at", models.DateTimeField(null=True)),
     ]
-    operation = migrations.CreateModel("Product", fields, {"constraints": [Search(name="product_search")]})
+    operation = migrations.CreateModel("Specimen", fields, {"constraints": [Search(name="specimen_search")]})
     before, state = ProjectState(), ProjectState()
     operation.state_forwards("crm", state)
     with connection.schema_editor() as editor:
         operation.database_forwards("crm", editor, before, state)
-    assert len(objects(state.apps.get_model("crm", "Product"))) == 8
+    assert len(objects(state.apps.get_model("crm", "Specimen"))) == 8
     with connection.cursor() as cursor:
-        cursor.execute("INSERT INTO crm_product VALUES (1, %s, 'Wheelbarrow')", [acme.account.id])
-    assert Word.objects.filter(account=acme.account, kind="crm_product", word="wheelbarrow").exists()
+        cursor.execute("INSERT INTO crm_specimen VALUES (1, %s, 'Wheelbarrow')", [acme.account.id])
+    assert Word.objects.filter(account=acme.account, kind="crm_specimen", word="wheelbarrow").exists()
 
 
 def changes(new: Search) -> list[str]:

@@ -43,12 +43,12 @@ def test_it_has_the_words_of_code_and_templates(catalog):
     found = {(message.id, message.context) for message in catalog}
     assert wanted - found == set(), f"not in the catalogue yet: {RUN}"
     assert found - wanted == set(), f"in the catalogue, but no longer used: {RUN}"
-    current = messages.written(messages.merge(messages.collect(), catalog))
+    current = messages.po_bytes(messages.merge(messages.collect(), catalog))
     assert messages.PO.read_bytes() == current, f"the catalogue is not as it is written: {RUN}"
 
 
 def test_every_message_is_translated(catalog):
-    assert messages.unfinished(catalog) == [], f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN}"
+    assert messages.untranslated(catalog) == [], f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN}"
 
 
 def test_translations_agree_with_what_they_translate(catalog):
@@ -56,7 +56,7 @@ def test_translations_agree_with_what_they_translate(catalog):
 
 
 def test_it_is_compiled(catalog):
-    compiled = messages.compiled(messages.merge(catalog, catalog))
+    compiled = messages.mo_bytes(messages.merge(catalog, catalog))
     assert messages.MO.read_bytes() == compiled, f"{messages.MO.name} is not what {messages.PO.name} compiles to: {RUN}"
 
 
@@ -228,7 +228,7 @@ def test_translations_are_kept_and_what_is_gone_goes(collected):
     assert merged.get("Suggestions").user_comments == ["from a person"]
     assert merged.get("May", "month").string == "maj"
     assert merged.get("Gone") is None
-    assert sorted(messages.unfinished(merged)) == [
+    assert sorted(messages.untranslated(merged)) == [
         "fuzzy: 'none'",
         "not translated: 'Title'",
         "not translated: 'one sentence'",
@@ -239,8 +239,8 @@ def test_translations_are_kept_and_what_is_gone_goes(collected):
 
 def test_what_is_written_says_neither_when_nor_where(collected):
     known = catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
-    text = messages.written(messages.merge(collected, known))
-    assert messages.written(messages.merge(collected, messages.parse(text))) == text
+    text = messages.po_bytes(messages.merge(collected, known))
+    assert messages.po_bytes(messages.merge(collected, messages.parse(text))) == text
     header, *entries = text.decode().split("\n\n")
     assert "Date" not in header
     assert "Babel" not in header
@@ -257,7 +257,7 @@ def test_django_reads_what_is_compiled(tmp_path, settings):
     )
     path = tmp_path / "pl" / "LC_MESSAGES" / "django.mo"
     path.parent.mkdir(parents=True)
-    path.write_bytes(messages.compiled(messages.merge(known, known)))
+    path.write_bytes(messages.mo_bytes(messages.merge(known, known)))
     settings.LOCALE_PATHS = [tmp_path]
     polish = trans_real.DjangoTranslation("pl")
     shown = [polish.ngettext("day", "days", number) for number in (1, 2, 5, 12, 22)]
@@ -397,7 +397,7 @@ def test_translations_that_disagree_are_found(text):
 
 def test_a_missing_plural_form_is_found():
     known = catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
-    assert messages.unfinished(known) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
+    assert messages.untranslated(known) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
     known.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
     assert disagreements(known) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
 

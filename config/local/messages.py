@@ -109,7 +109,7 @@ def merge(wanted: Catalog, known: Catalog) -> Polish:
     return merged
 
 
-def unfinished(catalog: Catalog) -> list[str]:
+def untranslated(catalog: Catalog) -> list[str]:
     """Return a line for each message that is fuzzy or not translated."""
     found = []
     for message in catalog:
@@ -127,13 +127,13 @@ def parse(po: bytes) -> Catalog:
     return read_po(BytesIO(po), locale="pl", abort_invalid=True)
 
 
-def written(catalog: Polish) -> bytes:
+def po_bytes(catalog: Polish) -> bytes:
     file = BytesIO()
     write_po(file, catalog, width=0, sort_output=True, include_lineno=False)
     return file.getvalue().rstrip(b"\n") + b"\n"
 
 
-def compiled(catalog: Catalog) -> bytes:
+def mo_bytes(catalog: Catalog) -> bytes:
     file = BytesIO()
     write_mo(file, catalog)
     return file.getvalue()
@@ -141,9 +141,9 @@ def compiled(catalog: Catalog) -> bytes:
 
 def main() -> int:
     catalog = merge(collect(), parse(PO.read_bytes()))
-    PO.write_bytes(written(catalog))
-    MO.write_bytes(compiled(catalog))
-    missing = unfinished(catalog)
+    PO.write_bytes(po_bytes(catalog))
+    MO.write_bytes(mo_bytes(catalog))
+    missing = untranslated(catalog)
     for line in missing:
         print(line, file=sys.stderr)
     print(f"{PO.relative_to(BASE_DIR)}: {len(catalog)} messages, {len(missing)} of them not translated")

@@ -63,7 +63,12 @@ class OperationSchema(AutoSchema):
 
     @property
     def said(self) -> Operation:
-        return OPERATIONS[f"{self.method} {self.path}"]
+        operation = OPERATIONS.get(f"{self.method} {self.path}")
+        if operation is None:
+            raise LookupError(
+                f"{self.method} {self.path} is not described: call operate… for it in the room's openapi module"
+            )
+        return operation
 
     @property
     def is_list(self) -> bool:

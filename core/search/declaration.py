@@ -15,13 +15,17 @@ NOT_TRASHED = Q(trashed_at=None)
 
 
 class Search(BaseConstraint):
-    """The columns of a model that a search finds, and how.
+    """The fields of a model that a search finds, and how.
 
-    `name_field` is the name that rows are ordered by. Any part of it, of the `short` fields and of the `numbers` (in any
-    spelling) is found; of the fields `words` and of the values of the JSON fields `json_values`, whole words and their beginnings;
-    and so are those of the `long` fields, with less weight. `filters` are columns that the list is filtered by and that the index
-    holds too. Only the rows that meet `condition` are found; `more_indexes` are conditions of others, which have a search index of
-    their own, by its name. `not_searched` says of every other text field why it is not searched.
+    - `name_field`: the name, by which a list can be ordered. A search finds any part of it.
+    - `short`: further short fields. A search finds any part of them.
+    - `numbers`: numbers, such as telephone numbers. A search finds any part of them, however they are spaced.
+    - `words`, `json_values`: short fields, and JSON objects of short values. A search finds their words and the beginnings of these.
+    - `long`: long texts. A search finds their words and the beginnings of these, ranked below the short fields.
+    - `filters`: columns that the list is filtered by. The search index holds them too.
+    - `condition`: a search finds only the rows that meet it.
+    - `more_indexes`: conditions of other rows that a search finds by an index of their own; the keys begin its name.
+    - `not_searched`: every other text field, with the reason.
 
     For Django it is a constraint of the model, since migrations detect, create, change and remove these. It owns three generated
     columns that the model does not know, the indexes over them, the triggers that keep the words of the rows

@@ -122,9 +122,10 @@ def prepared(tmp_path_factory):
     """The data that a first start makes: copying them takes a fraction of the time."""
     with services(tmp_path_factory.mktemp("prepared")) as start:
         service = start()
-        service.await_text("api_token")
+        # Every test of a service would fail with this one, which has the most to do.
+        service.await_text("api_token", seconds=600)
         service.process.terminate()
-        service.await_end()
+        service.await_end(seconds=60)
     return service.data
 
 

@@ -117,7 +117,7 @@ def is_ended(connection):
 @only_linux
 def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypatch):
     settings.MAX_CLIENT_CONNECTIONS = 4
-    monkeypatch.setattr(deadline, "UNCOUNTED", 1)
+    monkeypatch.setattr(deadline, "COUNTED_AFTER", 1)
     with connected("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (port, ends):
         assert deadline.end_excess(port, InFlight(1)) == 2
         assert [is_ended(end) for end in ends] == [True, False, True, False, False, False]
@@ -125,13 +125,13 @@ def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypa
 
 @only_linux
 @pytest.mark.parametrize(
-    ("changed", "uncounted"),
+    ("changed", "counted_after"),
     [({"TRUST_PROXY": True}, 1), ({"QUEUE_CAPACITY": 0}, 1), ({"MAX_CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
     ids=["all are the proxy's", "requests may wait for a thread", "within the share", "just opened"],
 )
-def test_no_others_are_ended(settings, monkeypatch, changed, uncounted):
+def test_no_others_are_ended(settings, monkeypatch, changed, counted_after):
     settings.MAX_CLIENT_CONNECTIONS = 4
-    monkeypatch.setattr(deadline, "UNCOUNTED", uncounted)
+    monkeypatch.setattr(deadline, "COUNTED_AFTER", counted_after)
     for name, value in changed.items():
         setattr(settings, name, value)
     with connected("127.0.0.2", "127.0.0.2", "127.0.0.2") as (port, ends):

@@ -1,15 +1,19 @@
-"""A field is declared on its model; here is what else has to know it, and how a test fails that misses it."""
+"""What belongs to a model that the interface serves, beside the model: each test names the step that was left out."""
 
 from collections.abc import Iterator
 
 import pytest
+from django.apps import apps
 from django.core.exceptions import FieldError
-from django.db import models
+from django.db import connection, models
 from django.urls import get_resolver
 
 from core.api.fields import Text
+from core.api.lists import Listing
 from core.api.resources import ResourceSerializer, ResourceViewSet
-from core.db.tenancy import account_of
+from core.db.tenancy import AccountIdField, account_of
+from core.db.trash import Trashable
+from core.search.declaration import Search
 
 # Fields of a model that the JSON interface leaves to the pages.
 LEFT_TO_PAGES = {
@@ -33,6 +37,19 @@ def serializers(base: type = ResourceSerializer) -> Iterator[type[ResourceSerial
     for serializer in base.__subclasses__():
         yield serializer
         yield from serializers(serializer)
+
+
+def triggers_of(function: str) -> set[tuple[str, str, str]]:
+    """The table, the name and the definition of each trigger that calls a function."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger
+            WHERE NOT tgisinternal AND tgfoid = %s::regproc
+            """,
+            [function],
+        )
+        return set(cursor.fetchall())
 
 
 every_viewset = pytest.mark.parametrize("viewset", list(viewsets()), ids=lambda viewset: viewset.__name__)
@@ -59,6 +76,14 @@ def test_every_field_on_the_wire_is_read_from_the_rows(viewset):
 
 
 @every_viewset
+def test_every_listed_model_declares_a_search(viewset):
+    model = viewset.model.__name__
+    assert not issubclass(viewset, Listing) or isinstance(getattr(viewset.model, "search", None), Search), (
+        f"the list of {viewset.__name__} is searched and ordered by name: declare `search = Search(…)` on {model}"
+    )
+
+
+@every_viewset
 def test_a_text_is_no_longer_than_its_column(viewset):
     serializer, model = viewset.serializer_class, viewset.model
     fields = {field.name: field for field in model._meta.concrete_fields if isinstance(field, models.CharField)}
@@ -75,3 +100,22 @@ def test_a_copy_of_a_field_has_the_limit_of_its_column(serializer):
     for name, field in copies.items():
         if isinstance(field, Text):
             assert field.max_length == serializer._declared_fields[name].max_length
+
+
+def test_every_table_takes_ids_from_its_account(db):
+    tables = {table for table, _, _ in triggers_of("account_ids.take")}
+    for model in apps.get_models():
+        if any(isinstance(field, AccountIdField) for field in model._meta.local_fields):
+            table = model._meta.db_table
+            assert table in tables, f"a row of {table} gets no id: add `account_ids('{table}')` to a migration"
+
+
+@every_viewset
+def test_the_feed_tells_of_every_resource(db, viewset):
+    model, key = viewset.model, viewset.key
+    table = model._meta.db_table
+    notes = {name: definition for at, name, definition in triggers_of("note_change") if at == table}
+    expected = {"note_created", "note_updated", "note_deleted"}
+    expected |= {"note_trashed", "note_restored"} if issubclass(model, Trashable) else set()
+    assert notes.keys() == expected, f"the feed misses {table}: add `note_changes('{table}', '{key}')` to a migration"
+    assert all(f"note_change('{key}', " in definition for definition in notes.values())
