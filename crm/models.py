@@ -94,8 +94,8 @@ class ClientQuerySet(TrashableQuerySet):
             lock_emails(account_id, {key})
         if (holder := Client.lock_holder(self, account_id, external_ids)) or not key:
             return holder
-        clients: models.QuerySet[Client] = self.locked()
-        return clients.filter(email_key=key).order_by("id").first()
+        client: Client | None = self.locked().filter(email_key=key).order_by("id").first()
+        return client
 
     def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
         """Lock these e-mails (`email_key`) and return the id of the oldest client with each."""

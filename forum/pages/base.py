@@ -1,4 +1,4 @@
-"""What the pages of a forum share."""
+"""The base views of the pages of a forum."""
 
 from http import HTTPStatus
 from typing import Any
@@ -12,11 +12,13 @@ from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import throttling
 from core.error_responses import error_response
 from core.pages.base import Page, csrf_failure, redirect_to_sign_in
+from core.requests import ForumRequest
 
 
 class ForumPage(Page):
-    """A page of the request's forum: of a private one, for its users alone."""
+    """A page of the request's forum. The pages of a private forum are for its users only."""
 
+    request: ForumRequest
     indexed = True
 
     def check_access(self) -> HttpResponse | None:
@@ -25,57 +27,62 @@ class ForumPage(Page):
         return super().check_access()
 
 
-class KeepingPage(ForumPage):
-    """A page with a text that must not be lost. Where the session has ended, or somebody signed in in another tab, the form
-    comes back as it was sent, with what is needed to send it again; so it looks for the token of the page itself."""
+class ResubmittablePage(ForumPage):
+    """A page with a form whose text must not be lost.
 
-    # What the template of the form is told.
+    If the session has ended, or another user has signed in in another tab, the form is shown again as it was submitted, with a
+    sign-in form if there is no user. Django's CSRF check would answer 403 instead, so this view checks the token itself.
+    """
+
+    # For the template of the form: whether the form was rendered in another session.
     stale = False
     sign_in_form: SignInForm | None = None
 
     @classmethod
-    def as_view(cls, **initkwargs):
+    def as_view(cls, **initkwargs: Any) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
-    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
-        # Has the cookie of the session that is begun on the way, whatever comes of the rest.
-        self.begun = HttpResponse()
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # Collects the cookies of a session that starts during the request, whatever the response is.
+        self.session_response = HttpResponse()
         response = super().dispatch(request, *args, **kwargs)
-        response.cookies.update(self.begun.cookies)
+        response.cookies.update(self.session_response.cookies)
         return response
 
     def check_access(self) -> HttpResponse | None:
         return None if self.request.method == "POST" and self.request.user is None else super().check_access()
 
-    def post(self, request, **kwargs) -> HttpResponse:
+    def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         if not has_valid_csrf_token(request):
             if is_cross_origin(request):
-                # It was not written here: it is nobody's to lose, and ours to show to nobody.
+                # The form is from another site, so its content is not shown.
                 return csrf_failure(request)
             self.stale = True
             if request.user is None:
                 self.sign_in_form = SignInForm(request=request)
-            return self.show_again(HTTPStatus.FORBIDDEN, **kwargs)
+            return self.show_submitted(HTTPStatus.FORBIDDEN, **kwargs)
         if request.user is not None:
             return self.write(**kwargs)
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
         if form.is_valid() and not self.allows(form.user):
             form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
         if not form.is_valid():
-            return self.show_again(HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs)
+            return self.show_submitted(
+                HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs
+            )
         request.user, self.sign_in_form = form.user, None
         request.user.account = request.account
-        # The token of the page is another from now on, so this is done before a page is made.
-        sign_in(request, self.begun, request.user)
+        # Signing in replaces the CSRF token, so it comes before any page is rendered.
+        sign_in(request, self.session_response, request.user)
         throttling.count_page_action(request)
         return self.write(**kwargs)
 
-    def write(self, **kwargs) -> HttpResponse:
-        """Do it, as the user."""
+    def write(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Process the submitted form for the user of the request."""
         raise NotImplementedError
 
-    def show_again(self, status: int, **kwargs) -> HttpResponse:
-        """The form as it was sent. There may be no user."""
+    def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the page with the form as it was submitted. The request may have no user."""
         raise NotImplementedError
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:

@@ -1,48 +1,50 @@
-"""What is done with a comment that is there."""
+"""The deletion of a comment."""
 
 from math import ceil
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect
+from core.requests import ForumUserRequest
 from forum.models import Comment
 from forum.pages.base import ForumPage
-from forum.pages.reading import COMMENTS
-from forum.pages.writing import Gone, Merged, gone, held
+from forum.pages.reading import COMMENTS_PER_PAGE
+from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found
 
 
 class DeleteCommentPage(ForumPage):
-    """For good: a comment does not go to the trash."""
+    """The button that deletes a comment. A deleted comment does not go to the trash."""
 
+    request: ForumUserRequest
     access = "user"
 
-    def post(self, request: HttpRequest, id: int, comment_id: int) -> HttpResponse:
+    def post(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
         def erase() -> tuple[Comment | None, str]:
-            """The comment, and where it was."""
-            post = held(request, id)
+            """Return the comment and the path of the page that it was on."""
+            post = lock_post(request, id)
             comments = request.account.comments.filter(post_id=id)
             comment = comments.filter(id=comment_id).first()
             if comment is not None and comment.may_be_changed_by(request.user):
                 post.erase_comment(comment)
             page = 1
-            if comment is not None and post.comments_cache > COMMENTS:
+            if comment is not None and post.comments_cache > COMMENTS_PER_PAGE:
                 earlier = comments.filter(created_at__lt=comment.created_at).count()
-                page = ceil(min(earlier + 1, post.comments_cache) / COMMENTS)
+                page = ceil(min(earlier + 1, post.comments_cache) / COMMENTS_PER_PAGE)
             return comment, reverse("forum-post", args=[id], query={"page": page} if page > 1 else None)
 
         try:
-            comment, page = in_transaction(erase)
-        except Gone:
-            return gone(request)
-        except Merged as found:
+            comment, path = in_transaction(erase)
+        except PostNotFound:
+            return post_not_found(request)
+        except PostMerged as merged:
             said = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
             messages.error(request, said)
-            return redirect("forum-post", found.original.id)
+            return redirect("forum-post", merged.original.id)
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
         elif not comment.may_be_changed_by(request.user):
@@ -50,4 +52,4 @@ class DeleteCommentPage(ForumPage):
             return error_response(request, 403, message=message)
         else:
             messages.success(request, _("The comment is deleted."))
-        return redirect(page)
+        return redirect(path)

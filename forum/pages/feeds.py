@@ -1,10 +1,12 @@
-"""What programs read of a forum's pages: Atom feeds (RFC 4287) for readers of news, and a sitemap for search engines."""
+"""Atom feeds (RFC 4287) and the sitemap of a forum."""
+
+from datetime import datetime
 
 from django.db import InterfaceError, OperationalError
 from django.db.models import Case, When
 from django.db.models.functions import Left, Length
 from django.db.models.lookups import LessThanOrEqual
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
@@ -17,21 +19,29 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
+from core.requests import ForumRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import excerpt
 from forum.models import Category, Post
-from forum.pages.reading import ORDERS, READ, SHOWN, ListPage, path_of, query_of
+from forum.pages.reading import (
+    EXCERPT_LENGTH,
+    EXCERPT_SOURCE_LENGTH,
+    ORDERS,
+    ListPage,
+    category_list_path,
+    query_string,
+)
 
-ENTRIES = 25
-# What is longer is only begun in a feed.
-WHOLE = 16_384
-# One statement reads them all.
-ADDRESSES = 1000
+MAX_ENTRIES = 25
+# The length of HTML up to which a feed has the whole text of a post instead of an excerpt.
+MAX_HTML_LENGTH = 16_384
+# One statement reads all posts of the sitemap.
+MAX_SITEMAP_POSTS = 1000
 COLUMNS = (
     "id",
     "title",
-    Left("content", READ),
-    Case(When(LessThanOrEqual(Length("content_html"), WHOLE), then="content_html")),
+    Left("content", EXCERPT_SOURCE_LENGTH),
+    Case(When(LessThanOrEqual(Length("content_html"), MAX_HTML_LENGTH), then="content_html")),
     "created_at",
     "updated_at",
     "user__name",
@@ -41,20 +51,21 @@ COLUMNS = (
 
 
 class Feed(Atom1Feed):
-    def latest_post_date(self):
-        """Of an empty one too it is always the same, so that a reader who has it is told so."""
-        return super().latest_post_date() if self.items else self.feed["begun_at"]
+    def latest_post_date(self) -> datetime:
+        """Return the time of the newest entry. For an empty feed it is constant, so that conditional requests get 304."""
+        return super().latest_post_date() if self.items else self.feed["opened_at"]
 
 
 class FeedPage(ListPage):
-    """The newest of a list that everyone who reads the forum sees, whoever asks: feeds are passed on."""
+    """The feed of a list. It has only posts that every reader of the forum may see, because feeds are passed on to others."""
 
-    def get(self, request):
+    def get(self, request: ForumRequest) -> HttpResponse:
         account, forum, parameters = request.account, request.forum, request.GET
-        category, place = None, {"forum_id": forum.id}
+        category: Category | None = None
+        scope = {"forum_id": forum.id}
         if number := parameters.get("category"):
             category = self.read_category(number)
-            place = {"category_id": category.id}
+            scope = {"category_id": category.id}
         status, order = self.read_status([]), parameters.get("order") or "new"
         if order not in ORDERS:
             raise Http404
@@ -63,35 +74,35 @@ class FeedPage(ListPage):
         if q:
             throttling.count_search(request)
             rows = Post.objects.search(
-                q, None, COLUMNS, account=account, start=0, size=ENTRIES, **given, **{"forum_id": forum.id} | place
+                q, None, COLUMNS, account=account, start=0, size=MAX_ENTRIES, **given, **{"forum_id": forum.id} | scope
             )
         else:
             order = "new" if status else order
             rows = Post.objects.page(
-                None, COLUMNS, account_id=account.id, order=order, start=0, size=ENTRIES, **given, **place
+                None, COLUMNS, account_id=account.id, order=order, start=0, size=MAX_ENTRIES, **given, **scope
             )
         base = base_url(request)
-        what = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
-        address = base + reverse("forum-feed") + query_of(category=category and category.id, **what)
+        query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
+        address = base + reverse("forum-feed") + query_string(category=category and category.id, **query)
         parts = [forum.name, category and category.name, status and status_name(status), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
-            link=f"{base}{path_of(category and category.name, is_first=False)}{query_of(**what)}",
+            link=f"{base}{category_list_path(category and category.name, is_first=False)}{query_string(**query)}",
             description="",
             subtitle=forum.description or None,
             language=get_language(),
             feed_url=address,
             feed_guid=address,
-            begun_at=forum.created_at,
+            opened_at=forum.created_at,
         )
         for id, title, beginning, html, created_at, updated_at, name, login, tags in rows:
             link = base + path_with_id("forum-post", id)
             if html is None:
-                html = format_html("<p>{}</p>", excerpt(beginning, max_length=SHOWN))
+                html = format_html("<p>{}</p>", excerpt(beginning, max_length=EXCERPT_LENGTH))
             feed.add_item(
                 title=title,
                 link=link,
-                # A reference in a text may stand for what XML does not have.
+                # A character reference in the HTML may stand for a character that XML does not allow.
                 description=replace_non_xml(html),
                 author_name=name or login,
                 pubdate=created_at,
@@ -100,7 +111,7 @@ class FeedPage(ListPage):
                 categories=tags,
             )
         response = HttpResponse(feed.writeString("utf-8"), content_type=feed.content_type)
-        # Programs may keep it and ask whether it is still so.
+        # Feed readers may store the feed and revalidate it.
         response["Cache-Control"] = "private, no-cache"
         return response
 
@@ -114,20 +125,20 @@ class FeedPage(ListPage):
         return found
 
 
-def sitemap(request: HttpRequest) -> HttpResponse:
+def sitemap(request: ForumRequest) -> HttpResponse:
     """The categories and the newest suggestions of a forum that everyone may read (sitemaps.org)."""
     if request.method not in ("GET", "HEAD"):
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     address = request.address
     try:
-        rows = Post.objects.sitemap_entries(address.account_id, address.site_id, limit=ADDRESSES)
+        rows = Post.objects.sitemap_entries(address.account_id, address.site_id, limit=MAX_SITEMAP_POSTS)
     except (OperationalError, InterfaceError):
         return unavailable(request)
     if not rows:
         raise Http404
     base = base_url(request)
     names = [name for _id, name, _changed in rows if name is not None]
-    categories = [base + path_of(name, is_first=number == 0) for number, name in enumerate(names)]
+    categories = [base + category_list_path(name, is_first=number == 0) for number, name in enumerate(names)]
     posts = [(base + path_with_id("forum-post", id), changed_at) for id, _name, changed_at in rows if id is not None]
     return render(
         request, "forum/sitemap.xml", {"categories": categories, "posts": posts}, content_type="application/xml"

@@ -1,6 +1,7 @@
-"""What members write in a forum."""
+"""The forms of posts and comments."""
 
 import hashlib
+from typing import Any, cast
 
 from django import forms
 from django.urls import reverse
@@ -16,35 +17,34 @@ KINDS = [
     (Post.Kind.QUESTION, _("Question")),
     (Post.Kind.PRAISE, _("Praise")),
 ]
-FORM = "post-form"
+FORM_ID = "post-form"
 TEXT_LENGTH = 65_536
 
 
 class LongText(forms.CharField):
-    """A text in Markdown, where spaces at the beginning may mean something. Browsers end its lines as a form does."""
+    """A text in Markdown. White space at its ends stays, because it has a meaning there; CRLF, as browsers submit it, becomes LF."""
 
-    def __init__(self, *, rows: int, **kwargs):
-        super().__init__(
-            **{"max_length": TEXT_LENGTH, "strip": False, "widget": forms.Textarea(attrs={"rows": rows})} | kwargs
-        )
+    def __init__(self, *, rows: int, **kwargs: Any):
+        widget = forms.Textarea(attrs={"rows": rows})
+        super().__init__(max_length=TEXT_LENGTH, strip=False, widget=widget, **kwargs)
 
-    def to_python(self, value) -> str:
-        return super().to_python(value).replace("\r\n", "\n")
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
 class FormKey(forms.CharField):
-    """What tells a form that is sent twice from two forms."""
+    """The hidden idempotency key of a form, which recognizes a form that is submitted twice."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(max_length=64, required=False, widget=forms.HiddenInput)
 
 
 class PostForm(Form):
-    # It stands before the form, with suggestions like it and their buttons in between.
+    # The input is outside of the <form>: similar suggestions, with vote forms of their own, are shown between them.
     title = forms.CharField(
         label=_("Title"),
         max_length=255,
-        widget=forms.TextInput(attrs={"form": FORM}),
+        widget=forms.TextInput(attrs={"form": FORM_ID}),
     )
     content = LongText(label=_("Details"), rows=8, required=False)
     category_id = forms.TypedChoiceField(
@@ -55,25 +55,25 @@ class PostForm(Form):
     kind = forms.ChoiceField(label=_("Kind"), choices=KINDS)
     private = forms.BooleanField(label=_("Only you and the team can see it"), required=False)
 
-    def __init__(self, *args, categories: list[Category], **kwargs):
+    def __init__(self, *args: Any, categories: list[Category], **kwargs: Any):
         super().__init__(*args, **kwargs)
-        field = self.fields["category_id"]
+        field = cast(forms.TypedChoiceField, self.fields["category_id"])
         field.choices = [(category.id, category.name) for category in categories]
         if len(categories) == 1:
             field.widget = forms.HiddenInput()
             self.initial["category_id"] = categories[0].id
 
     @property
-    def values(self) -> dict:
+    def values(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in ("title", "content", "category_id", "kind", "private")}
 
 
 class NewPostForm(PostForm):
     key = FormKey()
-    # Whether suggestions like it have been shown.
+    # Whether similar suggestions have been shown.
     seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["title"].widget.attrs |= {
             "autofocus": True,
@@ -88,8 +88,8 @@ class EditForm(PostForm):
     version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     @staticmethod
-    def shown(post: Post) -> dict:
-        """What it begins with."""
+    def shown(post: Post) -> dict[str, Any]:
+        """Return the initial values for a post."""
         kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
         return {
             "title": post.title,
@@ -101,11 +101,11 @@ class EditForm(PostForm):
 
     @classmethod
     def version_of(cls, post: Post) -> str:
-        """Comments and votes leave it as it is: only what is edited here counts."""
+        """Return a digest of the fields of this form. Comments and votes do not change it."""
         return hashlib.sha256(repr(cls.shown(post)).encode()).hexdigest()
 
-    def changes(self, post: Post) -> dict:
-        """What is to be written; a kind that this form does not know stays, as long as it says the same."""
+    def changes(self, post: Post) -> dict[str, Any]:
+        """Return the changed values. The kind `PRIVATE`, which this form does not offer, stays unless the kind or the privacy is changed."""
         shown = self.shown(post)
         values = {name: value for name, value in self.values.items() if value != shown[name]}
         if post.kind == Post.Kind.PRIVATE and not values.keys().isdisjoint({"kind", "private"}):
@@ -117,7 +117,7 @@ class CommentForm(Form):
     content = LongText(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
     key = FormKey()
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
 
     def clean_content(self) -> str:

@@ -1,15 +1,18 @@
-"""What only the forum's pages need of a request."""
+"""The middleware of the forum's pages."""
 
 from collections.abc import Callable
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 
+from core.requests import ForumRequest
+
 
 def forum_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Set `request.forum`: the site of the request's host is a forum."""
+    """Set `request.forum`, which is the site of the request's host, or None."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        request.forum = request.site
+        cast(ForumRequest, request).forum = cast(ForumRequest, request).site
         return get_response(request)
 
     return middleware

@@ -1,4 +1,7 @@
-"""What waits for the team to let it through."""
+"""The queue of posts that wait for approval."""
+
+from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import F, OuterRef, Subquery
@@ -10,19 +13,20 @@ from accounts.pages.settings import parse_id
 from core.api.paging import Page as PageOfList
 from core.errors import FieldError, FieldErrors
 from core.pages.base import redirect
+from core.requests import ForumUserRequest
 from forum.markdown import render
 from forum.models import Post
 from forum.pages.forms import EditForm
-from forum.pages.team import Deleted, TeamPage
+from forum.pages.team import PostInTrash, TeamPage
 
 
 class ModerationPage(TeamPage):
-    """The queue, the oldest first. A post's own page sends here too, and is gone back to (`back`)."""
+    """The queue, oldest first. The buttons on a post's own page are submitted here too, with `back` for the way back to it."""
 
     template_name = "forum/moderation.html"
     actions = {"approve": "approve", "reject": "reject"}
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: ForumUserRequest) -> HttpResponse:
         try:
             page = PageOfList.read(request.GET)
         except FieldErrors:
@@ -30,19 +34,19 @@ class ModerationPage(TeamPage):
         categories = request.account.categories.filter(id=OuterRef("category_id"))
         posts = request.account.posts.of_forum(request.forum.id).unapproved()
         posts = posts.annotate(nick=F("user__name"), category_name=Subquery(categories.values("name")))
-        posts = list(posts[page.start : page.stop])
-        if not posts and page.number > 1:
-            # What was on the last page has been gone through.
+        rows = list(posts[page.start : page.stop])
+        if not rows and page.number > 1:
+            # All posts of the last page have been decided on.
             return redirect("forum-moderation")
-        more = len(posts) > page.size
-        for post in posts:
+        more = len(rows) > page.size
+        for post in rows:
             if post.content_html is None:
                 post.content_html = render(post.content)
-        return self.render(section="moderation", posts=posts[: page.size], page=page, more=more)
+        return self.render(section="moderation", posts=rows[: page.size], page=page, more=more)
 
-    def approve(self, request) -> HttpResponse:
+    def approve(self, request: ForumUserRequest) -> HttpResponse:
         def act() -> None:
-            post = self.hold(id)
+            post = self.lock(id)
             found[:] = [post]
             if post.approved:
                 return
@@ -60,20 +64,21 @@ class ModerationPage(TeamPage):
             messages.success(request, said)
         return self.go_back(*(("forum-post", id) if found else ("forum-home",)))
 
-    def reject(self, request) -> HttpResponse:
+    def reject(self, request: ForumUserRequest) -> HttpResponse:
         id = parse_id(request.POST.get("id")) or 0
         done = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
-        self.decide(lambda: self.hold(id).reject(by=request.user), done=done)
+        self.decide(lambda: self.lock(id).reject(by=request.user), done=done)
         return self.go_back("forum-home")
 
-    def decide(self, act, *, done: str = "") -> bool:
+    def decide(self, act: Callable[[], Any], *, done: str = "") -> bool:
+        """Run `act` as `Page.perform` does, with a message for a post that is in the trash already."""
         try:
             return self.perform(act, done=done)
-        except Deleted:
+        except PostInTrash:
             messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False
 
-    def go_back(self, route: str, *args) -> HttpResponse:
+    def go_back(self, route: str, *args: Any) -> HttpResponse:
         """Redirect to that route if the form came from a post's own page, else to the queue."""
         if self.request.POST.get("back"):
             return redirect(route, *args)

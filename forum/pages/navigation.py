@@ -1,4 +1,4 @@
-"""What the pages of the forum add to the menus."""
+"""The menu entries of the forum's pages."""
 
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _

@@ -1,11 +1,12 @@
-"""What anybody may read of a forum."""
+"""The pages that show posts: the lists, the roadmap, and the page of a post."""
 
 from math import ceil
+from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.db.models import Exists, F, OuterRef, Subquery
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Left
-from django.http import Http404, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext
 
@@ -17,18 +18,19 @@ from core.db.text import replace_non_xml
 from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
+from core.requests import ForumRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums import Forum
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
 
-# Of a text that is only begun, so much is read, and at most so much of it is shown.
-READ, SHOWN, DESCRIBED = 600, 200, 160
+# Lengths in characters: of the Markdown that an excerpt is made from, of an excerpt, and of the description for search engines.
+EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH, DESCRIPTION_LENGTH = 600, 200, 160
 COLUMNS = (
     "id",
     "title",
-    Left("content", READ),
+    Left("content", EXCERPT_SOURCE_LENGTH),
     "status__code",
     "status__name",
     "status__color",
@@ -45,48 +47,48 @@ COLUMNS = (
     "contact_id",
 )
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
-USER = ("name", "login", "role")
+USER_COLUMNS = ("name", "login", "role")
 ORDERS = ("new", "top", "active", "commented")
-ON_ROADMAP = 20
-COMMENTS, VOTERS, CHANGES, DUPLICATES = 100, 20, 50, 50
+MAX_ROADMAP_POSTS = 20
+COMMENTS_PER_PAGE, MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 100, 20, 50, 50
 
 
-def shown(row: tuple) -> dict:
-    """A post as lists show it."""
+def as_list_item(row: tuple) -> dict[str, Any]:
+    """Return a row of `COLUMNS` as the templates of lists expect it."""
     post = dict(zip(NAMES, row, strict=True))
     post["status"] = Status(
         kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
     )
-    post["excerpt"] = excerpt(post["content"], max_length=SHOWN)
+    post["excerpt"] = excerpt(post["content"], max_length=EXCERPT_LENGTH)
     post["nick"] = post["user__name"] or post["user__login"]
     post["is_private"] = post["private"] or post["kind"] == Post.Kind.PRIVATE
     post["is_for_customer"] = post["client_id"] is not None or post["contact_id"] is not None
     return post
 
 
-def path_of(category_name: str | None, *, is_first: bool) -> str:
-    """The one path of a category's list: that of the first is the forum's."""
+def category_list_path(category_name: str | None, *, is_first: bool) -> str:
+    """Return the canonical path of a category's list. The first category has the path of the forum."""
     home = reverse("forum-home")
-    # `reverse` would leave some characters of a name as they are, such as &.
+    # `reverse` does not quote some characters, such as &.
     return home if is_first or category_name is None else home + quote(category_name, safe="")
 
 
-def query_of(**parameters) -> str:
+def query_string(**parameters: Any) -> str:
     given = {name: value for name, value in parameters.items() if value not in ("", None)}
     return f"?{urlencode(given)}" if given else ""
 
 
-# The routes where links to an older server lead, unless a category has that name.
-FORMER_ADDRESSES = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
+# Paths of pages of an older server, and the routes that replace them unless a category has that name.
+FORMER_ROUTES = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
 
 
-def former_address(category_name: str | None) -> str | None:
-    """Return the route of the page that an older server had under that name. Profile pages have the button to sign out."""
-    return FORMER_ADDRESSES.get((category_name or "").lower())
+def former_route(category_name: str | None) -> str | None:
+    """Return the route that replaces a page of an older server. The profile has the button to sign out."""
+    return FORMER_ROUTES.get((category_name or "").lower())
 
 
 class ListPage(ForumPage):
-    """A page with suggestions on it."""
+    """The base of pages that list suggestions."""
 
     def read_page(self) -> PageOfList:
         try:
@@ -95,29 +97,29 @@ class ListPage(ForumPage):
             raise Http404 from None
 
     def read_status(self, statuses: list[Status]) -> Status | None:
-        """The status that is asked for, if one is: usually one of these."""
+        """Return the status that the parameter names, or None. Only a status that is not in `statuses` takes a query."""
         if not (code := self.request.GET.get("status")):
             return None
-        for status in statuses:
-            if status.code == code:
-                return status
+        for known in statuses:
+            if known.code == code:
+                return known
         status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
         if status is None:
             raise Http404
         return status
 
-    def about(self, posts: list[dict]) -> dict:
-        """What else is shown of posts: which of them whoever asks has voted for; to the team, whose wish they are."""
+    def list_context(self, posts: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the context for the posts: those that the user has voted for and, for the team, the names of customers."""
         account, user = self.request.account, self.request.user
         if user is not None and user.is_team:
             ids = {id for post in posts for id in (post["client_id"], post["contact_id"]) if id is not None}
             if ids:
-                # Clients and contacts share the account's ids.
-                sides = [
+                # All resources of an account share one sequence of ids.
+                queries = [
                     customer.rows_of(account).filter(id__in=ids).order_by().values_list("id", "name")
                     for customer in registry.customers()
                 ]
-                names = dict(sides[0].union(*sides[1:], all=True))
+                names = dict(queries[0].union(*queries[1:], all=True))
                 for post in posts:
                     post["customer"] = names.get(post["contact_id"]) or names.get(post["client_id"])
         voted = account.votes.voted_post_ids(user, [post["id"] for post in posts]) if user is not None else set()
@@ -125,11 +127,11 @@ class ListPage(ForumPage):
 
 
 class PostListPage(ListPage):
-    """The suggestions of a category, or of the forum's first; or what is found in a category, or in the forum."""
+    """The suggestions of a category, by default the first one, or the results of a search in a category or in the whole forum."""
 
     template_name = "forum/posts.html"
 
-    def get(self, request, category_name: str | None = None):
+    def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
         account, forum = request.account, request.forum
         categories = list(account.categories.of_forum(forum.id))
         first = category = categories[0] if categories else None
@@ -137,15 +139,15 @@ class PostListPage(ListPage):
             by_key = {one.name_key: one for one in categories}
             category = by_key.get(fold(category_name)) or by_key.get(fold(category_name.replace("+", " ")))
             if category is None:
-                if address := former_address(category_name):
-                    return redirect(address)
+                if route := former_route(category_name):
+                    return redirect(route)
                 raise Http404
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
         is_everywhere = bool(q) and category_name is None
-        place = {"forum_id": forum.id} if is_everywhere or category is None else {"category_id": category.id}
-        statuses = Post.objects.statuses_in_use(account, **place)
+        scope = {"forum_id": forum.id} if is_everywhere or category is None else {"category_id": category.id}
+        statuses = Post.objects.statuses_in_use(account, **scope)
         status, page = self.read_status(statuses), self.read_page()
         order = request.GET.get("order") or "new"
         if order not in ORDERS:
@@ -162,10 +164,10 @@ class PostListPage(ListPage):
                 start=page.start,
                 size=page.size + 1,
                 **given,
-                **{"forum_id": forum.id} | place,
+                **{"forum_id": forum.id} | scope,
             )
         else:
-            # Those of a status are in one order alone.
+            # With a status there is one order only.
             order = "new" if status else order
             rows = Post.objects.page(
                 request.user,
@@ -175,20 +177,18 @@ class PostListPage(ListPage):
                 start=page.start,
                 size=page.size + 1,
                 **given,
-                **place,
+                **scope,
             )
         if not rows and page.number > 1:
             raise Http404
-        # Where nothing has all the words, what comes close in the whole forum.
-        close = []
+        # A search of the forum without results shows similar suggestions.
+        similar: list[tuple] = []
         if is_everywhere and not rows and not status:
-            close = rows = Post.objects.similar_to(
-                q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
-            )
-        # A search at the forum's own path is in all of it.
+            similar = rows = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
+        # A search at the forum's own path covers all categories.
         is_first = category == first and not (q and category_name)
-        path = path_of(category and category.name, is_first=is_first or is_everywhere)
-        what = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
+        path = category_list_path(category and category.name, is_first=is_first or is_everywhere)
+        query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
         return self.render(
             section="suggestions",
             category=None if is_everywhere else category,
@@ -198,15 +198,15 @@ class PostListPage(ListPage):
             order=order,
             chosen=status,
             q=q,
-            comes_close=bool(close),
+            comes_close=bool(similar),
             page=page,
             more=len(rows) > page.size,
-            # Where a search stays, as an address has it: a name may have a question mark.
-            here=path_of(category.name if category_name else None, is_first=False),
-            canonical=f"{base_url(request)}{path}{query_of(**what, page=page.number if page.number > 1 else None)}",
-            feed=reverse("forum-feed") + query_of(category=None if is_first or is_everywhere else category.id, **what),
-            description=describe(forum, None if is_everywhere else category, first),
-            **self.about([shown(row) for row in rows[: page.size]]),
+            # The path of the search form. Names are quoted, because they may contain a question mark.
+            here=category_list_path(category.name if category_name else None, is_first=False),
+            canonical=f"{base_url(request)}{path}{query_string(**query, page=page.number if page.number > 1 else None)}",
+            feed=reverse("forum-feed")
+            + query_string(category=None if is_first or is_everywhere else category.id, **query),
+            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )
 
 
@@ -221,26 +221,27 @@ def describe(forum: Forum, category: Category | None, first: Category | None) ->
 
 
 class RoadmapPage(ListPage):
-    """What is planned, what is being done, and what is done; with `status`, all of one of them."""
+    """The roadmap: a column for each status on it. With `status`, the list of all suggestions with that status."""
 
     template_name = "forum/roadmap.html"
 
-    def get(self, request):
+    def get(self, request: ForumRequest) -> HttpResponse:
         account, forum = request.account, request.forum
-        if request.GET.get("status"):
-            return self.all_of(self.read_status([]))
-        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=ON_ROADMAP + 1)
+        if status := self.read_status([]):
+            return self.render_status(status)
+        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_ROADMAP_POSTS + 1)
         columns = [
-            (status, [shown(row) for row in rows[:ON_ROADMAP]], len(rows) > ON_ROADMAP) for status, rows in board
+            (status, [as_list_item(row) for row in rows[:MAX_ROADMAP_POSTS]], len(rows) > MAX_ROADMAP_POSTS)
+            for status, rows in board
         ]
         return self.render(
             section="roadmap",
             columns=columns,
             canonical=base_url(request) + reverse("forum-roadmap"),
-            **self.about([post for _, posts, _ in columns for post in posts]),
+            **self.list_context([post for _, posts, _ in columns for post in posts]),
         )
 
-    def all_of(self, status: Status):
+    def render_status(self, status: Status) -> HttpResponse:
         request, page = self.request, self.read_page()
         rows = Post.objects.in_status(
             COLUMNS,
@@ -252,7 +253,7 @@ class RoadmapPage(ListPage):
         )
         if not rows and page.number > 1:
             raise Http404
-        query = query_of(status=status.code, page=page.number if page.number > 1 else None)
+        query = query_string(status=status.code, page=page.number if page.number > 1 else None)
         return self.render(
             "forum/roadmap_status.html",
             section="roadmap",
@@ -260,51 +261,51 @@ class RoadmapPage(ListPage):
             page=page,
             more=len(rows) > page.size,
             canonical=base_url(request) + reverse("forum-roadmap") + query,
-            **self.about([shown(row) for row in rows[: page.size]]),
+            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )
 
 
 class PostPage(ForumPage):
-    """A suggestion, with its comments and what became of it."""
+    """A suggestion with its comments, votes and history."""
 
     template_name = "forum/post.html"
 
-    def get(self, request, id: int):
+    def get(self, request: ForumRequest, id: int) -> HttpResponse:
         account, forum, user = request.account, request.forum, request.user
         is_team = user is not None and user.is_team
         post = self.posts().filter(id=id).first()
         if post is None:
             raise Http404
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
-            # A message would set a cookie for whoever only reads.
+            # Not by a message, which would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
         page, last = self.read_page(post)
         if post.content_html is None:
             post.content_html = render(post.content)
         if post.response and post.response_html is None:
             post.response_html = render(post.response)
-        # The last ones are read, and told from the first on.
-        history = list(account.status_changes.of_post(id).reverse()[:CHANGES])[::-1]
-        duplicates = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
-        duplicates = list(duplicates.values_list("id", "title")[: DUPLICATES + 1])
+        # The newest changes are read, and shown oldest first.
+        history = list(account.status_changes.of_post(id).reverse()[:MAX_STATUS_CHANGES])[::-1]
+        merged = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
+        duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
         came_from = request.GET.get("from", "")
-        voters = account.votes.voters(account.id, id, limit=VOTERS) if post.votes_cache else []
+        voters = account.votes.voters(account.id, id, limit=MAX_VOTERS) if post.votes_cache else []
         names = [name for _, name in voters]
         customers = 0
         if post.votes_cache > len(names):
             if is_team:
-                # Clients and contacts have up to a half of the room, or what users leave of it.
-                proxies = account.proxy_votes.of_post(id).with_names()[:VOTERS]
-                proxies = [proxy.client_name or proxy.contact_name for proxy in proxies]
-                names = (names[: max(VOTERS - len(proxies), VOTERS // 2)] + proxies)[:VOTERS]
-            elif len(names) < VOTERS:
-                # All users are among them, so the others are clients and contacts.
+                # Customers get the places that users leave free, but at least half of them.
+                proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
+                customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
+                names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
+            elif len(names) < MAX_VOTERS:
+                # The names of all users are shown, so the remaining votes are those of customers.
                 customers = post.votes_cache - len(names)
         return self.render(
             section="suggestions",
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
-            path=path_of(post.category_name, is_first=post.category_id == post.first_category_id),
+            path=category_list_path(post.category_name, is_first=post.category_id == post.first_category_id),
             comments=self.comments(post, page) if post.comments_cache else [],
             page=page,
             last=last,
@@ -316,19 +317,19 @@ class PostPage(ForumPage):
             customers=customers,
             other_voters=post.votes_cache - len(names) - customers,
             voted={id} if user is not None and post.is_voted else set(),
-            duplicates=duplicates[:DUPLICATES],
-            more_duplicates=len(duplicates) > DUPLICATES,
+            duplicates=duplicates[:MAX_DUPLICATES],
+            more_duplicates=len(duplicates) > MAX_DUPLICATES,
             came_from=next((title for one, title in duplicates if str(one) == came_from), None),
             canonical=base_url(request)
             + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
-            description=excerpt(post.content[:READ], max_length=DESCRIBED),
+            description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
         )
 
-    def posts(self):
-        """The posts that may be read here, with what stands beside them."""
+    def posts(self) -> QuerySet[Post]:
+        """Return the posts that the user may read, with everything that the page shows of them."""
         account, forum, user = self.request.account, self.request.forum, self.request.user
         categories = account.categories.of_forum(forum.id)
-        beside = {
+        annotations: dict[str, Any] = {
             "nick": F("user__name"),
             "login": F("user__login"),
             "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
@@ -336,25 +337,25 @@ class PostPage(ForumPage):
             "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
         }
         if user is not None:
-            beside["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
+            annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
             if user.is_team:
-                beside |= {
+                annotations |= {
                     f"{each.key}_name": Subquery(
                         each.rows_of(account).filter(id=OuterRef(f"{each.key}_id")).values("name")
                     )
                     for each in registry.customers()
                 }
                 originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
-                beside["original_title"] = Subquery(originals.values("title"))
+                annotations["original_title"] = Subquery(originals.values("title"))
         posts = account.posts.visible_to(user).of_forum(forum.id).without_tasks()
-        return posts.select_related("status").annotate(**beside)
+        return posts.select_related("status").annotate(**annotations)
 
     def read_page(self, post: Post) -> tuple[PageOfList, int]:
-        """The page of the comments, and the number of the last one, which may be asked for as `last`."""
-        last = max(1, ceil(post.comments_cache / COMMENTS))
+        """Return the requested page of comments and the number of the last page. `page=last` requests the last one."""
+        last = max(1, ceil(post.comments_cache / COMMENTS_PER_PAGE))
         number = self.request.GET.get("page")
         try:
-            page = PageOfList.read({"page": last if number == "last" else number, "per_page": COMMENTS})
+            page = PageOfList.read({"page": last if number == "last" else number, "per_page": COMMENTS_PER_PAGE})
         except FieldErrors:
             raise Http404 from None
         if page.number > last:
@@ -362,13 +363,15 @@ class PostPage(ForumPage):
         return page, last
 
     def comments(self, post: Post, page: PageOfList) -> list[Comment]:
-        """Each with its user, of whom only what is shown is read."""
-        names = {name: F(f"user__{name}") for name in USER}
-        comments = self.request.account.comments.filter(post_id=post.id).order_by("created_at", "id")
-        comments = list(comments.annotate(**names)[page.start : page.start + page.size])
+        """Return the comments of a page. Of their users, only the shown columns are read."""
+        names = {name: F(f"user__{name}") for name in USER_COLUMNS}
+        rows = self.request.account.comments.filter(post_id=post.id).order_by("created_at", "id")
+        comments = list(rows.annotate(**names)[page.start : page.start + page.size])
         for comment in comments:
             comment.user = User(
-                account_id=post.account_id, id=comment.user_id, **{name: getattr(comment, name) for name in USER}
+                account_id=post.account_id,
+                id=comment.user_id,
+                **{name: getattr(comment, name) for name in USER_COLUMNS},
             )
             if comment.comment_html is None:
                 comment.comment_html = render(comment.comment)

@@ -1,21 +1,22 @@
-"""What programs ask every site for: which of its pages may be searched (RFC 9309), and its icon."""
+"""robots.txt (RFC 9309) and favicon.ico."""
 
 from pathlib import Path
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.views import View
 
 import core
+from core.requests import ForumRequest
 
 ICON = (Path(core.__file__).parent / "static" / "core" / "favicon.ico").read_bytes()
-# The longest rule that fits decides.
-OPEN = """User-agent: *
+# The longest matching rule applies.
+PUBLIC_RULES = """User-agent: *
 Allow: /app/posts/
 Allow: /app/roadmap
 Disallow: /app/posts/new
 Disallow: /app/
 """
-CLOSED = """User-agent: *
+PRIVATE_RULES = """User-agent: *
 Disallow: /
 """
 
@@ -23,15 +24,15 @@ Disallow: /
 class Robots(View):
     http_method_names = ["get", "head"]
 
-    def get(self, request: HttpRequest) -> HttpResponse:
+    def get(self, request: ForumRequest) -> HttpResponse:
         if request.forum is None:
             raise Http404
-        text = OPEN if request.forum.may_be_read_by(None) else CLOSED
+        text = PUBLIC_RULES if request.forum.may_be_read_by(None) else PRIVATE_RULES
         return HttpResponse(text, content_type="text/plain", headers={"Cache-Control": "public, max-age=3600"})
 
 
 class Favicon(View):
     http_method_names = ["get", "head"]
 
-    def get(self, request: HttpRequest) -> HttpResponse:
+    def get(self, request: ForumRequest) -> HttpResponse:
         return HttpResponse(ICON, content_type="image/x-icon", headers={"Cache-Control": "public, max-age=86400"})

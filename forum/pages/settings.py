@@ -1,4 +1,6 @@
-"""The account settings that a forum has: the forums themselves, and their categories."""
+"""The account settings for forums and categories."""
+
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -12,6 +14,7 @@ from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.pages.base import redirect
+from core.requests import ForumUserRequest
 from forum.models import Category, Forum
 
 ACCESS = {
@@ -47,7 +50,7 @@ class ForumForm(Form):
         help_text=gettext_lazy("Those of members stay hidden until your team approves them."),
     )
 
-    def __init__(self, *args, forum: Forum | None = None, address: str = "", **kwargs):
+    def __init__(self, *args: Any, forum: Forum | None = None, address: str = "", **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["host"].help_text = _(
             "A single word becomes an address under %(domain)s. It can also be a domain of your own, such as ideas.example.com."
@@ -62,7 +65,7 @@ class ForumsPage(SettingsPage):
     template_name = "forum/forums.html"
     part = "forums"
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: ForumUserRequest) -> HttpResponse:
         hosts = dict(request.account.hosts.values_list("id", "name"))
         forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
@@ -75,13 +78,13 @@ class NewForumPage(SettingsPage):
     part = "forums"
     actions = {"save": "save"}
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: ForumUserRequest) -> HttpResponse:
         return self.show(ForumForm())
 
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, forum=None, target=full_name(self.request.account.prefix))
 
-    def save(self, request) -> HttpResponse:
+    def save(self, request: ForumUserRequest) -> HttpResponse:
         form = ForumForm(request.POST)
 
         def act() -> None:
@@ -108,10 +111,10 @@ class ForumSettingsPage(SettingsPage):
 
     @property
     def is_here(self) -> bool:
-        """Whether this very page would be gone with the forum's address."""
+        """Whether this page is served at the forum's own address, so that it would disappear with that address."""
         return self.host == normalize(self.request.get_host()) and self.host != self.request.account.prefix
 
-    def get(self, request, id: int) -> HttpResponse:
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
         return self.show(forum, ForumForm(forum=forum, address=full_name(self.host)))
 
@@ -125,25 +128,26 @@ class ForumSettingsPage(SettingsPage):
             target=full_name(self.request.account.prefix),
         )
 
-    def save(self, request, id: int) -> HttpResponse:
+    def save(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
         form = ForumForm(request.POST, forum=forum, address=full_name(self.host))
         if form.is_valid() and self.is_here and "host" in form.changed_data:
-            form.add_error("host", self.elsewhere())
+            form.add_error("host", self.other_address_message())
         if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
         return redirect("forum-settings-forum", id)
 
-    def elsewhere(self) -> str:
+    def other_address_message(self) -> str:
+        """Return the error of a change that would remove the address of this page."""
         return _("You are at this address now. Open the settings at %(address)s to change it.") % {
             "address": full_name(self.request.account.prefix)
         }
 
-    def delete(self, request, id: int) -> HttpResponse:
+    def delete(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
         if self.is_here:
-            messages.error(request, self.elsewhere())
+            messages.error(request, self.other_address_message())
         elif self.perform(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
             return redirect("forum-settings-forums")
         return redirect("forum-settings-forum", id)
@@ -162,12 +166,12 @@ class CategoriesPage(SettingsPage):
     part = "categories"
     actions = {"add": "add", "move": "move"}
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
         return self.show(CategoryForm())
 
     def find(self) -> None:
-        """All forums, and the one that is open."""
+        """Read the forums and the one that the query names, by default the first. Raise Http404."""
         self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         id = parse_id(self.request.GET.get("forum"))
         found = [forum for forum in self.forums if forum.id == id or (id is None and not self.request.GET.get("forum"))]
@@ -179,7 +183,7 @@ class CategoriesPage(SettingsPage):
         rows = list(self.request.account.categories.of_forum(self.forum.id)[: Category.MAX_PER_FORUM])
         return self.render_form(form, rows=rows, forum=self.forum, forums=self.forums)
 
-    def add(self, request) -> HttpResponse:
+    def add(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
         form = CategoryForm(request.POST)
 
@@ -192,7 +196,7 @@ class CategoriesPage(SettingsPage):
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return self.back()
 
-    def move(self, request) -> HttpResponse:
+    def move(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
         id = parse_id(request.POST.get("id"))
         row = request.account.categories.of_forum(self.forum.id).filter(id=id).first() if id else None
@@ -214,7 +218,7 @@ class CategoryPage(SettingsPage):
         row.account = self.request.account
         return row
 
-    def get(self, request, id: int) -> HttpResponse:
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         return self.show(row, CategoryForm(initial={"name": row.name}))
 
@@ -223,12 +227,12 @@ class CategoryPage(SettingsPage):
             form,
             row=row,
             others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MAX_PER_FORUM]),
-            # Counted no further than what may be moved.
+            # The count stops above the limit of a move.
             number=row.posts()[: Category.MAX_MOVED_POSTS + 1].count(),
             most=Category.MAX_MOVED_POSTS,
         )
 
-    def save(self, request, id: int) -> HttpResponse:
+    def save(self, request: ForumUserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         form = CategoryForm(request.POST)
         if not form.is_valid() or not self.submit_form(form, lambda: row.write(name=form.cleaned_data["name"])):
@@ -236,7 +240,7 @@ class CategoryPage(SettingsPage):
         messages.success(request, _("%(name)s is saved.") % {"name": row.name})
         return self.back(row)
 
-    def delete(self, request, id: int) -> HttpResponse:
+    def delete(self, request: ForumUserRequest, id: int) -> HttpResponse:
         row, other = self.find(id), parse_id(request.POST.get("into"))
         into = row.siblings().filter(id=other).first() if other else None
         done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})

@@ -1,12 +1,13 @@
-"""The team's tools on a post's page: its status and the response, where it belongs, merging."""
+"""The team's tools for a post: status and response, category and tags, merging."""
 
 import hashlib
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.db.models import OuterRef, Q, Subquery
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
@@ -21,16 +22,17 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import FieldError, FieldErrors
 from core.pages.base import no_content, redirect
+from core.requests import ForumRequest, ForumUserRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.api.serializers import PostSerializer
-from forum.models import Post
-from forum.pages.base import ForumPage, KeepingPage
+from forum.models import Category, Post
+from forum.pages.base import ForumPage, ResubmittablePage
 
-# Of the tags in use, so many are offered; of what is found, and of what was merged into a post, so much is shown.
-TAGS_OFFERED, FOUND, DUPLICATES = 200, 10, 50
+# The numbers of tags that are suggested, of search results, and of duplicates that are shown.
+MAX_TAGS_OFFERED, MAX_FOUND, MAX_DUPLICATES = 200, 10, 50
 
 DELETED = gettext_lazy("This suggestion was deleted. An admin can restore it from the trash.")
-# What the team reads in place of the errors of a post, by field and code.
+# Messages for errors of the models, by field and code.
 MESSAGES = {
     ("post", "gone"): DELETED,
     ("post", "merged"): gettext_lazy("This suggestion was merged into another one. Go on there, or undo that first."),
@@ -58,25 +60,26 @@ MESSAGES = {
 }
 
 
-class Deleted(Http404):
-    """The post is in the trash, where somebody has put it meanwhile."""
+class PostInTrash(Http404):
+    """The post is in the trash. It may have been moved there after the page was opened."""
 
 
 class TeamPage(ForumPage):
-    """A page for the team. What is done on it is sent to itself, with `do` saying which of its acts is meant."""
+    """A page for the team. Its forms are submitted to its own URL, with the name of an action in `do`."""
 
+    request: ForumUserRequest
     access = "team"
-    # What may be done: the value of `do`, and the method.
+    # The method for each value of `do`.
     actions: dict[str, str] = {}
 
-    def dispatch(self, request: HttpRequest, *args, **kwargs) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return super().dispatch(request, *args, **kwargs)
-        except Deleted:
+        except PostInTrash:
             messages.error(request, DELETED)
             return redirect("forum-home")
 
-    def post(self, request, **kwargs) -> HttpResponse:
+    def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         act = self.actions.get(request.POST.get("do", ""))
         return error_response(request, 400) if act is None else getattr(self, act)(request, **kwargs)
 
@@ -85,80 +88,84 @@ class TeamPage(ForumPage):
 
     @property
     def posts(self):
-        """Those of the forum, whether they are in the trash or not."""
+        """The posts of the forum, including those in the trash."""
         return self.request.account.posts.of_forum(self.request.forum.id).without_tasks()
 
     def find(self, id: int) -> Post:
-        """The post, with what the tools show beside it."""
+        """Return the post, annotated with the title of the original that it was merged into. Raise Http404 or PostInTrash."""
         originals = self.request.account.posts.filter(id=OuterRef("duplicate_from_id"))
         posts = self.posts.annotate(original_title=Subquery(originals.values("title")))
-        return self.there(posts.filter(id=id).first())
+        return self.check_exists(posts.filter(id=id).first())
 
-    def hold(self, id: int) -> Post:
-        """The post, held until the transaction ends."""
-        return self.there(self.posts.locked().filter(id=id).first())
+    def lock(self, id: int) -> Post:
+        """Return the post, locked until the transaction ends. Raise Http404 or PostInTrash."""
+        return self.check_exists(self.posts.locked().filter(id=id).first())
 
     @staticmethod
-    def there(post: Post | None) -> Post:
+    def check_exists(post: Post | None) -> Post:
         if post is None:
             raise Http404
         if post.trashed_at is not None:
-            raise Deleted
+            raise PostInTrash
         return post
 
     def write_post(self, post: Post, given: dict[str, Any]) -> None:
-        """Change what is given, by the rules of the interface. The post is held."""
+        """Validate the values as the Account API does, and write them. The post is locked."""
         serializer = PostSerializer(post, data=given, context={"account": self.request.account}, partial=True)
         post.write(serializer.read(), by=self.request.user)
 
-    def looked_for(self) -> str:
+    def read_query(self) -> str:
+        """Return the text of the search, and count the search against its limit."""
         is_sent = self.request.method == "POST"
         q = replace_non_xml((self.request.POST if is_sent else self.request.GET).get("q", ""))[
             :MAX_QUERY_LENGTH
         ].strip()
         if q and not is_sent:
-            # What is sent is counted anyway.
+            # A POST has been counted already.
             throttling.count_search(self.request)
         return q
 
 
-class KeepingTeamPage(KeepingPage, TeamPage):
-    """A page for the team with a text that must not be lost, whichever of its acts it was sent for."""
+class ResubmittableTeamPage(ResubmittablePage, TeamPage):
+    """A page for the team with a form whose text must not be lost."""
 
-    def write(self, **kwargs) -> HttpResponse:
+    def write(self, *args: Any, **kwargs: Any) -> HttpResponse:
         return TeamPage.post(self, self.request, **kwargs)
 
-    def show_again(self, status: int, **kwargs) -> HttpResponse:
+    def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
         if self.sign_in_form is None:
-            response = self.show_sent(**kwargs)
+            response = self.show_submitted_form(**kwargs)
             response.status_code = status
             return response
-        # A visitor is told nothing but what was sent.
-        texts, sent = self.texts(), self.request.POST
+        # A visitor sees only the submitted values.
+        texts, sent = self.text_fields(), self.request.POST
         but = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
         hidden = [(name, value) for name, values in sent.lists() if name not in but for value in values]
         return self.render("forum/team_resubmit.html", http_status=status, texts=texts, hidden=hidden)
 
-    def show_sent(self, **kwargs) -> HttpResponse:
-        """The page, with the form as it was sent."""
+    def show_submitted_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the page with the form as it was submitted."""
         raise NotImplementedError
 
-    def texts(self) -> list[forms.BoundField]:
-        """The fields of what was sent that one has typed at length."""
+    def text_fields(self) -> list[forms.BoundField]:
+        """Return the submitted fields with long texts, which the page shows; all other values are hidden inputs."""
         raise NotImplementedError
 
 
-def as_sent(text: str | None) -> str:
-    """A text as it comes back from a form, whose browser ends lines in its own way."""
+def normalize_text(text: str | None) -> str:
+    """Return the text stripped and with LF, so that a stored text equals one that a browser submits unchanged."""
     return (text or "").replace("\r\n", "\n").strip()
 
 
-def digest_of(text: str | None) -> str:
-    return hashlib.sha256(as_sent(text).encode(errors="surrogatepass")).hexdigest()[:16]
+def digest(text: str | None) -> str:
+    return hashlib.sha256(normalize_text(text).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 class StatusForm(Form):
-    """Whoever has it open in another tab sends back what was there before: so only what was changed is written."""
+    """The form for the status and the official response.
+
+    Only changed fields are written, so an old form in another tab does not undo other changes.
+    """
 
     status_id = forms.TypedChoiceField(label=gettext_lazy("Status"), coerce=int, show_hidden_initial=True)
     response = forms.CharField(
@@ -168,30 +175,33 @@ class StatusForm(Form):
         help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to take the response back."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
-    # Which response was there when it was opened.
+    # The digest of the response at the time when the form was opened.
     seen = forms.CharField(required=False, max_length=16, widget=forms.HiddenInput)
 
-    def __init__(self, *args, post: Post, statuses: list[Status], **kwargs):
-        shown = {"status_id": post.status_id, "response": post.response or "", "seen": digest_of(post.response)}
+    def __init__(self, *args: Any, post: Post, statuses: list[Status], **kwargs: Any):
+        shown = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
         super().__init__(*args, initial=shown, auto_id="status-%s", **kwargs)
-        self.fields["status_id"].choices = [(status.id, status_name(status)) for status in statuses]
+        cast(forms.ChoiceField, self.fields["status_id"]).choices = [(status.id, status_name(status)) for status in statuses]
 
     def clean_response(self) -> str:
-        return as_sent(self.cleaned_data["response"])
+        return normalize_text(self.cleaned_data["response"])
 
     def changes(self, post: Post) -> dict[str, Any]:
-        """What is to be written; the post is held. Raises ValidationError where somebody else has answered meanwhile."""
+        """Return the changed values for the locked post. Raise ValidationError if the response has been changed meanwhile."""
         changes = {}
         if "status_id" in self.changed_data and self.cleaned_data["status_id"] != post.status_id:
             changes["status_id"] = self.cleaned_data["status_id"]
         response, seen = self.cleaned_data["response"], self.cleaned_data["seen"]
-        if digest_of(response) != seen and response != as_sent(post.response):
-            if digest_of(post.response) != seen:
-                # What is sent once more replaces it.
-                self.data = self.data.copy()
-                self.data["seen"] = digest_of(post.response)
-                words = _("Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that")
-                raise forms.ValidationError(words % {"text": (post.response or "")[:500]})
+        if digest(response) != seen and response != normalize_text(post.response):
+            if digest(post.response) != seen:
+                # If the form is submitted again, it replaces the response.
+                data = cast(QueryDict, self.data).copy()
+                data["seen"] = digest(post.response)
+                self.data = data
+                message = _(
+                    "Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that"
+                )
+                raise forms.ValidationError(message % {"text": (post.response or "")[:500]})
             changes["response"] = response or None
         return changes
 
@@ -207,7 +217,7 @@ TAG_ERRORS = {
 
 
 class PlaceForm(Form):
-    """As `StatusForm`: only what was changed is written."""
+    """The form for category, tags, responsible user and privacy. As in `StatusForm`, only changed fields are written."""
 
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, show_hidden_initial=True)
     tags = forms.CharField(
@@ -225,11 +235,16 @@ class PlaceForm(Form):
         label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
-    def __init__(self, *args, post: Post, categories, team, **kwargs):
+    def __init__(self, *args: Any, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: Any):
         shown = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=shown | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
-        self.fields["category_id"].choices = [(category.id, category.name) for category in categories]
-        self.fields["responsible_id"].choices = [("", _("Nobody")), *((id, name or login) for id, name, login in team)]
+        cast(forms.ChoiceField, self.fields["category_id"]).choices = [
+            (category.id, category.name) for category in categories
+        ]
+        cast(forms.ChoiceField, self.fields["responsible_id"]).choices = [
+            ("", _("Nobody")),
+            *((id, name or login) for id, name, login in team),
+        ]
 
     def clean_tags(self) -> list[str]:
         try:
@@ -239,91 +254,90 @@ class PlaceForm(Form):
                 TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
             ) from None
 
-    def clean(self):
+    def clean(self) -> dict[str, Any]:
         values = super().clean()
         return {name: value for name, value in values.items() if name in self.changed_data}
 
 
-class ToolsPage(KeepingTeamPage):
-    """All of the tools: beside the post, where htmx puts them, and else as a page of their own.
+class ToolsPage(ResubmittableTeamPage):
+    """All tools: a part of the post's page, which htmx loads, or a page of their own.
 
-    What htmx asks for unasked may be answered when somebody has already deleted the post there, or signed out: so that
-    answer leads nowhere and says nothing, or it would take the place of the page that they are on the way to. The links
-    stay, and tell whoever follows one.
+    htmx loads them without a click, maybe while the browser already navigates to another page. So if the post is in the trash, or the
+    user has signed out, that request gets an empty response without a redirect or a message.
     """
 
     template_name = "forum/team_page.html"
     actions = {"status": "change_status", "place": "change_place"}
 
-    def get(self, request, id: int) -> HttpResponse:
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         try:
             post = self.find(id)
-        except Deleted:
+        except PostInTrash:
             if request.htmx:
                 return no_content()
             raise
         return self.show(post, tool=request.GET.get("tool", ""))
 
-    def show_sent(self, id: int) -> HttpResponse:
+    def show_submitted_form(self, id: int) -> HttpResponse:
         make = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
         if make is None:
             return error_response(self.request, 400)
         post = self.find_to_change(id)
         return self.show(post, **{self.request.POST["do"]: make(post, self.request.POST)})
 
-    def texts(self) -> list[forms.BoundField]:
+    def text_fields(self) -> list[forms.BoundField]:
         sent = self.request.POST
         return [StatusForm(sent, post=Post(), statuses=[])["response"]] if "response" in sent else []
 
-    def show(self, post: Post, *, tool: str = "", **sent: Form) -> HttpResponse:
-        """With the form that was sent and is not right yet, if one was."""
+    def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
+        """Return the page. `submitted` has the form that is invalid or to be submitted again, by its name."""
         request, account = self.request, self.request.account
         shown = {
-            "status": sent.get("status") or self.status_form(post),
-            "place": sent.get("place") or self.place_form(post),
+            "status": submitted.get("status") or self.status_form(post),
+            "place": submitted.get("place") or self.place_form(post),
         }
         duplicates = account.posts.live().filter(duplicate_from_id=post.id).order_by("id")
         context = {
             "section": "suggestions",
             "post": post,
-            "tool": next(iter(sent), tool),
+            "tool": next(iter(submitted), tool),
             "forms": shown,
-            "tags": [tag["name"] for tag in account.tags.in_use("post")[:TAGS_OFFERED]],
-            "duplicates": list(duplicates.values_list("id", "title")[:DUPLICATES]),
+            "tags": [tag["name"] for tag in account.tags.in_use("post")[:MAX_TAGS_OFFERED]],
+            "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
         }
         template = "forum/team_tools.html" if request.htmx else None
-        return self.render(template, http_status=422 if sent else 200, **context)
+        return self.render(template, http_status=422 if submitted else 200, **context)
 
-    def status_form(self, post: Post, *sent) -> StatusForm:
+    def status_form(self, post: Post, *sent: Any) -> StatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
         return StatusForm(*sent, post=post, statuses=list(statuses))
 
-    def place_form(self, post: Post, *sent) -> PlaceForm:
+    def place_form(self, post: Post, *sent: Any) -> PlaceForm:
         account = self.request.account
-        # Whoever is responsible stays it, even if not of the team any more, until somebody else is chosen.
+        # The responsible user remains a choice after they have left the team.
         team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
         categories = account.categories.of_forum(self.request.forum.id)
         return PlaceForm(*sent, post=post, categories=categories, team=team.values_list("id", "name", "login"))
 
     def find_to_change(self, id: int) -> Post:
-        """The post; where it was deleted meanwhile it is found too, so that what was typed is not lost."""
+        """Return the post even if it is in the trash, so that the form can be shown again."""
         try:
             return self.find(id)
-        except Deleted:
+        except PostInTrash:
             return self.posts.get(id=id)
 
-    def change_status(self, request, id: int) -> HttpResponse:
+    def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find_to_change(id)
         form = self.status_form(post, request.POST)
 
         def act() -> None:
-            held = self.hold(id)
-            if changes := form.changes(held):
-                self.write_post(held, changes)
+            locked = self.lock(id)
+            if changes := form.changes(locked):
+                self.write_post(locked, changes)
 
         try:
             done = form.is_valid() and self.submit_form(form, act)
-        except Deleted:
+        except PostInTrash:
             form.add_error(None, DELETED)
             done = False
         except forms.ValidationError as meanwhile:
@@ -331,14 +345,14 @@ class ToolsPage(KeepingTeamPage):
             done = False
         return self.saved(id) if done else self.show(post, status=form)
 
-    def change_place(self, request, id: int) -> HttpResponse:
+    def change_place(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
         form = self.place_form(post, request.POST)
 
         def act() -> None:
-            held = self.hold(id)
+            locked = self.lock(id)
             if form.cleaned_data:
-                self.write_post(held, dict(form.cleaned_data))
+                self.write_post(locked, dict(form.cleaned_data))
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(post, place=form)
@@ -346,19 +360,19 @@ class ToolsPage(KeepingTeamPage):
 
     def saved(self, id: int) -> HttpResponse:
         messages.success(self.request, _("Saved."))
-        # A duplicate's page leads on to the original's, unless asked not to.
+        # The page of a duplicate redirects to the original, unless `original=0` is given.
         is_merged = self.posts.filter(id=id, duplicate_from_id__isnull=False).exists()
         return redirect("forum-post", id, query={"original": 0} if is_merged else None)
 
 
 class MergePage(TeamPage):
-    """The search for the original, what merging will do, and both ways."""
+    """Merging a post into another one: search, preview, merge, undo."""
 
     template_name = "forum/merge.html"
     actions = {"merge": "merge", "undo": "undo"}
 
-    def get(self, request, id: int) -> HttpResponse:
-        q = self.looked_for()
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        q = self.read_query()
         if request.htmx:
             return self.render("forum/merge_found.html", id=id, q=q, found=self.search(q, id))
         post = self.find(id)
@@ -371,7 +385,7 @@ class MergePage(TeamPage):
         return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
 
     def search(self, q: str, id: int) -> list[tuple]:
-        """The posts of a title, or of an id."""
+        """Return the posts that a text finds, or the post of that id."""
         account, forum_id, columns = self.request.account, self.request.forum.id, ("id", "title", "votes_cache")
         if not q:
             return []
@@ -379,11 +393,12 @@ class MergePage(TeamPage):
         if wanted := parse_id(q.removeprefix("#")):
             rows = list(self.posts.listed_for(self.request.user).filter(id=wanted).values_list(*columns))
         if not rows:
-            given = {"account": account, "forum_id": forum_id, "start": 0, "size": FOUND + 1}
-            rows = Post.objects.search(q, self.request.user, columns, **given)
-        return [row for row in rows if row[0] != id][:FOUND]
+            rows = Post.objects.search(
+                q, self.request.user, columns, account=account, forum_id=forum_id, start=0, size=MAX_FOUND + 1
+            )
+        return [row for row in rows if row[0] != id][:MAX_FOUND]
 
-    def merge(self, request, id: int) -> HttpResponse:
+    def merge(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
         into = parse_id(request.POST.get("into"))
         original = self.posts.filter(id=into or 0).first()
@@ -395,7 +410,7 @@ class MergePage(TeamPage):
             try:
                 post.merge_into(original, by=request.user)
             except FieldErrors:
-                # Somebody, or a second click, was first: it is done.
+                # Another request, such as a second click, has merged it already.
                 if post.duplicate_from_id != original.id:
                     raise
             except Post.DoesNotExist:
@@ -406,7 +421,7 @@ class MergePage(TeamPage):
             return redirect("forum-post", original.id)
         return redirect("forum-post-merge", id)
 
-    def undo(self, request, id: int) -> HttpResponse:
+    def undo(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
 
         def act() -> None:

@@ -1,4 +1,4 @@
-"""The forum's pages. At its first page and at its categories clients ask for XML, which is theirs unless `Accept` names HTML."""
+"""The routes of the forum's pages. The home page and the categories share their paths with the Forum API (`page_or_view`)."""
 
 from functools import wraps
 
@@ -8,10 +8,10 @@ from django.views.decorators.csrf import csrf_exempt
 from core.api.negotiation import wants_page
 from core.pages.base import redirect
 from forum.models import Category, Forum
-from forum.pages import behalf, comments, moderation, settings, team, writing
+from forum.pages import comments, moderation, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
-from forum.pages.own import OwnPostsPage
-from forum.pages.reading import PostListPage, PostPage, RoadmapPage, former_address
+from forum.pages.own_posts import OwnPostsPage
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage, former_route
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
@@ -31,8 +31,8 @@ urlpatterns = [
     path("app/profile/posts", OwnPostsPage.as_view(), name="forum-own-posts"),
     path("app/posts/<id:id>/team", team.ToolsPage.as_view(), name="forum-post-team"),
     path("app/posts/<id:id>/merge", team.MergePage.as_view(), name="forum-post-merge"),
-    path("app/posts/<id:id>/behalf", behalf.ProxyVotesPage.as_view(), name="forum-proxy-votes"),
-    path("app/posts/behalf", behalf.NewOnBehalfPage.as_view(), name="forum-post-new-on-behalf"),
+    path("app/posts/<id:id>/behalf", on_behalf.ProxyVotesPage.as_view(), name="forum-proxy-votes"),
+    path("app/posts/behalf", on_behalf.NewPostOnBehalfPage.as_view(), name="forum-post-new-on-behalf"),
     path("app/moderation", moderation.ModerationPage.as_view(), name="forum-moderation"),
     path("app/account/forums", settings.ForumsPage.as_view(), name="forum-settings-forums"),
     path("app/account/forums/new", settings.NewForumPage.as_view(), name="forum-settings-forum-new"),
@@ -47,8 +47,8 @@ urlpatterns = [
 ]
 
 
-def is_category(request, category_name: str) -> bool:
-    """Return whether a visitor may take that name for a category's: what a private forum has is not told."""
+def may_be_category(request, category_name: str) -> bool:
+    """Return whether the name may be a category's. For a private forum it always is, so that its categories stay secret."""
     account_id, forum_id = request.address.account_id, request.address.site_id
     forum = Forum.objects.get(account_id=account_id, id=forum_id)
     return (
@@ -56,20 +56,20 @@ def is_category(request, category_name: str) -> bool:
     )
 
 
-def or_page(view):
-    """The view for clients; for people, the page of the same list."""
+def page_or_view(view):
+    """Return a view that answers browsers with the page of a list, and other clients with `view`."""
     page = PostListPage.as_view()
 
-    # Clients may send the list's parameters by POST; the page only reads.
+    # API clients may send the parameters by POST, without a CSRF token. The page only reads.
     @csrf_exempt
     @wraps(view)
     def choose(request, *args, **kwargs):
         if wants_page(request):
             return page(request, *args, **kwargs)
-        address = former_address(kwargs.get("category_name"))
-        if address and "HTTP_AUTHORIZATION" not in request.META and not is_category(request, **kwargs):
-            return redirect(address)
+        route = former_route(kwargs.get("category_name"))
+        if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):
+            return redirect(route)
         return view(request, *args, **kwargs)
 
-    choose.page = page
+    choose.page = page  # type: ignore[attr-defined]  # for the tests of access
     return choose

@@ -1,12 +1,12 @@
-"""What members do in a forum: vote, suggest, comment, and change or delete what is theirs."""
+"""The pages for votes, new suggestions and comments, and for editing and deleting a suggestion."""
 
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -18,65 +18,69 @@ from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.routes import sign_in_path
+from core.requests import ForumRequest, ForumUserRequest
 from forum.api.views import agent_of
 from forum.markdown import render
-from forum.models import Post
-from forum.pages.base import ForumPage, KeepingPage
+from forum.models import Comment, Post
+from forum.pages.base import ForumPage, ResubmittablePage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
-from forum.pages.reading import COMMENTS
+from forum.pages.reading import COMMENTS_PER_PAGE
 
-LIKE = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
-
-
-class Gone(Http404):
-    """It was deleted, or it is not for the user to see."""
+SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
 
 
-class Merged(Http404):
-    """It was merged into another meanwhile: `original`, which the user may see."""
+class PostNotFound(Http404):
+    """The post was deleted, or the user may not see it."""
+
+
+class PostMerged(Http404):
+    """The post was merged into `original`, which the user may see."""
 
     def __init__(self, original: Post):
         super().__init__(original.id)
         self.original = original
 
 
-def posts_for(request: HttpRequest):
-    """The posts of the request's forum that whoever asks may see."""
+def visible_posts(request: ForumRequest):
+    """Return the posts of the request's forum that its user may see."""
     return request.account.posts.visible_to(request.user).of_forum(request.forum.id).without_tasks()
 
 
-def held(request: HttpRequest, id: int, *, merged_too: bool = False) -> Post:
-    """The post, held until the transaction ends. Raises Gone, and Merged unless merged ones will do."""
-    post = posts_for(request).locked().filter(id=id).first()
+def lock_post(request: ForumRequest, id: int, *, include_merged: bool = False) -> Post:
+    """Return the post, locked until the transaction ends. Raise PostNotFound or, unless `include_merged`, PostMerged."""
+    post = visible_posts(request).locked().filter(id=id).first()
     if post is None:
-        raise Gone
-    if post.duplicate_from_id is not None and not merged_too:
-        original = posts_for(request).filter(id=post.duplicate_from_id).first()
-        raise Merged(original) if original is not None else Gone
+        raise PostNotFound
+    if post.duplicate_from_id is not None and not include_merged:
+        original = visible_posts(request).filter(id=post.duplicate_from_id).first()
+        raise PostMerged(original) if original is not None else PostNotFound
     return post
 
 
-def gone(request: HttpRequest) -> HttpResponse:
+def post_not_found(request: ForumRequest) -> HttpResponse:
     message = _("This suggestion was deleted in the meantime, or you may not see it.")
     return error_response(request, HTTPStatus.NOT_FOUND, message=message)
 
 
-def not_yours(request: HttpRequest, post: Post) -> HttpResponse:
-    message = on_echo() if post.user_id == request.user.id else None
+def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
+    message = has_responses_message() if post.user_id == request.user.id else None
     return error_response(request, HTTPStatus.FORBIDDEN, message=message)
 
 
-def on_echo() -> str:
+def has_responses_message() -> str:
     return _("Somebody has voted for it or commented on it, so only the team can change it now.")
 
 
 class VotePage(ForumPage):
-    """`vote` is 1 or 0, so that to send it twice does no harm. Whoever must sign in first comes back to one button."""
+    """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
+
+    A visitor signs in first, and comes back to a page with a button.
+    """
 
     access = "user"
     template_name = "forum/vote_page.html"
 
-    def check_access(self):
+    def refuse(self) -> HttpResponse | None:
         request, id = self.request, self.kwargs["id"]
         if request.user is not None:
             return super().check_access()
@@ -84,10 +88,10 @@ class VotePage(ForumPage):
         path = sign_in_path(reverse("forum-post-vote" if votes else "forum-post", args=[id]), unsaved=not votes)
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
-    def get(self, request, id: int):
-        post = posts_for(request).filter(id=id).first()
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).first()
         if post is None:
-            return gone(request)
+            return post_not_found(request)
         if post.duplicate_from_id is not None:
             return redirect("forum-post", post.duplicate_from_id)
         if request.account.votes.voted_post_ids(request.user, [id]):
@@ -95,13 +99,13 @@ class VotePage(ForumPage):
             return redirect("forum-post", id)
         return self.render(section="suggestions", post=post, voted=set())
 
-    def post(self, request, id: int):
+    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
         wanted = {"1": True, "0": False}.get(request.POST.get("vote", ""))
         if wanted is None:
             return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def vote() -> Post:
-            post = held(request, id)
+            post = lock_post(request, id)
             if wanted:
                 post.vote(by=request.user)
             else:
@@ -110,10 +114,10 @@ class VotePage(ForumPage):
 
         try:
             post = in_transaction(vote)
-        except Gone:
-            return gone(request)
-        except Merged as found:
-            return self.point_to(found.original)
+        except PostNotFound:
+            return post_not_found(request)
+        except PostMerged as merged:
+            return self.point_to(merged.original)
         if request.htmx:
             return self.render("forum/vote.html", post=post, voted={id} if wanted else set())
         said = _("You have voted for “%(title)s”.") if wanted else _("Your vote for “%(title)s” is taken back.")
@@ -121,7 +125,7 @@ class VotePage(ForumPage):
         return redirect(self.back(id))
 
     def back(self, id: int) -> str:
-        """To the list that the button was in; to the post from where there was nothing but it, or a form that is given up."""
+        """Return the path of the page with the button; of the post if that page was the vote page, a form or the sign-in page."""
         post = reverse("forum-post", args=[id])
         path = referring_path(request=self.request, default=post)
         passing = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
@@ -136,14 +140,14 @@ class VotePage(ForumPage):
         return redirect("forum-post", original.id)
 
 
-class WritingPage(KeepingPage):
-    """A page with a text in Markdown."""
+class WritingPage(ResubmittablePage):
+    """A page with a form for a Markdown text."""
 
     access = "user"
 
     @property
     def wants_preview(self) -> bool:
-        """A visitor's is not made: what takes time is counted, and that goes by users."""
+        """Whether the preview button was used. A visitor gets no preview, because the rate limit of that work is per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
     def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -157,15 +161,15 @@ class WritingPage(KeepingPage):
             **context,
         )
 
-    def as_typed(self) -> dict[str, str]:
-        """What was sent, to begin a form with that finds no error yet."""
+    def submitted_values(self) -> dict[str, str]:
+        """Return the submitted values as initial values of a form that is not validated."""
         return self.request.POST.dict()
 
 
 class NewPostPage(WritingPage):
     template_name = "forum/new_post.html"
 
-    def get(self, request):
+    def get(self, request: ForumRequest) -> HttpResponse:
         title, category_id = request.GET.get("title", "")[:255], parse_id(request.GET.get("category"))
         if title:
             throttling.count_search(request)
@@ -173,61 +177,62 @@ class NewPostPage(WritingPage):
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(request, title))
 
-    def make_form(self, *args, **kwargs) -> NewPostForm:
+    def make_form(self, *args: Any, **kwargs: Any) -> NewPostForm:
         return NewPostForm(*args, categories=self.categories, **kwargs)
 
     @property
     def categories(self) -> list:
-        """Of a private forum, a visitor is not told."""
+        """The categories; none for a visitor of a private forum."""
         request = self.request
         return categories_of(request.account, request.forum.id) if request.forum.may_be_read_by(request.user) else []
 
-    def show_again(self, status: int):
-        form = self.make_form(initial=self.as_typed())
+    def show_submitted(self, status: int) -> HttpResponse:
+        form = self.make_form(initial=self.submitted_values())
         return self.show(form, status=status, category_id=self.request.POST.get("category_id", "")[:18])
 
-    def write(self):
-        request = self.request
+    def write(self) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
-            return self.show(self.make_form(initial=self.as_typed()))
+            return self.show(self.make_form(initial=self.submitted_values()))
         form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         key = form.cleaned_data["key"]
-        # Looked for before: a first click, if it has made the post meanwhile, is known by its key.
+        # Searched before the key is checked: if a first click creates the post in between, its key is found and the post is not
+        # shown as similar to itself.
         similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
         if (to := idempotency.location_of_form(request.user, key, form.values)) is not None:
             return redirect(to)
         if similar:
             return self.show(form, similar=similar, asks=True)
-        made: list[Post] = []
+        created: list[Post] = []
 
-        def make() -> str:
+        def create() -> str:
             post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
             post.requires_approval = request.forum.approval
             post.write(form.values, by=request.user)
-            made.append(post)
+            created.append(post)
             return reverse("forum-post", args=[post.id])
 
-        answered: list[str] = []
-        once = partial(idempotency.once_from_form, request.user, key, form.values, make)
-        if not self.submit_form(form, lambda: answered.append(once())):
+        paths: list[str] = []
+        once = partial(idempotency.once_from_form, request.user, key, form.values, create)
+        if not self.submit_form(form, lambda: paths.append(once())):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        if made and not made[-1].approved:
+        if created and not created[-1].approved:
             said = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:
             said = _("Thank you! Your suggestion is posted.")
         messages.success(request, said)
-        return redirect(answered[-1])
+        return redirect(paths[-1])
 
 
-def similar_to(request: HttpRequest, title: str) -> list[dict]:
-    """The suggestions whose titles are like it, as `forum/similar.html` shows them."""
+def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
+    """Return the suggestions with similar titles, for `forum/similar.html`."""
     title = title.strip()
     if len(title) < 3:
         return []
-    rows = Post.objects.similar_to(title[:255], LIKE, account=request.account, forum_id=request.forum.id)
-    posts = [dict(zip(LIKE, row, strict=True)) for row in rows]
+    rows = Post.objects.similar_to(title[:255], SIMILAR_COLUMNS, account=request.account, forum_id=request.forum.id)
+    posts = [dict(zip(SIMILAR_COLUMNS, row, strict=True)) for row in rows]
     for post in posts:
         status = {name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
         post["status"] = Status(kind=Status.Kind.POST, **status)
@@ -236,73 +241,75 @@ def similar_to(request: HttpRequest, title: str) -> list[dict]:
 
 
 class SimilarPart(Page):
-    """Of the page of a new suggestion, while its title is typed."""
+    """The part with similar suggestions, which htmx loads while a title is typed."""
 
-    def get(self, request):
+    def get(self, request: ForumRequest) -> HttpResponse:
         if request.user is None:
-            # The session has ended: the form says so when it is sent.
+            # The session has ended. The form shows that when it is submitted.
             return no_content()
         throttling.count_search(request)
         return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
 
 
 class PreviewPart(Page):
-    """How a text will look."""
+    """The part with the preview of a text."""
 
-    def post(self, request):
+    def post(self, request: ForumRequest) -> HttpResponse:
         ended = request.user is None
         text = "" if ended else request.POST.get("content", "")
         return self.render("forum/preview.html", preview=render(text), ended=ended)
 
 
 class CommentPage(WritingPage):
-    """It answers the form of a post's page. By itself it is shown where something is to be said about the form."""
+    """The form for a comment, which the page of the post includes. On a page of its own it is shown with errors or a preview."""
 
     template_name = "forum/comment_page.html"
 
-    def get(self, request, id: int):
-        if not posts_for(request).filter(id=id).exists():
-            return gone(request)
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        if not visible_posts(request).filter(id=id).exists():
+            return post_not_found(request)
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
-    def show_again(self, status: int, id: int):
-        return self.show(CommentForm(initial=self.as_typed()), id=id, status=status)
+    def show_submitted(self, status: int, id: int) -> HttpResponse:
+        return self.show(CommentForm(initial=self.submitted_values()), id=id, status=status)
 
-    def write(self, id: int):
-        request = self.request
+    def write(self, id: int) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
-            return self.show(CommentForm(initial=self.as_typed()), id=id)
+            return self.show(CommentForm(initial=self.submitted_values()), id=id)
         form = CommentForm(request.POST)
         if not form.is_valid():
             return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        text, key, made = form.cleaned_data["content"], form.cleaned_data["key"], []
+        text, key = form.cleaned_data["content"], form.cleaned_data["key"]
+        created: list[tuple[Post, Comment]] = []
 
         def comment() -> str:
-            post = held(request, id)
-            made[:] = [post, post.comment(by=request.user, text=text, agent=agent_of(request))]
-            query = {"page": "last"} if post.comments_cache > COMMENTS else None
-            return reverse("forum-post", args=[id], query=query, fragment=f"comment-{made[1].id}")
+            post = lock_post(request, id)
+            new = post.comment(by=request.user, text=text, agent=agent_of(request))
+            created[:] = [(post, new)]
+            query = {"page": "last"} if post.comments_cache > COMMENTS_PER_PAGE else None
+            return reverse("forum-post", args=[id], query=query, fragment=f"comment-{new.id}")
 
         try:
             said = {"id": id, "text": text}
             to = in_transaction(lambda: idempotency.once_from_form(request.user, key, said, comment))
-        except Gone:
+        except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, gone=True)
-        except Merged as found:
-            return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=found.original)
+        except PostMerged as merged:
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
         if not request.htmx:
             messages.success(request, _("Your comment is posted."))
             return redirect(to)
-        if not made or "?" in to:
-            # It is there already, or on another page of them.
+        if not created or "?" in to:
+            # The comment exists already, or it is on another page of comments.
             return HttpResponse(headers={"HX-Redirect": to})
-        post, new = made
+        [(post, new)] = created
         new.user = request.user
         return self.render("forum/new_comment.html", post=post, comment=new)
 
-    def show(self, form: Form, *, id: int, **context: Any):
-        """By htmx in the place of the form, where one more click is enough; else as a page."""
-        post = posts_for(self.request).filter(id=id).first() if self.is_for_user else None
+    def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
+        """Return the form for htmx, which replaces it in place, or else a page."""
+        post = visible_posts(self.request).filter(id=id).first() if self.is_for_user else None
         needs_page = self.stale or self.sign_in_form is not None or "original" in context
         template = "forum/comment_fields.html" if self.request.htmx else None
         return super().show(
@@ -317,33 +324,33 @@ class CommentPage(WritingPage):
 class EditPage(WritingPage):
     template_name = "forum/edit_post.html"
 
-    def get(self, request, id: int):
-        post = posts_for(request).filter(id=id).first()
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).first()
         if post is None:
-            return gone(request)
+            return post_not_found(request)
         if not post.may_be_changed_by(request.user):
-            return not_yours(request, post)
+            return refuse_change(request, post)
         return self.show(self.make_form(initial=EditForm.shown(post) | {"version": EditForm.version_of(post)}), id=id)
 
-    def make_form(self, *args, **kwargs) -> EditForm:
+    def make_form(self, *args: Any, **kwargs: Any) -> EditForm:
         request = self.request
         shown = request.forum.may_be_read_by(request.user)
         return EditForm(*args, categories=categories_of(request.account, request.forum.id) if shown else [], **kwargs)
 
-    def show_again(self, status: int, id: int):
+    def show_submitted(self, status: int, id: int) -> HttpResponse:
         category_id = self.request.POST.get("category_id", "")[:18]
-        return self.show(self.make_form(initial=self.as_typed()), id=id, status=status, category_id=category_id)
+        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status, category_id=category_id)
 
-    def write(self, id: int):
-        request = self.request
+    def write(self, id: int) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
-            return self.show(self.make_form(initial=self.as_typed()), id=id)
+            return self.show(self.make_form(initial=self.submitted_values()), id=id)
         form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def change() -> tuple[str, Post]:
-            post = held(request, id, merged_too=True)
+            post = lock_post(request, id, include_merged=True)
             if not post.may_be_changed_by(request.user):
                 return "refused", post
             values = form.changes(post)
@@ -358,16 +365,17 @@ class EditPage(WritingPage):
         try:
             if not self.submit_form(form, lambda: outcome.append(change())):
                 return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        except Gone:
+        except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, gone=True)
         what, post = outcome[-1]
         if what == "refused":
             if post.user_id != request.user.id:
-                return not_yours(request, post)
-            return self.show(form, id=id, status=HTTPStatus.CONFLICT, refused=on_echo())
+                return refuse_change(request, post)
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, refused=has_responses_message())
         if what == "changed":
-            form.data = form.data.copy()
-            form.data["version"] = EditForm.version_of(post)
+            data = cast(QueryDict, form.data).copy()
+            data["version"] = EditForm.version_of(post)
+            form.data = data
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, now=post)
         said = _("Saved.")
         if not post.approved and not request.user.is_team:
@@ -377,13 +385,13 @@ class EditPage(WritingPage):
 
 
 class DeletePage(ForumPage):
-    """To the trash, whence an admin can restore it."""
+    """The button that moves a suggestion to the trash."""
 
     access = "user"
 
-    def post(self, request, id: int):
+    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
         def trash() -> tuple[Post, bool]:
-            post = held(request, id, merged_too=True)
+            post = lock_post(request, id, include_merged=True)
             may = post.may_be_changed_by(request.user)
             if may:
                 post.trash(by=request.user)
@@ -391,10 +399,10 @@ class DeletePage(ForumPage):
 
         try:
             post, done = in_transaction(trash)
-        except Gone:
-            return gone(request)
+        except PostNotFound:
+            return post_not_found(request)
         if not done:
-            return not_yours(request, post)
+            return refuse_change(request, post)
         said = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
         messages.success(request, said % {"title": post.title})
         return redirect("forum-home")

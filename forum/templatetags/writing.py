@@ -1,4 +1,4 @@
-"""Template tags of the forms on a post's page."""
+"""Template tags and filters for the forms of posts and comments."""
 
 from django import template
 from django.utils.html import format_html_join
@@ -9,7 +9,7 @@ from accounts.models import User
 from core.api.idempotency import new_form_key
 from forum.models import Category, Comment, Post
 from forum.pages.forms import CommentForm, EditForm
-from forum.pages.reading import path_of
+from forum.pages.reading import category_list_path
 
 register = template.Library()
 
@@ -39,10 +39,10 @@ def may_be_changed_by(row: Post | Comment, user: User | None) -> bool:
 @register.simple_tag
 def category_path(category: Category, first: Category) -> str:
     """Return the path of a category's list; `first` is the forum's first category."""
-    return path_of(category.name, is_first=category == first)
+    return category_list_path(category.name, is_first=category == first)
 
 
 @register.filter
 def version(post: Post) -> str:
-    """Return the version of a post's title and content, by which a decision on the post detects later changes."""
+    """Return the version of the post that the page shows, for the form that approves it."""
     return EditForm.version_of(post)

@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 
 from core.api.routing import RESOURCE_ITEM
-from forum.pages.urls import or_page
+from forum.pages.urls import page_or_view
 from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
 
 
@@ -35,6 +35,6 @@ urlpatterns = [
     ),
 ]
 
-# Browsers get a page at these paths.
-first_page = path("", or_page(PostViewSet.as_view(LIST)), name="forum-home")
-categories = path("<category_name:category_name>", or_page(PostViewSet.as_view(LIST)), name="forum-category")
+# For people they are pages.
+first_page = path("", page_or_view(PostViewSet.as_view(LIST)), name="forum-home")
+categories = path("<category_name:category_name>", page_or_view(PostViewSet.as_view(LIST)), name="forum-category")

@@ -46,7 +46,7 @@ def test_by_htmx_it_is_added_to_the_list(acme, post):
 
 
 def test_on_a_long_list_it_is_on_the_last_page(acme, post, monkeypatch):
-    monkeypatch.setattr("forum.pages.writing.COMMENTS", 0)
+    monkeypatch.setattr("forum.pages.writing.COMMENTS_PER_PAGE", 0)
     carol = acme.page(acme.carol)
     part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
     comment = acme.account.comments.get()

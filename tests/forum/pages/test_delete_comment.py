@@ -159,7 +159,7 @@ def test_a_session_that_ended(acme, post, comment):
 
 def test_on_a_long_list_one_stays_on_the_page(acme, post, monkeypatch):
     for module in ("reading", "comments"):
-        monkeypatch.setattr(f"forum.pages.{module}.COMMENTS", 2)
+        monkeypatch.setattr(f"forum.pages.{module}.COMMENTS_PER_PAGE", 2)
     alice = acme.page(acme.alice)
     made = [make_comment(post, acme.bob) for _ in range(5)]
     for number, query in ((2, "?page=2"), (4, "?page=2"), (3, "?page=2"), (0, "")):

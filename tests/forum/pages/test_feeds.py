@@ -158,7 +158,7 @@ def test_a_sitemap(acme):
 
 
 def test_a_sitemap_has_the_newest(acme, monkeypatch):
-    monkeypatch.setattr(feeds, "ADDRESSES", 2)
+    monkeypatch.setattr(feeds, "MAX_SITEMAP_POSTS", 2)
     ideas = make_category(acme.account, "Ideas")
     posts = [make_post(acme.alice, category_id=id) for id in (acme.category.id, ideas.id) * 2]
     assert [int(address.rpartition("/")[2]) for address in addresses(acme.page())[2:]] == [posts[3].id, posts[2].id]

@@ -31,7 +31,7 @@ def test_it_works(acme):
 
 
 def test_all_of_a_column(acme, monkeypatch):
-    monkeypatch.setattr(reading, "ON_ROADMAP", 20)
+    monkeypatch.setattr(reading, "MAX_ROADMAP_POSTS", 20)
     for number in range(26):
         put(acme, f"Number {number}", "planned")
     page = acme.page().get("/app/roadmap")

@@ -104,7 +104,7 @@ def test_rows_from_before_texts_were_rendered(acme):
 
 
 def test_pages_of_comments(acme, monkeypatch):
-    monkeypatch.setattr(reading, "COMMENTS", 2)
+    monkeypatch.setattr(reading, "COMMENTS_PER_PAGE", 2)
     post = make_post(acme.alice)
     for number in range(5):
         post.comment(by=acme.carol, text=f"Number {number}")

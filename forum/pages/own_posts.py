@@ -1,17 +1,20 @@
-"""What a user has suggested and voted for."""
+"""The list of a user's own suggestions and votes."""
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
 
-from forum.pages.reading import COLUMNS, ListPage, shown
+from core.requests import ForumUserRequest
+from forum.pages.reading import COLUMNS, ListPage, as_list_item
 
 
 class OwnPostsPage(ListPage):
-    """`list` is "votes" for what the user has voted for; else it is what the user wrote."""
+    """The posts that the user wrote or, with `list=votes`, voted for."""
+
+    request: ForumUserRequest
 
     access = "user"
     template_name = "forum/own_posts.html"
 
-    def get(self, request):
+    def get(self, request: ForumUserRequest) -> HttpResponse:
         account, user, chosen = request.account, request.user, request.GET.get("list") or "written"
         if chosen not in ("written", "votes"):
             raise Http404
@@ -24,5 +27,5 @@ class OwnPostsPage(ListPage):
             list=chosen,
             page=page,
             more=len(rows) > page.size,
-            **self.about([shown(row) for row in rows[: page.size]]),
+            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )

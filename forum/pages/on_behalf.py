@@ -1,9 +1,10 @@
 """Votes and suggestions that the team records on behalf of customers: of clients and contacts."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -20,20 +21,21 @@ from core.db import locks
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.registry import registry
+from core.requests import ForumUserRequest
 from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
-from forum.models import Post
-from forum.pages.team import FOUND, KeepingTeamPage, TeamPage, as_sent
+from forum.models import Category, Post
+from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normalize_text
 
-VOTES = 100
-# The same suggestion, sent again within this time, is taken for a double click.
-AT_ONCE = timedelta(minutes=1)
+MAX_VOTES = 100
+# The same suggestion, submitted again within this time, is not created a second time.
+DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Customer:
-    """A row of a resource that is registered as a customer. `value` stands for it in forms."""
+    """A row of a resource that is registered as a customer. Forms name it by `value`."""
 
     kind: str
     id: int
@@ -52,8 +54,8 @@ class Customer:
     def read(cls, value: str | None) -> "Customer | None":
         """Return the customer that a form names, without a name; None if `value` is malformed."""
         match = re.fullmatch(r"([a-z_]+)-([0-9]{1,18})", value or "", re.ASCII)
-        is_customer = match and match[1] in {resource.key for resource in registry.customers()}
-        return cls(match[1], int(match[2])) if is_customer else None
+        kinds = {resource.key for resource in registry.customers()}
+        return cls(match[1], int(match[2])) if match and match[1] in kinds else None
 
     def rows(self, account: Account) -> QuerySet:
         return registry.get(self.kind).rows_of(account).live().filter(id=self.id)
@@ -65,44 +67,44 @@ class Customer:
 
 
 def customers(account: Account, text: str) -> list[Customer]:
-    """Return the customers that a search finds, resource by resource."""
+    """Return the customers that a search finds, grouped by resource."""
     if not text:
         return []
-    ids, sides = [], []
+    ids: list[int] = []
+    queries: list[QuerySet] = []
     with search_transaction(account.id, text) as query:
         for resource in registry.customers():
             rows = resource.rows_of(account).live()
-            # Without similar words, because the search runs again at every letter.
-            some = search(rows, query, enough=FOUND, fuzzy=False)[:FOUND]
-            ids += some
-            found = rows.filter(id__in=some).order_by()
-            sides.append(found.values_list(Value(resource.key), "id", "name", "email"))
-        named = {row[1]: Customer(*row) for row in sides[0].union(*sides[1:], all=True)} if ids else {}
+            # Without similar words, because the search runs after every key press.
+            found_ids = search(rows, query, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
+            ids += found_ids
+            found = rows.filter(id__in=found_ids).order_by()
+            queries.append(found.values_list(Value(resource.key), "id", "name", "email"))
+        named = {row[1]: Customer(*row) for row in queries[0].union(*queries[1:], all=True)} if ids else {}
     return [named[id] for id in ids if id in named]
 
 
 class ProxyVotesPage(TeamPage):
-    """The votes that were cast on behalf of customers."""
+    """The votes on behalf of customers: the list, and forms to add and withdraw them."""
 
     template_name = "forum/proxy_votes.html"
     actions = {"find": "look", "cast": "cast", "withdraw": "withdraw"}
 
-    def get(self, request, id: int) -> HttpResponse:
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         return self.look(request, id)
 
-    def look(self, request, id: int) -> HttpResponse:
-        q = self.looked_for()
+    def look(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        q = self.read_query()
         found = customers(request.account, q)
         if request.htmx:
             return self.render("forum/customers.html", q=q, found=found, casts=True)
         post = self.find(id)
-        votes = request.account.proxy_votes.of_post(id).with_names()[: VOTES + 1]
-        votes = list(votes)
+        votes = list(request.account.proxy_votes.of_post(id).with_names()[: MAX_VOTES + 1])
         return self.render(
-            section="suggestions", post=post, votes=votes[:VOTES], more=len(votes) > VOTES, q=q, found=found
+            section="suggestions", post=post, votes=votes[:MAX_VOTES], more=len(votes) > MAX_VOTES, q=q, found=found
         )
 
-    def cast(self, request, id: int) -> HttpResponse:
+    def cast(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         customer = customer and customer.find(request.account)
         if customer is None:
@@ -110,19 +112,19 @@ class ProxyVotesPage(TeamPage):
             return redirect("forum-proxy-votes", id)
 
         def act() -> bool:
-            return self.hold(id).cast_proxy_vote(by=request.user, **customer.link)
+            return self.lock(id).vote_for(by=request.user, **customer.link)
 
         self.perform(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
         return redirect("forum-proxy-votes", id)
 
-    def withdraw(self, request, id: int) -> HttpResponse:
+    def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
-            self.perform(lambda: self.hold(id).withdraw_proxy_vote(**customer.link), done=_("The vote is taken back."))
+            self.perform(lambda: self.lock(id).withdraw_vote_for(**customer.link), done=_("The vote is taken back."))
         return redirect("forum-proxy-votes", id)
 
 
-class BehalfForm(Form):
+class OnBehalfForm(Form):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=255)
     content = forms.CharField(
         label=gettext_lazy("Details"),
@@ -134,67 +136,69 @@ class BehalfForm(Form):
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int)
     counts = forms.BooleanField(label=gettext_lazy("Count it as their vote, too"), required=False)
 
-    def __init__(self, *args, categories, **kwargs):
+    def __init__(self, *args: Any, categories: Iterable[Category], **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["category_id"].choices = [(category.id, category.name) for category in categories]
+        cast(forms.ChoiceField, self.fields["category_id"]).choices = [
+            (category.id, category.name) for category in categories
+        ]
 
     def clean_content(self) -> str:
-        return as_sent(self.cleaned_data["content"])
+        return normalize_text(self.cleaned_data["content"])
 
 
-class NewOnBehalfPage(KeepingTeamPage):
-    """The form for a suggestion of a customer. The query of the page may name the customer."""
+class NewPostOnBehalfPage(ResubmittableTeamPage):
+    """The form for a suggestion on behalf of a customer. The query of the URL may name the customer."""
 
     template_name = "forum/new_on_behalf.html"
     actions = {"find": "look", "create": "create"}
 
-    def get(self, request) -> HttpResponse:
+    def get(self, request: ForumUserRequest) -> HttpResponse:
         if request.htmx:
-            q = self.looked_for()
+            q = self.read_query()
             return self.render("forum/customers.html", q=q, found=customers(request.account, q))
         kinds = [resource.key for resource in registry.customers()]
         named = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in kinds)
         return self.show(self.form(initial={"counts": True}), next(filter(None, named), None))
 
-    def form(self, *sent, **values) -> BehalfForm:
-        return BehalfForm(*sent, categories=self.request.account.categories.of_forum(self.request.forum.id), **values)
+    def form(self, *sent: Any, **values: Any) -> OnBehalfForm:
+        return OnBehalfForm(*sent, categories=self.request.account.categories.of_forum(self.request.forum.id), **values)
 
-    def look(self, request) -> HttpResponse:
-        typed = {name: request.POST.get(name, "") for name in BehalfForm.base_fields}
+    def look(self, request: ForumUserRequest) -> HttpResponse:
+        typed = {name: request.POST.get(name, "") for name in OnBehalfForm.base_fields}
         return self.show(self.form(initial=typed), Customer.read(request.POST.get("customer")))
 
-    def show_sent(self) -> HttpResponse:
+    def show_submitted_form(self) -> HttpResponse:
         return self.look(self.request)
 
-    def texts(self) -> list[forms.BoundField]:
-        form = BehalfForm(self.request.POST, categories=[])
+    def text_fields(self) -> list[forms.BoundField]:
+        form = OnBehalfForm(self.request.POST, categories=[])
         return [form["title"], form["content"]]
 
-    def show(self, form: BehalfForm, chosen: Customer | None) -> HttpResponse:
-        account, q = self.request.account, self.looked_for()
+    def show(self, form: OnBehalfForm, chosen: Customer | None) -> HttpResponse:
+        account, q = self.request.account, self.read_query()
         chosen = chosen and chosen.find(account)
         found = [customer for customer in customers(account, q) if customer != chosen]
         found = [chosen, *found] if chosen else found
         return self.render_form(form, section="suggestions", q=q, found=found, chosen=chosen and chosen.value)
 
-    def create(self, request) -> HttpResponse:
+    def create(self, request: ForumUserRequest) -> HttpResponse:
         form, customer = self.form(request.POST), Customer.read(request.POST.get("customer"))
         if customer is None or customer.find(request.account) is None:
             form.add_error(None, _("Choose the client or contact whose suggestion it is."))
-        made: list[Post] = []
+        created: list[Post] = []
         if not form.is_valid() or not self.submit_form(
-            form, lambda: made.append(self.make(form.cleaned_data, customer))
+            form, lambda: created.append(self.make(form.cleaned_data, customer))
         ):
             return self.show(form, customer)
         messages.success(request, _("The suggestion is added."))
-        return redirect("forum-post", made[-1].id)
+        return redirect("forum-post", created[-1].id)
 
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
-        """Create the post, or return the same one of a moment ago."""
+        """Create the post, or return the same post of a double click."""
         account, user = self.request.account, self.request.user
         locks.acquire(("on behalf", account.id, user.id))
         same = account.posts.written_by(user).filter(title=values["title"], content=values["content"], **customer.link)
-        if (post := same.filter(created_at__gt=timezone.now() - AT_ONCE).first()) is not None:
+        if (post := same.filter(created_at__gt=timezone.now() - DOUBLE_CLICK_WINDOW).first()) is not None:
             return post
         if not lock_ids(customer.rows(account)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
