@@ -112,7 +112,7 @@ class ProxyVotesPage(TeamPage):
             return redirect("forum-proxy-votes", id)
 
         def act() -> bool:
-            return self.lock(id).vote_for(by=request.user, **customer.link)
+            return self.lock(id).cast_proxy_vote(by=request.user, **customer.link)
 
         self.perform(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
         return redirect("forum-proxy-votes", id)
@@ -120,7 +120,7 @@ class ProxyVotesPage(TeamPage):
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
-            self.perform(lambda: self.lock(id).withdraw_vote_for(**customer.link), done=_("The vote is taken back."))
+            self.perform(lambda: self.lock(id).withdraw_proxy_vote(**customer.link), done=_("The vote is taken back."))
         return redirect("forum-proxy-votes", id)
 
 

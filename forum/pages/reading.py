@@ -184,7 +184,9 @@ class PostListPage(ListPage):
         # A search of the forum without results shows similar suggestions.
         similar: list[tuple] = []
         if is_everywhere and not rows and not status:
-            similar = rows = Post.objects.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
+            similar = rows = Post.objects.similar_to(
+                q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
+            )
         # A search at the forum's own path covers all categories.
         is_first = category == first and not (q and category_name)
         path = category_list_path(category and category.name, is_first=is_first or is_everywhere)
@@ -206,6 +208,7 @@ class PostListPage(ListPage):
             canonical=f"{base_url(request)}{path}{query_string(**query, page=page.number if page.number > 1 else None)}",
             feed=reverse("forum-feed")
             + query_string(category=None if is_first or is_everywhere else category.id, **query),
+            description=describe(forum, None if is_everywhere else category, first),
             **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )
 

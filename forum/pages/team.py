@@ -181,7 +181,9 @@ class StatusForm(Form):
     def __init__(self, *args: Any, post: Post, statuses: list[Status], **kwargs: Any):
         shown = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
         super().__init__(*args, initial=shown, auto_id="status-%s", **kwargs)
-        cast(forms.ChoiceField, self.fields["status_id"]).choices = [(status.id, status_name(status)) for status in statuses]
+        cast(forms.ChoiceField, self.fields["status_id"]).choices = [
+            (status.id, status_name(status)) for status in statuses
+        ]
 
     def clean_response(self) -> str:
         return normalize_text(self.cleaned_data["response"])

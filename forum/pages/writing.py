@@ -80,7 +80,7 @@ class VotePage(ForumPage):
     access = "user"
     template_name = "forum/vote_page.html"
 
-    def refuse(self) -> HttpResponse | None:
+    def check_access(self) -> HttpResponse | None:
         request, id = self.request, self.kwargs["id"]
         if request.user is not None:
             return super().check_access()
