@@ -36,7 +36,8 @@ class Readiness:
 
     def close(self) -> None:
         """Close the connection of the thread."""
-        self._thread.submit(connection.close).result()
+        # A lambda, because `connection` is another object in each thread.
+        self._thread.submit(lambda: connection.close()).result()
 
     @staticmethod
     def _check() -> bool:

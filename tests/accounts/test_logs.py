@@ -184,7 +184,7 @@ def test_the_database_is_away(acme, log, monkeypatch):
 
     monkeypatch.setattr(APIToken, "digest_of", fail)
     send(acme, "GET", "/app/tasks.json", {"Authorization": "Bearer {token}"}, None)
-    assert "the database is away: OperationalError" in assert_unsaid(log, acme)
+    assert "the database is unavailable: OperationalError" in assert_unsaid(log, acme)
 
 
 def test_the_access_log(acme, log):

@@ -108,7 +108,7 @@ def test_readiness_is_told_in_time_while_the_database_is_asked():
         asked.append(1)
         return answered.wait(60)
 
-    readiness._ask = ask
+    readiness._check = ask
     began = time.monotonic()
     assert not readiness.is_ready()
     assert time.monotonic() - began >= TIMEOUT

@@ -114,7 +114,7 @@ def test_it_rejects_to_pester(acme, settings):
     assert refusal in send(acme.page(acme.alice), PATH, do="resend", id=str(row.id)).follow()
     assert len(mail.outbox) == 5
     # The link of the last e-mail is valid.
-    assert Invitation.objects.holding(acme.account.id, secret_in(mail.outbox[-1]))
+    assert Invitation.objects.find_by_secret(acme.account.id, secret_in(mail.outbox[-1]))
     assert invite(acme, email="another@example.com").status_code == 303
 
 

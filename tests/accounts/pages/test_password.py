@@ -101,7 +101,7 @@ def work_of(acme, login: str) -> dict:
         response = form.submit()
     [queued_letter] = queued
     # The e-mail is rendered later, even if it is not delivered.
-    _subject, text, page = queued_letter.write()
+    _subject, text, page = queued_letter.render()
     return {
         "work": work,
         "statements": statements,
