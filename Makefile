@@ -22,7 +22,7 @@ help:
 	@echo "make test     run all tests in parallel (ARGS=... goes to pytest: \"-m 'not slow'\" leaves out those that take long)"
 	@echo 'make docs     write the answers of the service into README.md and docs/, where make test compares them'
 	@echo 'make fuzz     send requests generated from the OpenAPI document to a running service (ARGS="--requests 20000")'
-	@echo 'make lint     check style, templates, imports, migrations and production settings'
+	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
 	@echo 'make format   format the code as make lint expects it'
 	@echo 'make messages update the Polish catalogue from code and templates, and compile it'
 	@echo 'make screenshots  create the images in docs/images (needs Chromium)'
@@ -50,6 +50,7 @@ lint: $(VENV)/development
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(VENV)/bin/djlint --lint --quiet accounts core forum
+	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(production) $(python) -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(production) $(python) manage.py check --deploy --fail-level WARNING

@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.db.prepared import prepared
 
 if TYPE_CHECKING:
-    from accounts.statuses import Status
+    pass
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 
@@ -60,15 +60,15 @@ class Account(models.Model):
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
 
-    def default_status(self, kind: str) -> "Status | None":
+    def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""
         return _default_status.first(account_id=self.id, kind=kind)
 
-    def statuses_of_kind(self, kind: str) -> "models.QuerySet[Status]":
+    def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""
         return self.statuses.filter(kind=kind).order_by("position", "id")
 
 
 @prepared(account_id=int, kind=str)
-def _default_status(account_id: int, kind: str) -> "models.QuerySet[Status]":
+def _default_status(account_id: int, kind: str) -> models.QuerySet[Any]:
     return Account(id=account_id).statuses_of_kind(kind)[:1]

@@ -3,7 +3,7 @@
 from accounts.account import Account as Account
 from accounts.account import random_account_id as random_account_id  # used by the first migration
 from accounts.hosts import Host as Host
-from accounts.sessions import Invitation as Invitation
+from accounts.invitations import Invitation as Invitation
 from accounts.sessions import Session as Session
 from accounts.statuses import Status as Status
 from accounts.tags import Tag as Tag

@@ -1,12 +1,14 @@
 """The OpenAPI operations on accounts, users, statuses, trash and changes, and on the document itself."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accounts.api.account import AccountSerializer, OwnerSerializer, Prefix
 from accounts.api.statuses import StatusFilters, StatusSerializer
 from accounts.api.users import Login, Password, UserSerializer
 from accounts.models import Account, Status, User
 from core.api.changes import FeedSerializer, SinceField
+from core.api.fields import WireField
+from core.api.serializers import declared_fields
 from core.changes.models import Change
 from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension, WireFieldExtension
 from core.openapi.operations import (
@@ -20,9 +22,6 @@ from core.openapi.operations import (
 )
 from core.openapi.schema import PAGE_PARAMETERS, JSONOperationSchema
 from core.registry import registry
-
-if TYPE_CHECKING:
-    from rest_framework.fields import Field
 
 TIMES = {"created_at": "2026-11-21T12:00:00+01:00", "updated_at": "2026-11-21T12:00:00+01:00"}
 TIME = {"type": "string", "format": "date-time"}
@@ -71,7 +70,7 @@ class PasswordExtension(TextExtension):
         return {**super().query_schema(), "minLength": 8, "format": "password"}
 
 
-def query_schema(field: "Field") -> JSONSchema:
+def query_schema(field: WireField) -> JSONSchema:
     """Return the schema of a query parameter with this field."""
     return WireFieldExtension.of(field).query_schema()
 
@@ -278,7 +277,7 @@ register_operation(
             "more": False,
         },
         parameters={"since": "now"},
-        query_parameters=lambda: {name: query_schema(field) for name, field in FeedSerializer._declared_fields.items()},
+        query_parameters=lambda: {name: query_schema(field) for name, field in declared_fields(FeedSerializer).items()},
         response=FEED,
     ),
 )

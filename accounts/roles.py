@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
 
     from accounts.account import Account
-    from accounts.sessions import Session
-    from accounts.tokens import APIToken
-    from accounts.users import User
 
 
 class Role(models.TextChoices):
@@ -56,8 +53,8 @@ class RoleMixin(models.Model):
         account: "Account"
         role: str
         is_active: bool
-        sessions: "RelatedManager[Session]"
-        tokens: "RelatedManager[APIToken]"
+        sessions: RelatedManager[Any]
+        tokens: RelatedManager[Any]
 
     class Meta:
         abstract = True
@@ -87,7 +84,7 @@ class RoleMixin(models.Model):
             raise PermissionDenied(ONLY_OWNERS)
 
     @transaction.atomic(savepoint=False)
-    def change_role(self, role: str, *, by: "User") -> None:
+    def change_role(self, role: str, *, by: Self) -> None:
         """Change the role. Raise PermissionDenied if `by` may not change it, and FieldError if `by` is the same user."""
         self._lock(by)
         self._check_managed(by)
@@ -101,7 +98,7 @@ class RoleMixin(models.Model):
         self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
-    def deactivate(self, *, by: "User") -> None:
+    def deactivate(self, *, by: Self) -> None:
         """Deactivate the user: end the sessions, and disable the password, the tokens and the pending invitations to the team.
 
         Raise PermissionDenied if `by` may not manage the user, and FieldError if `by` is the same user.
@@ -115,7 +112,7 @@ class RoleMixin(models.Model):
         self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
-    def reactivate(self, *, by: "User") -> None:
+    def reactivate(self, *, by: Self) -> None:
         """Enable sign-in again. Raise PermissionDenied if `by` may not manage the user."""
         self._lock(by)
         self._check_managed(by)
@@ -123,7 +120,7 @@ class RoleMixin(models.Model):
         self._save("is_active")
 
     @transaction.atomic(savepoint=False)
-    def revoke_token(self, id: int, *, by: "User") -> None:
+    def revoke_token(self, id: int, *, by: Self) -> None:
         """Revoke the user's token with the id, if it is not revoked yet.
 
         Raise PermissionDenied unless `by` is the same user or may manage the user.
@@ -136,7 +133,7 @@ class RoleMixin(models.Model):
     def _save(self, field: str) -> None:
         self.save(update_fields=[field, "updated_at"])  # type: ignore[misc]  # a field of `User`
 
-    def _lock(self, by: "User") -> None:
+    def _lock(self, by: Self) -> None:
         """Lock both rows, and reload the roles, so that two owners cannot demote each other in concurrent transactions.
 
         So an account always keeps an owner, because only another active owner may demote or deactivate one.
@@ -146,7 +143,7 @@ class RoleMixin(models.Model):
         for user in (self, by):
             user.role, user.is_active = locked[user.id].role, locked[user.id].is_active
 
-    def _check_managed(self, by: "User") -> None:
+    def _check_managed(self, by: Self) -> None:
         if not by.may_manage(self):
             raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
 
@@ -158,13 +155,13 @@ class RoleMixin(models.Model):
         lost = [role for role in Role.values if role != Role.MEMBER and not self.may_invite(role)]
         self.account.invitations.filter(invited_by_id=self.id, role__in=lost).delete()
 
-    def _refuse_self(self, by: "User") -> None:
+    def _refuse_self(self, by: Self) -> None:
         """Raise FieldError if `by` is the same user, who could not undo the change."""
         if self.id == by.id:
             raise FieldError("user", _("can't be yourself: somebody else has to do this"))
 
 
-class RoleQuerySet(models.QuerySet["User"]):
+class RoleQuerySet(models.QuerySet[Any]):
     def all_team(self) -> Self:
         """Return the team including deactivated users, ordered by name."""
         return self.filter(role__in=TEAM).order_by("name", "id")

@@ -70,7 +70,7 @@ class Status(Ordered, TenantModel):
 
     search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
-    objects = StatusQuerySet.as_manager()  # type: ignore[misc]  # `Ordered` declares a class variable
+    objects = StatusQuerySet.as_manager()
 
     class Meta:
         default_related_name = "statuses"

@@ -11,15 +11,11 @@ from core.api.throttling import (
     HOUR,
     MINUTE,
     AnyRequest,
-    LimitStatus,
     client_address_of,
     django_request,
     enforce_limit,
-    hashed_key,
-    hit,
-    increment,
-    rate_limiter,
 )
+from core.db.rate_limits import LimitStatus, hashed_key, hit, increment, rate_limiter
 from core.db.tenancy import fold
 
 # Failures per hour and client address for a login that has reached its limit. So an attack from elsewhere does not lock the

@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account import Account
+from accounts.invitations import Invitation
 from accounts.names import SkeletonField, check_visible, looks_like_any, skeleton
 from accounts.roles import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.sessions import Invitation
 from core.db import locks
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, fold
@@ -27,7 +27,7 @@ from core.search.declaration import Search
 PLACEHOLDER_HASH = "!" * 97
 
 
-class UserQuerySet(RoleQuerySet):  # type: ignore[override]  # the plugin gives each as_manager() a type of its own
+class UserQuerySet(RoleQuerySet):
     def team(self) -> Self:
         """Return the active users of the team."""
         return self.filter(role__in=User.TEAM, is_active=True)
@@ -78,7 +78,7 @@ class UserQuerySet(RoleQuerySet):  # type: ignore[override]  # the plugin gives 
         # Look up the keys as well, because during an upgrade the previous version writes rows without skeletons.
         same = Q(login_key__in=keys) | Q(email_key__in=keys)
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)
-        users = self.filter(same | similar, account_id=account_id).exclude(id=exclude_id)  # type: ignore[misc]  # exclude(id=None) excludes nothing
+        users = self.filter(same | similar, account_id=account_id).exclude(id=exclude_id)
         others = set(chain.from_iterable(users.values_list("login_key", "email_key")))
         return {key for key in keys if looks_like_any(key, others)}
 

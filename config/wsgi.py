@@ -5,7 +5,9 @@ import logging
 import os
 import re
 import secrets
+from collections.abc import Callable, Iterable
 from time import perf_counter, sleep
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -19,6 +21,9 @@ from config.serving.admission import Admission
 from config.serving.in_flight import InFlight
 from core import client_address
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -34,14 +39,14 @@ _PLAIN = re.compile("[A-Za-z0-9/._~-]+")
 class Application:
     """The application that the server calls: it gives each request an id, admits or rejects it, and writes the access log."""
 
-    def __init__(self, django, *, admission: Admission, probes: Admission):
+    def __init__(self, django: Callable[..., Any], *, admission: Admission, probes: Admission) -> None:
         self.django = django
         self.admission = admission
         self.probes = probes
         # `config.serving.server` replaces this with one that the parent process can read.
         self.in_flight = InFlight(settings.THREADS + settings.SLOTS)
 
-    def __call__(self, environ, start_response):
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         began = perf_counter()
         if environ["PATH_INFO"].endswith((".json/", ".xml/")):
             # Some clients append a slash to every path.
@@ -51,7 +56,7 @@ class Application:
         summary = f"{request_id} {environ['REQUEST_METHOD']} {address}"
         status, length = "500", "-"
 
-        def start(line, headers, exc_info=None):
+        def start(line: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
             nonlocal status, length
             status = line[:3]
             length = next((value for name, value in headers if name == "Content-Length"), "-")
@@ -71,7 +76,7 @@ class Application:
             )
             self.in_flight.remove(record)
 
-    def admit(self, environ, start):
+    def admit(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         """Answer a request within the limits of admission, or reject it."""
         path = environ["PATH_INFO"]
         # A request within a request (`accounts.pages.example_requests`) uses the same slot: waiting for another one could block both forever.
@@ -104,7 +109,7 @@ class Application:
         finally:
             admission.leave()
 
-    def answer(self, environ, start):
+    def answer(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         self.remove_charset(environ)
         response = self.django(environ, start)
         # For a static file, this may be the server's file wrapper, which has no such attribute.
@@ -115,7 +120,7 @@ class Application:
         response.close()
         return content
 
-    def reject(self, environ, start, status=503):
+    def reject(self, environ: "WSGIEnvironment", start: "StartResponse", status: int = 503) -> Iterable[bytes]:
         """Answer 503, or 400 for an incomplete body, without Django's middleware and without the database."""
         from core.error_responses import incomplete_request, unavailable  # after Django's setup
 
@@ -127,7 +132,7 @@ class Application:
         return [response.content]
 
     @staticmethod
-    def remove_charset(environ) -> None:
+    def remove_charset(environ: "WSGIEnvironment") -> None:
         """Move the charset from CONTENT_TYPE to a key of its own, for the parsers.
 
         Django would decode the query with it, and raise an error for some values.
@@ -144,7 +149,7 @@ class Application:
             environ["CONTENT_TYPE"] = "; ".join(kept)
 
     @staticmethod
-    def body_size(environ) -> int:
+    def body_size(environ: "WSGIEnvironment") -> int:
         """Return how many bytes of the body to read: 0 without a body, or with one that is too long and will be refused.
 
         A chunked body has no known length. One byte more than the limit is read, which is enough to refuse it.
@@ -158,7 +163,7 @@ class Application:
         return length if 0 < length <= settings.MAX_BODY_BYTES else 0
 
     @staticmethod
-    def read_body(environ, size: int, admission: Admission, sender: str) -> bool:
+    def read_body(environ: "WSGIEnvironment", size: int, admission: Admission, sender: str) -> bool:
         """Read the body and return whether it is complete. An incomplete one must be refused (RFC 9112, section 8).
 
         For a chunked body the server does not tell whether it is complete.
@@ -174,12 +179,12 @@ class Application:
         return True
 
     @staticmethod
-    def host(environ) -> str:
+    def host(environ: "WSGIEnvironment") -> str:
         # The part before an @ would be credentials.
         return quote(environ.get("HTTP_HOST", "").rpartition("@")[2][:260], safe=".:[]-")
 
     @staticmethod
-    def target(environ) -> str:
+    def target(environ: "WSGIEnvironment") -> str:
         if not environ.get("QUERY_STRING") and _PLAIN.fullmatch(environ.get("PATH_INFO", "")):
             return environ["PATH_INFO"]
         path = quote(environ.get("PATH_INFO", "").encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~.-_")

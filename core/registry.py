@@ -78,6 +78,9 @@ class Registry:
                 raise ImproperlyConfigured(f"The resource {resource.key!r} is registered twice.")
             self._resources[resource.key] = resource
 
+    def __getitem__(self, key: str) -> Resource:
+        return self._resources[key]
+
     def get(self, key: str) -> Resource | None:
         return self._resources.get(key)
 

@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from django_htmx.middleware import HtmxDetails
 
     from accounts.account import Account
-    from accounts.middleware import Address
+    from accounts.addresses import Address
     from accounts.sessions import Session
     from accounts.sites import Site
     from accounts.users import User
-    from core.api.throttling import LimitStatus
-    from forum.forums import Forum
+    from core.db.rate_limits import LimitStatus
 
 
 class TenantRequest(HttpRequest):
@@ -52,14 +51,3 @@ class UserRequest(PageRequest):
 
     user: "User"
     session: "Session"
-
-
-class ForumRequest(PageRequest):
-    """A request of a page of a forum, after `forum_middleware`."""
-
-    forum: "Forum"
-    site: "Forum"
-
-
-class ForumUserRequest(ForumRequest, UserRequest):
-    """A request of a page of a forum that a user has signed in to see."""

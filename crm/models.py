@@ -77,7 +77,11 @@ class ClientQuerySet(TrashableQuerySet):
             groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
             return Subquery(groups.annotate(figure=aggregate).values("figure"))
 
-        related = {"contacts": account.contacts.live(), "posts": account.posts.live(), "deals": account.deals.live()}
+        related: dict[str, TrashableQuerySet] = {
+            "contacts": account.contacts.live(),
+            "posts": account.posts.live(),
+            "deals": account.deals.live(),
+        }
         return self.annotate(
             **{f"{name}_count": Coalesce(of_client(rows, Count("*")), 0) for name, rows in related.items()},
             last_activity=Greatest(F("updated_at"), *(of_client(rows, Max("updated_at")) for rows in related.values())),
@@ -94,7 +98,7 @@ class ClientQuerySet(TrashableQuerySet):
             lock_emails(account_id, {key})
         if (holder := Client.lock_holder(self, account_id, external_ids)) or not key:
             return holder
-        client: Client | None = self.locked().filter(email_key=key).order_by("id").first()
+        client: Any = self.locked().filter(email_key=key).order_by("id").first()
         return client
 
     def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from core.api.fields import MAX_NAME_LENGTH
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, declared_fields
 from core.openapi.additional_fields import typed_shape
 from core.openapi.components import API_TOKEN, error_schema
 from core.openapi.fields import (
@@ -92,7 +92,7 @@ class NestedClientExtension(WireFieldExtension):
             "type": "object",
             "properties": {
                 name: WireFieldExtension.of(field).map_serializer_field(None, "request")
-                for name, field in NestedClientSerializer._declared_fields.items()
+                for name, field in declared_fields(NestedClientSerializer).items()
                 if not field.read_only
             },
             "additionalProperties": True,

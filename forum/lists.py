@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery, Value
-from django.db.models.expressions import RawSQL
+from django.db.models.expressions import Combinable, RawSQL
 from django.db.models.fields.tuple_lookups import TupleGreaterThanOrEqual, TupleLessThan
 
 from accounts.models import Account, Status, User
@@ -21,6 +21,9 @@ from forum.forums import Category, Forum
 HTML_COLUMNS = ("content_html", "response_html")
 # Stands for the id of a visitor who is not signed in. No user has it.
 VISITOR_ID = 0
+
+# Names of columns, or expressions.
+Columns = tuple[str | Combinable, ...]
 
 
 def closed_author_id(user: User | None) -> int | None:
@@ -38,7 +41,7 @@ class Visibility(models.IntegerChoices):
     CLOSED = 2  # for its author and the team: private, or not approved yet
 
 
-class PostQuerySet(TrashableQuerySet):
+class PostQuerySet(TrashableQuerySet[Any]):
     ORDERS = {
         "new": ("-created_at", "-id"),
         "old": ("created_at", "id"),
@@ -106,7 +109,7 @@ class PostQuerySet(TrashableQuerySet):
         return self.live().without_tasks().filter(cast__user_id=user.id).order_by("-cast__created_at", "-id")
 
     def values_for(
-        self, user: User | None, columns: tuple[str, ...], *, forum_id: int, id: int, account_id: int | None = None
+        self, user: User | None, columns: Columns, *, forum_id: int, id: int, account_id: int | None = None
     ) -> tuple[Any, ...] | None:
         """Return the columns of a post of the forum, or None if the user may not see it.
 
@@ -120,7 +123,7 @@ class PostQuerySet(TrashableQuerySet):
     def page(
         self,
         user: User | None,
-        columns: tuple[str, ...],
+        columns: Columns,
         *,
         account_id: int | None = None,
         forum_id: int | None = None,
@@ -166,7 +169,7 @@ class PostQuerySet(TrashableQuerySet):
         self,
         text: str,
         user: User | None,
-        columns: tuple[str, ...],
+        columns: Columns,
         *,
         account: Account,
         forum_id: int,
@@ -188,7 +191,7 @@ class PostQuerySet(TrashableQuerySet):
     def similar_to(
         self,
         text: str,
-        columns: tuple[str, ...],
+        columns: Columns,
         *,
         account: Account,
         forum_id: int,
@@ -209,7 +212,7 @@ class PostQuerySet(TrashableQuerySet):
             return _values_by_id(account, ids, columns)
 
     def roadmap(
-        self, columns: tuple[str, ...], *, account: Account, forum_id: int, limit: int = 50
+        self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
     ) -> list[tuple[Status, list[tuple[Any, ...]]]]:
         """Return the statuses of the roadmap that the account has, each with its open posts, those with most votes first.
 
@@ -226,7 +229,7 @@ class PostQuerySet(TrashableQuerySet):
         ]
 
     def in_status(
-        self, columns: tuple[str, ...], *, account: Account, forum_id: int, status_id: int, start: int, size: int
+        self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
     ) -> list[tuple[Any, ...]]:
         """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
         given = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
@@ -266,7 +269,7 @@ UNION ALL
 """
 
 
-def _values_by_id(account: Account, ids: Sequence[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+def _values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
     rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
     found: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
@@ -278,7 +281,7 @@ def _posts_by_votes(
     account_id: int,
     forum_id: int,
     status_id: int,
-    columns: tuple[str, ...],
+    columns: Columns,
     limit: int | None = None,
     start: int = 0,
     size: int | None = None,
@@ -306,7 +309,7 @@ def _statuses_in_use(account_id: int, forum_id: int = 0, category_id: int | None
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
 def _post_values(
-    account_id: int, forum_id: int, id: int, columns: tuple[str, ...], author_id: int | None = None
+    account_id: int, forum_id: int, id: int, columns: Columns, author_id: int | None = None
 ) -> models.QuerySet[Any]:
     role = User.Role.OWNER if author_id is None else User.Role.MEMBER
     user = User(id=author_id or VISITOR_ID, role=role)
@@ -349,7 +352,7 @@ def _limits(start: int, size: int) -> dict[str, int]:
 )
 def _page_of_posts(
     account_id: int,
-    columns: tuple[str, ...],
+    columns: Columns,
     order: str,
     literal_size: int | None = None,
     literal_stop: int | None = None,

@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import Resource, newest_id
-from core.requests import ForumRequest
 from forum.lists import PostQuerySet
 from forum.models import Category, Post
+from forum.requests import ForumRequest
 
 
 def live_posts(request: HttpRequest) -> PostQuerySet:

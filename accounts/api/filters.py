@@ -1,5 +1,9 @@
 """Filters of lists that need the account."""
 
+from typing import Any
+
+from django.db.models import QuerySet
+
 from accounts.models import Tag
 from core.api.fields import TextField
 from core.api.filters import WireFilter
@@ -13,10 +17,10 @@ class TagName(TextField):
 class TagFilter(WireFilter):
     """A filter by the name of a tag, ignoring case."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(TagName())
 
-    def filter(self, rows, value):
+    def filter(self, rows: QuerySet[Any], value: str | None) -> QuerySet[Any]:
         if value is None:
             return rows
         # Rows store the name of the tag, whose case may differ from that of the given name.

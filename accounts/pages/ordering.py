@@ -1,7 +1,6 @@
 """Moving an item of an ordered list with buttons, arrow keys or dragging (ordering.js)."""
 
 from http import HTTPStatus
-from typing import cast
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -10,7 +9,6 @@ from django.utils.translation import gettext as _
 from accounts.pages.settings import parse_id
 from core.db.ordering import Ordered
 from core.pages.base import Page, no_content, redirect
-from core.requests import PageRequest
 
 STEPS = {"up": -1, "down": 1}
 
@@ -21,7 +19,7 @@ def move(page: Page, row: Ordered | None, back: HttpResponse) -> HttpResponse:
     A browser without JavaScript is redirected to the row: `back` is the redirect to the page. The script moves the row itself and
     needs only the status. On 409 it reloads the page.
     """
-    request = cast(PageRequest, page.request)
+    request = page.request
     post = request.POST
     before, after = parse_id(post.get("before")), parse_id(post.get("after"))
     if row is None:

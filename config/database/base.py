@@ -5,6 +5,7 @@ Django's own loader of timestamps is written in Python and takes 5 µs for each;
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Self
 
 import psycopg
 from django.conf import settings
@@ -24,7 +25,7 @@ class Connection(psycopg.Connection):
 
     client_timeout: float | None = None
 
-    def wait(self, gen, interval=0.1, timeout=None):
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
             return super().wait(gen, interval, self.client_timeout if timeout is None else timeout)
         except errors._WaitTimeout:
@@ -50,7 +51,7 @@ class ErrorWrapper(DatabaseErrorWrapper):
     The next connection may reach another server.
     """
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is None:
             return
         if is_unavailable(exc_value):
@@ -62,7 +63,7 @@ class ErrorWrapper(DatabaseErrorWrapper):
 class SchemaEditor(schema.DatabaseSchemaEditor):
     """Django's schema editor, without a statement timeout for atomic migrations."""
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         super().__enter__()
         if self.atomic_migration:
             # For this transaction only: a connection of a pooler must keep no settings.
@@ -77,7 +78,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     # The number of commits that were attempted, including those whose outcome was lost with the connection.
     commits = 0
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # One second more than the timeout on the server: a server that works answers before.
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
@@ -85,14 +86,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.is_obsolete = False
 
     @cached_property
-    def wrap_database_errors(self):
+    def wrap_database_errors(self) -> ErrorWrapper:
         return ErrorWrapper(self)
 
-    def _commit(self):
+    def _commit(self) -> None:
         self.commits += 1
-        return super()._commit()  # type: ignore[misc]  # missing in the stubs
+        super()._commit()  # type: ignore[misc]  # missing in the stubs
 
-    def get_new_connection(self, conn_params):
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         # Django's method would create plain psycopg connections. Connection pools and isolation levels are not supported here.
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = Connection.connect(**conn_params)
@@ -104,17 +105,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection.prepare_threshold, connection.prepared_max = 2**31, 500
         return connection
 
-    def create_cursor(self, name=None):
+    def create_cursor(self, name: str | None = None) -> Any:
         if name is None:
             return self.connection.cursor()
         return self.connection.cursor(name, scrollable=False, withhold=self.connection.autocommit)
 
-    def close_if_unusable_or_obsolete(self):
+    def close_if_unusable_or_obsolete(self) -> None:
         if self.is_obsolete and self.connection is not None:
             self.close()
         super().close_if_unusable_or_obsolete()
 
-    def set_autocommit(self, autocommit, *args, **kwargs):
+    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:
         # If the connection was lost in a transaction, Django would reconnect only to set this. New connections have it anyway.
         if autocommit and self.connection is None:
             return

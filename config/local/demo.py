@@ -298,7 +298,15 @@ class DemoBuilder:
             tasks.append(task)
         return tasks
 
-    def new(self, things: models.Manager, values: dict[str, Any], *, by: str, days: int = 0, created_at=None) -> Any:
+    def new(
+        self,
+        things: models.Manager,
+        values: dict[str, Any],
+        *,
+        by: str,
+        days: int = 0,
+        created_at: datetime | None = None,
+    ) -> Any:
         """Return a client, contact, contact list or deal with these values; the caller flushes it together with others."""
         row = things.model(account=self.account)
         row.assign(values, by=self.users[by])

@@ -48,7 +48,7 @@ class Server(MPServer):
         worker.in_flight = in_flight  # type: ignore[attr-defined]  # for `log_interrupted`
         return worker
 
-    def _serve_loop(self, spawn_target, target_loader) -> None:
+    def _serve_loop(self, spawn_target: Callable[..., None], target_loader: Any) -> None:
         backoffs = [Backoff(stable=STABLE_AFTER) for _ in self.wrks]
         due: dict[int, float] = {}
         while not self.interrupt_signal:
@@ -90,7 +90,7 @@ def log_interrupted(worker: WorkerProcess) -> None:
         logger.error("worker %d ended while it was serving request %s", worker.idx + 1, request)
 
 
-def run_worker(target, in_flight: InFlight, port: int, *arguments) -> None:
+def run_worker(target: Callable[..., None], in_flight: InFlight, port: int, *arguments: Any) -> None:
     """Serve requests until the parent stops this worker process."""
     from config.wsgi import application
 
@@ -117,7 +117,7 @@ def main() -> None:
     gc.freeze()
     multiprocessing.set_start_method("fork")
     logging.getLogger("_granian").addFilter(is_relevant)
-    granian.cli.Server = Server
+    granian.cli.Server = Server  # type: ignore[attr-defined]  # not exported
     granian.cli.entrypoint()
 
 

@@ -17,7 +17,7 @@ from core.api.fields import (
     WireField,
     long_text_field,
 )
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.db.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
@@ -109,6 +109,11 @@ class AdditionalFieldsSerializer(ResourceSerializer):
 
     typed: ClassVar[FieldTypes] = {}
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        typed = {name: make(write_only=True) for name, make in cls.typed.items()}
+        cls._declared_fields = {**typed, **declared_fields(cls)}
+
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Move the typed fields into `additional_fields`, and check the limits of the result."""
         before = self.instance.additional_fields if self.instance else {}
@@ -147,9 +152,3 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         """Return the additional fields of a response. Subclasses may omit some."""
         fields: dict[str, Any] = data["additional_fields"]
         return fields
-
-
-def with_additional_fields(typed: FieldTypes) -> type[AdditionalFieldsSerializer]:
-    """Return a base class for the serializer of a resource with these typed additional fields."""
-    fields = {name: make(write_only=True) for name, make in typed.items()}
-    return type("WithAdditionalFields", (AdditionalFieldsSerializer,), {**fields, "typed": typed})

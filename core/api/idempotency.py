@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
@@ -25,11 +25,26 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
 
 if TYPE_CHECKING:
+    from accounts.account import Account
     from accounts.users import User
-    from core.api.views import TenantViewSet
 
 KEPT_FOR = timedelta(hours=24)
 MAX_KEY_LENGTH = 255
+
+
+class IdempotentView(Protocol):
+    """What this module uses of `core.api.views.TenantViewSet`."""
+
+    request: Any
+    shown_once: tuple[str, ...]
+
+    @property
+    def request_options(self) -> list[str]: ...
+
+    @property
+    def account(self) -> "Account": ...
+
+    def answer(self, data: Any) -> HttpResponse: ...
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
@@ -69,7 +84,7 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def from_response(cls, view: "TenantViewSet", response: HttpResponse, **values: Any) -> Self:
+    def from_response(cls, view: "IdempotentView", response: HttpResponse, **values: Any) -> Self:
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         if view.shown_once:
@@ -101,7 +116,7 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def answer_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of `handler`, or the stored response if the request was carried out before.
 
     Raise Conflict while the first request is running, and FieldError for a different request with the same key.
@@ -109,7 +124,7 @@ def answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpRespo
     return in_transaction(lambda: _answer_once(view, key, handler))
 
 
-def _answer_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def _answer_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     request: APIRequest = view.request
     identity: dict[str, Any] = {
         "account_id": view.account.id,

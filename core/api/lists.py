@@ -120,7 +120,7 @@ class Listing(Paged):
     """
 
     filters: type[ListFilters]
-    orders = ("id", "created_at", "updated_at", "name")
+    orders: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
     # The order without an `order` parameter, except for a search.
     default_order: tuple[str, ...] = ("id",)
 

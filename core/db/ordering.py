@@ -1,7 +1,7 @@
 """Rows that users put in an order of their own."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -18,7 +18,7 @@ class Ordered:
     id: int
     position: int
     updated_at: datetime
-    objects: ClassVar[Any]
+    objects: Any
 
     def siblings(self) -> "models.QuerySet[Any]":
         """Return the rows of the same list, including this one."""

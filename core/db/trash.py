@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.db import models, transaction
 from django.db.models import F, Q, Value
@@ -100,7 +100,7 @@ class Trashable(models.Model):
     if TYPE_CHECKING:
         account: Any
         id: Any
-        objects: ClassVar[Any]
+        objects: Any
 
     trashed_at = models.DateTimeField(null=True, editable=False)
     trashed_by_id = models.BigIntegerField(null=True, editable=False)

@@ -7,7 +7,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.roles import ASSIGNABLE
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AnyScalarField, with_additional_fields
+from core.api.additional_fields import (
+    CUSTOM_FIELDS,
+    AdditionalFieldsField,
+    AdditionalFieldsSerializer,
+    AnyScalarField,
+    FieldTypes,
+)
 from core.api.fields import (
     BooleanField,
     CurrencyField,
@@ -27,7 +33,8 @@ from crm.api.fields import EXTERNAL_ID, DerivedName, ExternalIds
 from crm.external_ids import ExternallyIdentified
 from crm.models import Client, Contact, ContactList, Deal
 
-CLIENT_FIELDS = CUSTOM_FIELDS | {
+CLIENT_FIELDS: FieldTypes = {
+    **CUSTOM_FIELDS,
     EXTERNAL_ID: TextField,
     "token": TextField,
     "paid_from": DateField,
@@ -48,8 +55,9 @@ CLIENT_FIELDS = CUSTOM_FIELDS | {
 }
 
 
-class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
+class ClientSerializer(AdditionalFieldsSerializer):
     model = Client
+    typed = CLIENT_FIELDS
 
     name = DerivedName()
     email = TextField()
@@ -104,8 +112,9 @@ class ClientSerializer(with_additional_fields(CLIENT_FIELDS)):
         return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
 
-class ContactSerializer(with_additional_fields(CUSTOM_FIELDS)):
+class ContactSerializer(AdditionalFieldsSerializer):
     model = Contact
+    typed = CUSTOM_FIELDS
 
     name = DerivedName()
     email = TextField()
@@ -131,7 +140,7 @@ class ContactListName(TextField):
     default_error_messages = {"taken": _("is already taken")}
 
     def to_internal_value(self, data: Any) -> str:
-        name = super().to_internal_value(data)
+        name = cast(str, super().to_internal_value(data))
         others = self.context["account"].contact_lists.live().filter(name=name)
         if self.parent.instance:
             others = others.exclude(id=self.parent.instance.id)
@@ -215,8 +224,9 @@ class NestedClient(WireField):
         return client, serializer.values
 
 
-class DealSerializer(with_additional_fields(CUSTOM_FIELDS)):
+class DealSerializer(AdditionalFieldsSerializer):
     model = Deal
+    typed = CUSTOM_FIELDS
 
     name = TextField(required=True)
     description = TextField()

@@ -1,6 +1,6 @@
 """The views of clients, contacts, contact lists and deals in the Account API (JSON)."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse
 
@@ -10,7 +10,7 @@ from core.api.fields import MISSING, BooleanField
 from core.api.lists import Listing
 from core.api.requests import APIRequest
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
 from core.db.transactions import in_transaction
 from core.db.trash import TrashableQuerySet
@@ -157,7 +157,7 @@ class BulkViewSet(CRMViewSet):
         """Return the lookup with all rows that the bodies name."""
         nested = [body["client"] for body in bodies if isinstance(body.get("client"), dict)]
         lookup = BulkLookup(self.account, max_new=len(bodies) + len(nested))
-        lookup.look_up_links(self.serializer_class._declared_fields, bodies)
+        lookup.look_up_links(declared_fields(self.serializer_class), bodies)
         self.lock_bulk(lookup, bodies, nested)
         return lookup
 
@@ -179,7 +179,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         pairs = self.read_pairs()
 
         def find() -> ExternallyIdentified | None:
-            row = self.model.lock_holder(self.rows(), self.account.id, pairs)
+            row = self.model.lock_holder(cast(TrashableQuerySet, self.rows()), self.account.id, pairs)
             if row is None:
                 return None
             if others := sorted(pairs.items() - row.external_ids.items()):

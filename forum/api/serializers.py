@@ -6,7 +6,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status
 from accounts.roles import ASSIGNABLE
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AnyScalarField, with_additional_fields
+from core.api.additional_fields import (
+    CUSTOM_FIELDS,
+    AdditionalFieldsField,
+    AdditionalFieldsSerializer,
+    AnyScalarField,
+)
 from core.api.fields import (
     BooleanField,
     ChoiceField,
@@ -70,8 +75,9 @@ POST_FIELDS = {
 }
 
 
-class PostSerializer(with_additional_fields(POST_FIELDS)):  # type: ignore[misc]  # a computed base class
+class PostSerializer(AdditionalFieldsSerializer):
     model = Post
+    typed = POST_FIELDS
 
     id = IntegerField(read_only=True)
     title = TextField(required=True)

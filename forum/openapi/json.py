@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from core.api.serializers import declared_fields
 from core.openapi.additional_fields import typed_shape
 from core.openapi.fields import RelatedExtension, WireFieldExtension
 from core.openapi.operations import (
@@ -43,8 +44,8 @@ class StatusCodeExtension(WireFieldExtension):
 
 
 def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
-    properties, field = schema["properties"], CommentOnPostSerializer._declared_fields["post_id"]
-    post_id = cast(RelatedExtension, WireFieldExtension.get_match(field)).present()
+    properties, field = schema["properties"], declared_fields(CommentOnPostSerializer)["post_id"]
+    post_id = cast(RelatedExtension, WireFieldExtension.of(field)).present()
     return {
         **schema,
         "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},

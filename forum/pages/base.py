@@ -12,7 +12,7 @@ from accounts.pages.sign_in import SignInForm, sign_in
 from core.api import throttling
 from core.error_responses import error_response
 from core.pages.base import Page, csrf_failure, redirect_to_sign_in
-from core.requests import ForumRequest
+from forum.requests import ForumRequest
 
 
 class ForumPage(Page):
@@ -64,16 +64,17 @@ class ResubmittablePage(ForumPage):
         if request.user is not None:
             return self.write(**kwargs)
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
-        if form.is_valid() and not self.allows(form.user):
+        user = form.user if form.is_valid() else None
+        if user is not None and not self.allows(user):
             form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
-        if not form.is_valid():
+        if user is None or not form.is_valid():
             return self.show_submitted(
                 HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs
             )
-        request.user, self.sign_in_form = form.user, None
-        request.user.account = request.account
+        request.user, self.sign_in_form = user, None
+        user.account = request.account
         # Signing in replaces the CSRF token, so it comes before any page is rendered.
-        sign_in(request, self.session_response, request.user)
+        sign_in(request, self.session_response, user)
         throttling.count_page_action(request)
         return self.write(**kwargs)
 

@@ -19,7 +19,6 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
 from core.pages.routes import path_with_id
-from core.requests import ForumRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.markdown import excerpt
 from forum.models import Category, Post
@@ -31,6 +30,7 @@ from forum.pages.reading import (
     category_list_path,
     query_string,
 )
+from forum.requests import ForumRequest
 
 MAX_ENTRIES = 25
 # The length of HTML up to which a feed has the whole text of a post instead of an excerpt.
@@ -87,7 +87,7 @@ class FeedPage(ListPage):
         parts = [forum.name, category and category.name, status and status_name(status), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
-            link=f"{base}{category_list_path(category and category.name, is_first=False)}{query_string(**query)}",
+            link=f"{base}{category_list_path(category.name if category else None, is_first=False)}{query_string(**query)}",
             description="",
             subtitle=forum.description or None,
             language=get_language(),
@@ -129,9 +129,8 @@ def sitemap(request: ForumRequest) -> HttpResponse:
     """The categories and the newest suggestions of a forum that everyone may read (sitemaps.org)."""
     if request.method not in ("GET", "HEAD"):
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
-    address = request.address
     try:
-        rows = Post.objects.sitemap_entries(address.account_id, address.site_id, limit=MAX_SITEMAP_POSTS)
+        rows = Post.objects.sitemap_entries(*request.address.site_key, limit=MAX_SITEMAP_POSTS)
     except (OperationalError, InterfaceError):
         return unavailable(request)
     if not rows:

@@ -5,7 +5,7 @@ from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 
-from core.requests import ForumRequest
+from forum.requests import ForumRequest
 
 
 def forum_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

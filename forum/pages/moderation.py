@@ -13,11 +13,11 @@ from accounts.pages.settings import parse_id
 from core.api.paging import Page as PageOfList
 from core.errors import FieldError, FieldErrors
 from core.pages.base import redirect
-from core.requests import ForumUserRequest
 from forum.markdown import render
 from forum.models import Post
 from forum.pages.forms import EditForm
 from forum.pages.team import PostInTrash, TeamPage
+from forum.requests import ForumUserRequest
 
 
 class ModerationPage(TeamPage):
@@ -32,8 +32,8 @@ class ModerationPage(TeamPage):
         except FieldErrors:
             raise Http404 from None
         categories = request.account.categories.filter(id=OuterRef("category_id"))
-        posts = request.account.posts.of_forum(request.forum.id).unapproved()
-        posts = posts.annotate(nick=F("user__name"), category_name=Subquery(categories.values("name")))
+        annotations: dict[str, Any] = {"nick": F("user__name"), "category_name": Subquery(categories.values("name"))}
+        posts = request.account.posts.of_forum(request.forum.id).unapproved().annotate(**annotations)
         rows = list(posts[page.start : page.stop])
         if not rows and page.number > 1:
             # All posts of the last page have been decided on.

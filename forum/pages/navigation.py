@@ -1,18 +1,21 @@
 """The menu entries of the forum's pages."""
 
-from django.http import HttpRequest
+from typing import cast
+
 from django.utils.translation import gettext_lazy as _
 
 from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
+from core.requests import PageRequest
+from forum.models import Forum
 
 
-def has_forum(request: HttpRequest) -> bool:
+def has_forum(request: PageRequest) -> bool:
     return request.site is not None
 
 
-def has_approval(request: HttpRequest) -> bool:
-    return has_forum(request) and is_team(request) and request.site.approval
+def has_approval(request: PageRequest) -> bool:
+    return has_forum(request) and is_team(request) and cast(Forum, request.site).approval
 
 
 def register_entries() -> None:

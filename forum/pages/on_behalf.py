@@ -18,15 +18,16 @@ from accounts.models import Account
 from accounts.pages.forms import Form
 from core.api.fields import MAX_TEXT_LENGTH, lock_ids
 from core.db import locks
+from core.db.trash import TrashableQuerySet
 from core.errors import FieldError
 from core.pages.base import redirect
-from core.registry import registry
-from core.requests import ForumUserRequest
+from core.registry import Resource, registry
 from core.search.queries import search, search_transaction
 from forum.api.serializers import PostSerializer
 from forum.api.views import agent_of
 from forum.models import Category, Post
 from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normalize_text
+from forum.requests import ForumUserRequest
 
 MAX_VOTES = 100
 # The same suggestion, submitted again within this time, is not created a second time.
@@ -58,12 +59,16 @@ class Customer:
         return cls(match[1], int(match[2])) if match and match[1] in kinds else None
 
     def rows(self, account: Account) -> QuerySet:
-        return registry.get(self.kind).rows_of(account).live().filter(id=self.id)
+        return live_rows(registry[self.kind], account).filter(id=self.id)
 
     def find(self, account: Account) -> "Customer | None":
         """Return the customer with its name, or None if the account has no such row."""
         row = self.rows(account).values_list("name", "email").first()
         return row and Customer(self.kind, self.id, *row)
+
+
+def live_rows(resource: Resource, account: Account) -> TrashableQuerySet:
+    return cast(TrashableQuerySet, resource.rows_of(account)).live()
 
 
 def customers(account: Account, text: str) -> list[Customer]:
@@ -74,7 +79,7 @@ def customers(account: Account, text: str) -> list[Customer]:
     queries: list[QuerySet] = []
     with search_transaction(account.id, text) as query:
         for resource in registry.customers():
-            rows = resource.rows_of(account).live()
+            rows = live_rows(resource, account)
             # Without similar words, because the search runs after every key press.
             found_ids = search(rows, query, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
             ids += found_ids
@@ -185,6 +190,7 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
         form, customer = self.form(request.POST), Customer.read(request.POST.get("customer"))
         if customer is None or customer.find(request.account) is None:
             form.add_error(None, _("Choose the client or contact whose suggestion it is."))
+            return self.show(form, customer)
         created: list[Post] = []
         if not form.is_valid() or not self.submit_form(
             form, lambda: created.append(self.make(form.cleaned_data, customer))

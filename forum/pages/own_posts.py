@@ -2,8 +2,8 @@
 
 from django.http import Http404, HttpResponse
 
-from core.requests import ForumUserRequest
 from forum.pages.reading import COLUMNS, ListPage, as_list_item
+from forum.requests import ForumUserRequest
 
 
 class OwnPostsPage(ListPage):

@@ -18,12 +18,12 @@ from core.db.text import replace_non_xml
 from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
-from core.requests import ForumRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums import Forum
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
+from forum.requests import ForumRequest
 
 # Lengths in characters: of the Markdown that an excerpt is made from, of an excerpt, and of the description for search engines.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH, DESCRIPTION_LENGTH = 600, 200, 160
@@ -189,7 +189,7 @@ class PostListPage(ListPage):
             )
         # A search at the forum's own path covers all categories.
         is_first = category == first and not (q and category_name)
-        path = category_list_path(category and category.name, is_first=is_first or is_everywhere)
+        path = category_list_path(category.name if category else None, is_first=is_first or is_everywhere)
         query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
         return self.render(
             section="suggestions",
@@ -204,10 +204,10 @@ class PostListPage(ListPage):
             page=page,
             more=len(rows) > page.size,
             # The path of the search form. Names are quoted, because they may contain a question mark.
-            here=category_list_path(category.name if category_name else None, is_first=False),
+            here=category_list_path(category.name if category and category_name else None, is_first=False),
             canonical=f"{base_url(request)}{path}{query_string(**query, page=page.number if page.number > 1 else None)}",
             feed=reverse("forum-feed")
-            + query_string(category=None if is_first or is_everywhere else category.id, **query),
+            + query_string(category=None if is_first or is_everywhere or category is None else category.id, **query),
             description=describe(forum, None if is_everywhere else category, first),
             **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )
@@ -276,7 +276,7 @@ class PostPage(ForumPage):
     def get(self, request: ForumRequest, id: int) -> HttpResponse:
         account, forum, user = request.account, request.forum, request.user
         is_team = user is not None and user.is_team
-        post = self.posts().filter(id=id).first()
+        post: Any = self.posts().filter(id=id).first()
         if post is None:
             raise Http404
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):

@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.views import View
 
 import core
-from core.requests import ForumRequest
+from forum.requests import ForumRequest
 
 ICON = (Path(core.__file__).parent / "static" / "core" / "favicon.ico").read_bytes()
 # The longest matching rule applies.

@@ -14,8 +14,8 @@ from accounts.pages import ordering
 from accounts.pages.forms import Form
 from accounts.pages.settings import SettingsPage, parse_id
 from core.pages.base import redirect
-from core.requests import ForumUserRequest
 from forum.models import Category, Forum
+from forum.requests import ForumUserRequest
 
 ACCESS = {
     Forum.Access.PUBLIC: gettext_lazy("Public: everyone can read, whoever signs up can take part"),
@@ -67,9 +67,9 @@ class ForumsPage(SettingsPage):
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         hosts = dict(request.account.hosts.values_list("id", "name"))
-        forums = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
+        forums: list[Any] = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
-            forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[forum.access]
+            forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[Forum.Access(forum.access)]
         return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MAX_PER_ACCOUNT)
 
 

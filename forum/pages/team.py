@@ -22,11 +22,12 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import FieldError, FieldErrors
 from core.pages.base import no_content, redirect
-from core.requests import ForumRequest, ForumUserRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.api.serializers import PostSerializer
+from forum.lists import PostQuerySet
 from forum.models import Category, Post
 from forum.pages.base import ForumPage, ResubmittablePage
+from forum.requests import ForumRequest, ForumUserRequest
 
 # The numbers of tags that are suggested, of search results, and of duplicates that are shown.
 MAX_TAGS_OFFERED, MAX_FOUND, MAX_DUPLICATES = 200, 10, 50
@@ -87,7 +88,7 @@ class TeamPage(ForumPage):
         return str(MESSAGES.get((error.field, error.code)) or super().describe(error))
 
     @property
-    def posts(self):
+    def posts(self) -> PostQuerySet:
         """The posts of the forum, including those in the trash."""
         return self.request.account.posts.of_forum(self.request.forum.id).without_tasks()
 
@@ -285,7 +286,8 @@ class ToolsPage(ResubmittableTeamPage):
         if make is None:
             return error_response(self.request, 400)
         post = self.find_to_change(id)
-        return self.show(post, **{self.request.POST["do"]: make(post, self.request.POST)})
+        submitted: dict[str, Any] = {self.request.POST["do"]: make(post, self.request.POST)}
+        return self.show(post, **submitted)
 
     def text_fields(self) -> list[forms.BoundField]:
         sent = self.request.POST

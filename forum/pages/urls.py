@@ -1,12 +1,16 @@
 """The routes of the forum's pages. The home page and the categories share their paths with the Forum API (`page_or_view`)."""
 
+from collections.abc import Callable
 from functools import wraps
+from typing import Any, cast
 
+from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from core.api.negotiation import wants_page
 from core.pages.base import redirect
+from core.requests import TenantRequest
 from forum.models import Category, Forum
 from forum.pages import comments, moderation, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
@@ -47,25 +51,25 @@ urlpatterns = [
 ]
 
 
-def may_be_category(request, category_name: str) -> bool:
+def may_be_category(request: TenantRequest, category_name: str) -> bool:
     """Return whether the name may be a category's. For a private forum it always is, so that its categories stay secret."""
-    account_id, forum_id = request.address.account_id, request.address.site_id
+    account_id, forum_id = request.address.site_key
     forum = Forum.objects.get(account_id=account_id, id=forum_id)
     return (
         not forum.may_be_read_by(None) or Category.objects.find_by_name(account_id, forum_id, category_name) is not None
     )
 
 
-def page_or_view(view):
+def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Return a view that answers browsers with the page of a list, and other clients with `view`."""
     page = PostListPage.as_view()
 
     # API clients may send the parameters by POST, without a CSRF token. The page only reads.
     @csrf_exempt
     @wraps(view)
-    def choose(request, *args, **kwargs):
+    def choose(request: TenantRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if wants_page(request):
-            return page(request, *args, **kwargs)
+            return cast(HttpResponse, page(request, *args, **kwargs))
         route = former_route(kwargs.get("category_name"))
         if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):
             return redirect(route)

@@ -18,13 +18,14 @@ from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.routes import sign_in_path
-from core.requests import ForumRequest, ForumUserRequest
 from forum.api.views import agent_of
+from forum.lists import PostQuerySet
 from forum.markdown import render
 from forum.models import Comment, Post
 from forum.pages.base import ForumPage, ResubmittablePage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
 from forum.pages.reading import COMMENTS_PER_PAGE
+from forum.requests import ForumRequest, ForumUserRequest
 
 SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
 
@@ -41,7 +42,7 @@ class PostMerged(Http404):
         self.original = original
 
 
-def visible_posts(request: ForumRequest):
+def visible_posts(request: ForumRequest) -> PostQuerySet:
     """Return the posts of the request's forum that its user may see."""
     return request.account.posts.visible_to(request.user).of_forum(request.forum.id).without_tasks()
 
@@ -175,7 +176,7 @@ class NewPostPage(WritingPage):
             throttling.count_search(request)
         initial = {"title": title, "kind": Post.Kind.SUGGESTION, "key": idempotency.new_form_key()}
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
-        return self.show(form, similar=similar_to(request, title))
+        return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
 
     def make_form(self, *args: Any, **kwargs: Any) -> NewPostForm:
         return NewPostForm(*args, categories=self.categories, **kwargs)
@@ -248,7 +249,8 @@ class SimilarPart(Page):
             # The session has ended. The form shows that when it is submitted.
             return no_content()
         throttling.count_search(request)
-        return self.render("forum/similar.html", similar=similar_to(request, request.GET.get("title", "")))
+        similar = similar_to(cast(ForumUserRequest, request), request.GET.get("title", ""))
+        return self.render("forum/similar.html", similar=similar)
 
 
 class PreviewPart(Page):

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.db.models import Model
-from rest_framework.serializers import Serializer
 
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
+from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.openapi.fields import WHITE_SPACE, nullable
 from core.openapi.schema import OperationSchema, page_parameters
@@ -45,7 +45,7 @@ class XMLOperationSchema(OperationSchema):
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
         elif self.operation.body_serializers:
             ((root, serializer),) = self.operation.body_serializers.items()
-            schema = self.element(root, cast("type[Serializer[Any]]", serializer))
+            schema = self.element(root, cast("type[ResourceSerializer]", serializer))
         else:
             return None
         content: JSONSchema = {"schema": schema}
@@ -53,7 +53,7 @@ class XMLOperationSchema(OperationSchema):
             content["examples"] = {"request": {"value": self.operation.body}}
         return {"required": not self.is_list, "content": {self.media_type: content}}
 
-    def element(self, root: str, serializer: type[Serializer[Any]]) -> JSONSchema:
+    def element(self, root: str, serializer: type[ResourceSerializer]) -> JSONSchema:
         partial = cast(TenantViewSet, self.view).action == "update"
         schema = self.input_schema(serializer, partial=partial)
         schema["properties"] = {name.replace("_", "-"): field for name, field in schema["properties"].items()}

@@ -39,8 +39,7 @@ class XMLViewSet(TenantViewSet):
 
     @property
     def forum_id(self) -> int:
-        # The URLs of the Forum API exist only at hosts with a forum.
-        return cast(int, self.request._request.address.site_id)
+        return self.request._request.address.site_key[1]
 
     @property
     def zone(self) -> ZoneInfo:

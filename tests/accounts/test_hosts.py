@@ -4,8 +4,8 @@ import pytest
 from django.test import override_settings
 
 from accounts import middleware
+from accounts.addresses import HostCache, host_cache
 from accounts.host_names import normalize
-from accounts.middleware import HostCache, host_cache
 from accounts.models import Host
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient, XMLClient

@@ -11,7 +11,9 @@ from django.test import RequestFactory
 from accounts import passwords
 from accounts.models import Account, APIToken
 from core.api import throttling
-from core.api.throttling import HOUR, MINUTE, RateLimiter, Window
+from core.api.throttling import HOUR, MINUTE
+from core.db import rate_limits
+from core.db.rate_limits import RateLimiter, Window
 from core.models import RateCount
 from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused
@@ -24,7 +26,7 @@ from tests.support.xml import TOO_MANY, UNAUTHENTICATED, refusal, shown
 
 ME = "/app/users/me.xml"
 TASKS = "/app/tasks.json"
-SQL = throttling.INCREMENT_SQL
+SQL = rate_limits.INCREMENT_SQL
 CONNECTIONS = 16
 
 
@@ -35,12 +37,12 @@ class Clock:
         self.monkeypatch = monkeypatch
         self.now = 1_800_000_000
         self.advance(0)
-        monkeypatch.setattr(throttling, "monotonic", lambda: self.now)
+        monkeypatch.setattr(rate_limits, "monotonic", lambda: self.now)
 
     def advance(self, seconds: int) -> None:
         self.now += seconds
         self.monkeypatch.setattr(
-            throttling, "INCREMENT_SQL", SQL.replace("statement_timestamp()", f"to_timestamp({self.now})")
+            rate_limits, "INCREMENT_SQL", SQL.replace("statement_timestamp()", f"to_timestamp({self.now})")
         )
 
 
@@ -246,13 +248,13 @@ def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypat
     acme.account.partner_key = "acme-partner"
     acme.account.save()
     inside = []
-    count = throttling.increment
+    count = rate_limits.increment
 
     def noted(*args):
         inside.append(connection.in_atomic_block)
         return count(*args)
 
-    monkeypatch.setattr(throttling, "increment", noted)
+    monkeypatch.setattr(rate_limits, "increment", noted)
     monkeypatch.setattr(throttling, "rate_limiter", RateLimiter(noted))
     json, xml = acme.json(acme.alice_token), acme.xml()
     user = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
@@ -275,7 +277,7 @@ def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypat
 @pytest.mark.django_db(transaction=True)
 def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplog):
     settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT = 1, 1
-    monkeypatch.setattr(throttling, "INCREMENT_SQL", "SELECT %s::text, %s::int, %s::int, %s::int / 0")
+    monkeypatch.setattr(rate_limits, "INCREMENT_SQL", "SELECT %s::text, %s::int, %s::int, %s::int / 0")
     assert [acme.xml().get(ME).status_code for _ in range(3)] == [200] * 3
     assert {record.getMessage() for record in caplog.records if record.name == "rostrum.throttling"} == {
         "not counted: DataError"
@@ -352,10 +354,10 @@ def test_at_the_same_time_they_give_out_the_limit(db, limit):
 
 @pytest.mark.django_db(transaction=True)
 def test_at_the_same_time_each_is_taken_once(db):
-    taken = at_once(*(lambda: [throttling.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    taken = at_once(*(lambda: [rate_limits.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
     left = sorted(standing.remaining for each in taken for standing in each if standing.allowed)
     assert left == list(range(100))
-    at_once(*(lambda: [throttling.increment("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    at_once(*(lambda: [rate_limits.increment("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
     assert used() == [0]
 
 
@@ -692,9 +694,9 @@ def test_nothing_kept_tells_a_login_an_address_or_a_secret(partner, settings, cl
 
 
 def test_keys_depend_on_the_servers_key_and_on_each_part(settings):
-    keys = [throttling.hashed_key(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("b", "b", "c"), ("a", "b"))]
+    keys = [rate_limits.hashed_key(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("b", "b", "c"), ("a", "b"))]
     settings.SECRET_KEY = "another"
-    keys.append(throttling.hashed_key("a", "b", "c"))
+    keys.append(rate_limits.hashed_key("a", "b", "c"))
     assert len(set(keys)) == 5
 
 
@@ -705,7 +707,7 @@ def test_the_table_is_unlogged(db):
 
 
 def test_housekeeping_removes_windows_that_are_over(db):
-    throttling.increment("open", 1, MINUTE)
+    rate_limits.increment("open", 1, MINUTE)
     for key, seconds in (("over", 1), ("long over", 86_400)):
         with connection.cursor() as cursor:
             cursor.execute(

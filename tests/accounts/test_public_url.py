@@ -5,8 +5,8 @@ import re
 import pytest
 from django.core import mail
 
+from accounts.addresses import host_cache
 from accounts.host_names import public_url
-from accounts.middleware import host_cache
 from tests.support.factories import PASSWORD, make_forum
 from tests.support.pages import Visitor
 from tests.support.settings import send, token_of

@@ -12,10 +12,10 @@ from django.test import TransactionTestCase
 from pytest_django.plugin import blocking_manager_key
 
 from accounts import mail, passwords
-from accounts.middleware import host_cache
+from accounts.addresses import host_cache
 from accounts.models import Account, User
-from core.api import throttling
 from core.api.readiness import readiness
+from core.db import rate_limits
 from forum.models import Category, Forum
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient
@@ -40,7 +40,7 @@ def clear_caches():
     host_cache.clear()
     host_cache.seconds = 3600
     passwords.verified.clear()
-    throttling.rate_limiter.clear()
+    rate_limits.rate_limiter.clear()
 
 
 @pytest.fixture

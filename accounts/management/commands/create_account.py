@@ -1,16 +1,17 @@
 import getpass
 import json
 import sys
+from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import IntegrityError
 
 from accounts.account_creation import create_account
 from accounts.api.account import AccountSerializer
 from accounts.api.users import NewUserSerializer
 from accounts.host_names import is_reserved, normalize, public_url
-from accounts.models import Account, Host
+from accounts.models import Account, Host, User
 from core.api.errors import sentence_of
 from core.errors import FieldErrors
 
@@ -18,7 +19,7 @@ from core.errors import FieldErrors
 class Command(BaseCommand):
     help = "Create an account with a forum, a category, statuses, and an owner who has an api_token."
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("prefix", help="the first part of the account's address: acme for acme.BASE_DOMAIN")
         parser.add_argument("--login", required=True, help="the login of the owner")
         parser.add_argument("--email", required=True, help="the e-mail address of the owner")
@@ -32,7 +33,18 @@ class Command(BaseCommand):
         parser.add_argument("--host", help="the host of the forum, if it differs from the account's own address")
         parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
 
-    def handle(self, *, prefix, login, email, password, partner, host, json: bool, **options):
+    def handle(
+        self,
+        *,
+        prefix: str,
+        login: str,
+        email: str,
+        password: str | None,
+        partner: str | None,
+        host: str | None,
+        json: bool,
+        **options: Any,
+    ) -> None:
         password = password if password is not None else self.read_password()
         account = AccountSerializer(data={"prefix": prefix}, context={})
         user = NewUserSerializer(data={"login": login, "email": email, "password": password}, context={"account": None})
@@ -56,7 +68,7 @@ class Command(BaseCommand):
             raise CommandError("Prefix, host or partner was taken meanwhile") from None
         self.report(made, owner, token, host, as_json=json)
 
-    def report(self, account, owner, token, host, *, as_json: bool) -> None:
+    def report(self, account: Account, owner: User, token: str, host: str | None, *, as_json: bool) -> None:
         url = public_url((host and normalize(host)) or account.prefix)
         values = {"prefix": account.prefix, "login": owner.login, "url": url, "api_token": token}
         if as_json:

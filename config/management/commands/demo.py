@@ -1,9 +1,10 @@
 import shlex
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
 from accounts.host_names import full_name
@@ -18,7 +19,7 @@ except ModuleNotFoundError:  # a container image has no `config.local`
 class Command(BaseCommand):
     help = "Create the demo account on the first run, and print how to use it. `make run` calls this."
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=settings.PORT, help="the port in the addresses (PORT)")
         parser.add_argument("--env", type=Path, help="write the address, the password and the token to this file")
         parser.add_argument(
@@ -27,7 +28,7 @@ class Command(BaseCommand):
             help="add only the few suggestions that the examples of docs/interface.md use",
         )
 
-    def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options):
+    def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options: Any) -> None:
         if demo is None:
             raise CommandError("The demo account is for a checkout of the code: config/local is missing here.")
         account = Account.objects.filter(prefix=demo.PREFIX).first() or demo.create_demo_account(bare=bare)

@@ -3,9 +3,10 @@
 import os
 import sys
 import time
+from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -24,7 +25,7 @@ MALLOC = {
 class Command(BaseCommand):
     help = "Start the web server, once the database answers and has every migration."
 
-    def add_arguments(self, parser):
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.HOST, help="the address to listen on (HOST)")
         parser.add_argument("--port", default=settings.PORT, type=integer_between(1, 65535), help="the port (PORT)")
         parser.add_argument(
@@ -40,7 +41,7 @@ class Command(BaseCommand):
             help="how many seconds to wait for the database and its migrations (DATABASE_WAIT)",
         )
 
-    def handle(self, *, host, port, workers, database_wait, **options):
+    def handle(self, *, host: str, port: int, workers: int, database_wait: int, **options: Any) -> None:
         try:
             address = listening_address(host, port)
         except OSError as error:

@@ -8,7 +8,7 @@ from django.core import mail, signing
 from django.db import connection
 
 from accounts import mail as accounts_mail
-from core.api import throttling
+from core.db import rate_limits
 from core.logs import RedactingFormatter
 from tests.support.factories import PASSWORD
 from tests.support.letters import letter, link_in
@@ -86,7 +86,7 @@ def work_of(acme, login: str) -> dict:
     form = acme.page().get("/app/password").forms["password"]
     form["login"] = login
     # The limiter has a lease for the address, whatever the login is.
-    throttling.rate_limiter.clear()
+    rate_limits.rate_limiter.clear()
     work, statements, queued = Counter(), [], []
 
     def note(execute, sql, params, many, context):

@@ -7,7 +7,7 @@ from django.db import OperationalError
 from django.test import override_settings
 from django.utils.translation import override
 
-from accounts.middleware import host_cache
+from accounts.addresses import host_cache
 from accounts.models import Session
 from accounts.pages.middleware import PagesMiddleware
 from core.api.errors import CODES

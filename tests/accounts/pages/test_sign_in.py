@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from accounts.digests import digest_of
 from accounts.models import Session
-from accounts.sessions import digest_of
 from tests.support.pages import Visitor
 
 

@@ -4,8 +4,8 @@ import pytest
 from django.db import OperationalError
 
 from accounts import middleware
+from accounts.addresses import HostCache, host_cache
 from accounts.host_names import normalize
-from accounts.middleware import HostCache, host_cache
 from accounts.models import Host
 from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_account, make_post

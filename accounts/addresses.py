@@ -1,0 +1,101 @@
+"""The addresses of the service: the account and the site that a host belongs to."""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.http import Http404
+
+from accounts.host_names import public_url
+from accounts.models import Host
+from accounts.sites import sites
+from core.db.prepared import prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The account and the site of a host.
+
+    Addresses are cached, so they hold only ids and names. Permissions depend on rows that are read with the user.
+    """
+
+    account_id: int | None
+    site_id: int | None
+    site_name: str
+    # True at the hosts of the service itself, where the token determines the account.
+    token_selects_account: bool = False
+    # The account's prefix, with which its tokens end.
+    prefix: str = ""
+    # The stored name of the host.
+    host: str = ""
+
+    @property
+    def site_key(self) -> tuple[int, int]:
+        """The ids of the account and the site. Raise Http404 at a host without a site."""
+        if self.account_id is None or self.site_id is None:
+            raise Http404
+        return self.account_id, self.site_id
+
+    @property
+    def url(self) -> str:
+        """The public URL of the host, for links in e-mails."""
+        return public_url(self.host)
+
+
+@prepared(name=str)
+def _find_host(name: str) -> QuerySet[Host, Any]:
+    return Host.objects.filter(name=name).values_list("account_id", "id", "account__prefix")
+
+
+class HostCache:
+    """A cache of addresses by host. It saves two statements per request.
+
+    A host that moves to another account must answer there within a second, in every process. So an entry is valid for less than a
+    second, counted from before the read. Unknown hosts are not cached, so that a new account answers at once.
+    """
+
+    def __init__(self, *, size: int = 10_000, seconds: float = 0.9) -> None:
+        self.size = size
+        self.seconds = seconds
+        self._entries: OrderedDict[str, tuple[float, Address]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, host: str) -> Address | None:
+        entry = self._entries.get(host)
+        if entry is not None and entry[0] > monotonic():
+            return entry[1]
+        until = monotonic() + self.seconds
+        address = self._look_up(host)
+        with self._lock:
+            if address is None:
+                self._entries.pop(host, None)
+            else:
+                self._entries[host] = (until, address)
+                self._entries.move_to_end(host)
+                if len(self._entries) > self.size:
+                    self._entries.popitem(last=False)
+        return address
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
+    def _look_up(self, host: str) -> Address | None:
+        service = host in (settings.BASE_DOMAIN, "api")
+        if settings.LOCAL_ACCOUNT and host in ("localhost", "127.0.0.1"):
+            host, service = settings.LOCAL_ACCOUNT, True
+        elif service:
+            return Address(None, None, "", token_selects_account=True)
+        row = _find_host.first(name=host)
+        if row is None:
+            return None
+        account_id, host_id, prefix = row
+        site_id, site_name = sites.at_host(account_id, host_id) or (None, "")
+        return Address(account_id, site_id, site_name, token_selects_account=service, prefix=prefix, host=host)
+
+
+host_cache = HostCache()

@@ -1,0 +1,107 @@
+"""Invitations of users. The link in the e-mail holds a secret, of which only the digest is stored."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Self
+
+from django.core.exceptions import PermissionDenied
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.digests import MAX_SECRET_LENGTH, digest_of, new_secret
+from accounts.names import check_visible
+from accounts.roles import Role, RoleMixin
+from core.db.tenancy import FoldedField, TenantModel, fold
+from core.errors import FieldError
+
+if TYPE_CHECKING:
+    from accounts.account import Account
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    @transaction.atomic
+    def invite(self, account: "Account", *, email: str, role: str, by: RoleMixin) -> tuple["Invitation", str]:
+        """Create an invitation for an e-mail address, or replace the earlier one. Return it and the secret for the link.
+
+        Raise PermissionDenied if `by` may not give the role. Raise FieldError if a user has the address, and if the account has
+        too many invitations.
+        """
+        # Lock and reload the sender, so that a concurrent demotion either is seen here or sees the invitation.
+        by = account.users.select_for_update(no_key=True).get(id=by.id)
+        if not by.may_invite(role):
+            raise PermissionDenied(_("You may not invite somebody with this role"))
+        check_visible(email=email)
+        if account.users.taken(account.id, [email]):
+            raise FieldError("email", _("is of somebody who is a user here already"))
+        if account.invitations.count() >= Invitation.MAX_PER_ACCOUNT:
+            raise FieldError("email", _("is one too many: revoke some invitations first"))
+        secret, digest = new_secret()
+        now = timezone.now()
+        row, _is_new = self.update_or_create(
+            account=account,
+            email_key=fold(email),
+            defaults={
+                "email": email,
+                "role": role,
+                "invited_by_id": by.id,
+                "digest": digest,
+                "created_at": now,
+                "expires_at": now + Invitation.LIFETIME,
+            },
+        )
+        return row, secret
+
+    def pending(self) -> Self:
+        return self.filter(expires_at__gt=timezone.now())
+
+    def expired(self) -> Self:
+        return self.filter(expires_at__lte=timezone.now())
+
+    def clean_up(self) -> None:
+        self.expired().delete()
+
+    def find_by_secret(self, account_id: int, secret: str) -> "Invitation | None":
+        if len(secret) > MAX_SECRET_LENGTH:
+            return None
+        rows = self.pending().filter(account_id=account_id, digest=digest_of(secret))
+        row = rows.select_related("invited_by").first()
+        return row if row is not None and row.is_authorized_by(row.invited_by) else None
+
+
+class Invitation(TenantModel):
+    """An e-mail address invited to become a user with a role. The link in the e-mail is valid for a week."""
+
+    LIFETIME = timedelta(days=7)
+    MAX_PER_ACCOUNT = 1000
+
+    email = models.CharField(max_length=255)
+    email_key = FoldedField(source="email")
+    role = models.CharField(max_length=255)
+    digest = models.BinaryField()
+    invited_by_id = models.BigIntegerField()
+    invited_by = models.ForeignObject(
+        "accounts.User",
+        models.CASCADE,
+        from_fields=["account_id", "invited_by_id"],
+        to_fields=["account_id", "id"],
+        related_name="+",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "invitations"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "email_key"], name="invitation_email_unique"),
+            models.CheckConstraint(condition=Q(role__in=("admin", "agent", "member")), name="invitation_role"),
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    def is_authorized_by(self, sender: RoleMixin) -> bool:
+        """Return whether the sender may still give the role. Invitations of members stay valid when the sender loses rights."""
+        return self.role == Role.MEMBER or sender.may_invite(self.role)
