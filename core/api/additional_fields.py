@@ -110,9 +110,9 @@ class AdditionalFieldsSerializer(ResourceSerializer):
     typed: ClassVar[FieldTypes] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
         typed = {name: make(write_only=True) for name, make in cls.typed.items()}
         cls._declared_fields = {**typed, **declared_fields(cls)}
+        super().__init_subclass__(**kwargs)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Move the typed fields into `additional_fields`, and check the limits of the result."""

@@ -3,7 +3,7 @@
 import pytest
 from django.test import override_settings
 
-from accounts import middleware
+from accounts import addresses
 from accounts.addresses import HostCache, host_cache
 from accounts.host_names import normalize
 from accounts.models import Host
@@ -137,7 +137,7 @@ def test_an_account_that_was_just_made_answers_at_once(acme):
 
 def test_a_moved_host_answers_for_its_new_account_within_a_second(acme, other, monkeypatch):
     now = 1000.0
-    monkeypatch.setattr(middleware, "monotonic", lambda: now)
+    monkeypatch.setattr(addresses, "monotonic", lambda: now)
     monkeypatch.setattr(host_cache, "seconds", HostCache().seconds)
     assert tasks(other.host, other.token).status_code == 200
     Host.objects.filter(name="other").update(name="gone")
@@ -182,7 +182,7 @@ def test_health_needs_no_tenant(db, readiness_probe, path, host):
 def test_an_entry_ages_from_before_it_was_read(acme, monkeypatch):
     """The age counts from before the query, as a host may move to another account during a slow query."""
     now = 1000.0
-    monkeypatch.setattr(middleware, "monotonic", lambda: now)
+    monkeypatch.setattr(addresses, "monotonic", lambda: now)
     look_up, looked_up = HostCache._look_up, []
 
     def slow_look_up(self, host):

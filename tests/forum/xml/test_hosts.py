@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from accounts import middleware
+from accounts import addresses
 from accounts.addresses import HostCache, host_cache
 from accounts.host_names import normalize
 from accounts.models import Host
@@ -245,7 +245,7 @@ def test_an_account_just_made_answers_at_once(acme):
 
 def test_a_deleted_host_is_unknown_within_a_second(acme, monkeypatch):
     now = 1000.0
-    monkeypatch.setattr(middleware, "monotonic", lambda: now)
+    monkeypatch.setattr(addresses, "monotonic", lambda: now)
     monkeypatch.setattr(host_cache, "seconds", HostCache().seconds)
     acme.account.hosts.create(name="ideas.example.org")
     assert call("ideas.example.org", user=ALICE).status_code == 200
