@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import User
+from core.api.serializers import ResourceSerializer
+from crm.api.serializers import ClientSerializer, ContactSerializer, DealSerializer
 from crm.models import Client, ClientExternalId, Contact, ContactList, ContactListMembership, Deal
+from forum.api.serializers import PostSerializer
 from forum.models import Comment, Post
-from tests.support import bodies
 from tests.support.factories import make_category
 
 pytestmark = pytest.mark.slow
@@ -253,9 +255,9 @@ def written(value, zone: str) -> str:
     return json.dumps(value.isoformat() if isinstance(value, date) else value, ensure_ascii=False)
 
 
-def resource(row, names: list[str], **fields) -> dict:
-    names = ["id", *names, "created_at", "updated_at"]
-    return {name: fields[name] if name in fields else getattr(row, name) for name in names} | fields
+def resource(row, serializer: type[ResourceSerializer], **fields) -> dict:
+    """Return the fields of the serializer in their order, with values of the row."""
+    return {name: fields[name] if name in fields else getattr(row, name) for name in serializer.names}
 
 
 def as_kept(pairs: dict) -> dict:
@@ -271,7 +273,7 @@ def shown(client: Client, typed: dict, belongings: list[list]) -> dict:
     activity = max([client.updated_at, *(thing.updated_at for things in own for thing in things)])
     additional = client.additional_fields | typed
     fields = {"additional_fields": dict(sorted(additional.items())), "external_ids": as_kept(client.external_ids)}
-    data = resource(client, bodies.CLIENT, **counts, last_activity=activity, **fields)
+    data = resource(client, ClientSerializer, **counts, last_activity=activity, **fields)
     return data | {name: typed[name] for name in TYPED if name in typed}
 
 
@@ -383,14 +385,14 @@ def test_resources(acme, clients, contacts, deals, tasks, zone, order, page, siz
                 for row, own in zip(client_rows, typed, strict=True)
             ],
             "contacts": [
-                (row, resource(row, bodies.CONTACT, contact_list_ids=sorted(lists[n].id for n in chosen if n != 2)))
+                (row, resource(row, ContactSerializer, contact_list_ids=sorted(lists[n].id for n in chosen if n != 2)))
                 for row, chosen in zip(contact_rows, places, strict=True)
             ],
-            "deals": [(row, resource(row, bodies.DEAL)) for row in deal_rows],
+            "deals": [(row, resource(row, DealSerializer)) for row in deal_rows],
             "tasks": [
                 (
                     row,
-                    resource(row, bodies.POST, nick="Bob Nowak", status="new", points=row.votes_cache, post_id=None),
+                    resource(row, PostSerializer, nick="Bob Nowak", status="new", points=row.votes_cache, post_id=None),
                 )
                 for row in task_rows
             ],
