@@ -37,7 +37,7 @@ class SinceExtension(WireFieldExtension):
     target_class = SinceField
 
     def query_schema(self) -> JSONSchema:
-        return {"type": "string", "description": "The cursor of the last answer, or `now`."}
+        return {"type": "string", "description": "The cursor of the previous response, or `now`."}
 
 
 class PrefixExtension(TextExtension):
@@ -139,7 +139,7 @@ register_operation(
     Operation(
         "create_account",
         "Create an account",
-        "For a partner's admins: an account with its first user, and that user's first token, which is shown this once.",
+        "For admins of a partner. Creates an account with its first user and the first token of this user. Only this response contains the token.",
         "Account",
         {
             "account": {"prefix": "new-shop", "initial_module": "crm"},
@@ -158,7 +158,12 @@ register_operation(
     ),
 )
 register_list(
-    "/app/users.json", "list_users", "List the team", "Account", [USER], description="Whoever may be made responsible."
+    "/app/users.json",
+    "list_users",
+    "List the team",
+    "Account",
+    [USER],
+    description="The users who can be responsible for a resource.",
 )
 
 register_list(
@@ -167,7 +172,7 @@ register_list(
     "List statuses",
     "Statuses",
     [STATUS],
-    description="By kind and position.",
+    description="All statuses, by kind and position.",
     query_parameters=lambda: {**PAGE_PARAMETERS, "kind": query_schema(StatusFilters.base_filters["kind"].wire)},
     kind="deal",
 )
@@ -179,8 +184,8 @@ register_resource(
     answer=STATUS,
     create={"kind": "deal", "code": "paid", "name": "Paid", "closed": True},
     update={"color": "#16a34a"},
-    creation="For admins. One whose code and kind are there already is updated (200).",
-    deletion="For admins. One that something has can't be deleted, nor can the last one for posts.",
+    creation="For admins. If a status with this kind and code exists, it is updated (200).",
+    deletion="For admins. A status that is in use cannot be deleted, nor can the last status for posts.",
     create_statuses=(201, 200),
     delete_error_statuses=frozenset({422}),
 )
@@ -223,7 +228,7 @@ register_list(
             "trashed_by_id": 15,
         }
     ],
-    description="For admins: what was deleted in the last 30 days, newest first.",
+    description="For admins. The resources that were deleted in the last 30 days, newest first.",
     query_parameters=lambda: {**PAGE_PARAMETERS, **kinds()},
     response={"type": "array", "items": TRASHED},
     resource="contact_list",
@@ -233,7 +238,7 @@ register_operation(
     Operation(
         "restore",
         "Restore from the trash",
-        "For admins. It is answered as it is then: it has its external ids again where nobody took them.",
+        "For admins. The response is the restored resource. It gets its external ids back, except for those that another resource has now.",
         "Trash",
         answer={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
         parameters={"id": 27},
@@ -268,8 +273,8 @@ register_operation(
     "GET /app/changes.json",
     Operation(
         "list_changes",
-        "What changed",
-        "Every change since a cursor, in the order of the commits; with `since=now`, a cursor to begin with.",
+        "List changes",
+        "All changes since a cursor, in the order in which they were committed. With `since=now`, the response is a cursor to start from.",
         "Changes",
         answer={
             "changes": [{"resource": "client", "id": 26, "change": "updated", "at": TIMES["updated_at"]}],
@@ -305,7 +310,7 @@ register_operation(
     "GET /app/docs",
     Operation(
         "show_interface",
-        "This document, to look at and try out",
+        "Browse and try out this document",
         "Swagger UI, for everyone.",
         "Documentation",
         answer="<!DOCTYPE html>…",

@@ -35,7 +35,7 @@ _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, v
 DATABASE_POOLER = _read(
     "DATABASE_POOLER",
     "off",
-    "Use on if DATABASE_URL is the address of PgBouncer, which passes on no session settings: set them for the role.",
+    "Use on if DATABASE_URL is the address of PgBouncer, which does not pass on session settings; set them for the role.",
     boolean,
 )
 
@@ -326,13 +326,12 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Rostrum",
     "VERSION": VERSION,
     "DESCRIPTION": (
-        "A suggestion forum and CRM for many tenants. Generation A is the forum: XML, at the forum's own host, behind HTTP "
-        "Basic. Generation B is the account: JSON, behind an `api_token`, at any host of the account or the service's own.\n\n"
-        "A path's suffix decides the format. HEAD is answered wherever GET is; another method that a path does not take is "
-        "405. Fields that are unknown or read-only are ignored, and so are parameters that a list does not know.\n\n"
-        "Generation B also takes forms in bracket notation (`client[name]=Ann`), parameters in the body of a GET or DELETE, another "
-        "method in the place of POST (`_method` or `X-HTTP-Method-Override`: PUT, PATCH or DELETE), and bodies in gzip; each with an "
-        "`api_token` only."
+        "A hosted suggestion forum and CRM. The **Forum API** is XML with HTTP Basic, at the host of a forum. The **Account API** "
+        "is JSON with an `api_token`, at any host of the account and at the host of the service.\n\n"
+        "The suffix of a path selects the format. HEAD is supported wherever GET is. A method that a path does not support is answered "
+        "with 405. Unknown and read-only fields are ignored, and so are unknown parameters of lists.\n\n"
+        "With an `api_token`, the Account API also accepts forms in bracket notation (`client[name]=Ann`), parameters in the body of "
+        "GET and DELETE requests, PUT, PATCH or DELETE sent as POST (`_method` or `X-HTTP-Method-Override`), and bodies in gzip."
     ),
     "OAS_VERSION": "3.1.0",
     "SERVERS": [{"url": "/"}],

@@ -80,7 +80,7 @@ class ExternallyIdentified(Resource):
             return None
         row = rows.locked().filter(id=holder_id).first()
         if row is None or not pairs.items() & row.external_ids.items():
-            raise ConcurrentUpdate(f"{str(cls._meta.verbose_name).capitalize()} {holder_id} let go of it meanwhile")
+            raise ConcurrentUpdate(f"{str(cls._meta.verbose_name).capitalize()} {holder_id} has released it meanwhile")
         return row
 
     @classmethod

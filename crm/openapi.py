@@ -205,9 +205,9 @@ register_resource(
     answer=CLIENT,
     create=NEW_CLIENT,
     update={"note": "prefers e-mail"},
-    creation="A blank name is built from first_name and last_name, failing these from email. With try_update, the client "
-    "that has one of the external ids, or else the e-mail, is changed instead (200).",
-    deletion=f"{TO_TRASH} What belonged to it stays, with a null client_id.",
+    creation="A blank name becomes first_name and last_name, or email if both are blank. With try_update, the client that has "
+    "one of the external ids, or else the e-mail address, is updated instead (200).",
+    deletion=f"{TO_TRASH} Its contacts, deals and posts stay, with client_id null.",
     create_statuses=(201, 200),
 )
 register_list(
@@ -226,7 +226,7 @@ register_resource(
     answer=CONTACT,
     create={"name": "Jan Nowak", "email": "jan@example.com", "client_id": 26, "contact_list_ids": [27]},
     update={"position": "Buyer", "contact_list_ids": [27]},
-    creation="contact_list_ids says which contact lists it is in.",
+    creation="contact_list_ids has the ids of the contact lists that the contact is on.",
     deletion=TO_TRASH,
 )
 register_list(
@@ -245,7 +245,7 @@ register_resource(
     answer=CONTACT_LIST,
     create={"name": "Newsletter"},
     update={"name": "Newsletter"},
-    creation="Its name is unique in the account.",
+    creation="The name must be unique in the account.",
     deletion=f"{TO_TRASH} Its contacts stay.",
 )
 register_list("/app/deals.json", "list_deals", "List deals", "Deals", [DEAL], client_id=26)
@@ -257,7 +257,7 @@ register_resource(
     answer=DEAL,
     create=NEW_DEAL,
     update={"price": 149.9},
-    creation="Instead of client_id, a client may be given inside: the one that has one of its external ids, or a new one.",
+    creation="Instead of client_id, the body may contain a client. It is the client that has one of the given external ids, or a new one.",
     deletion=TO_TRASH,
 )
 for kind, tag in (("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")):
@@ -273,7 +273,7 @@ for key, article, answer, changes, pair in (
             Operation(
                 f"{verb}_{key}_by_external_id",
                 f"Update or create a {key} by its external ids",
-                f"Changes {article} that has the external ids of the query (200), or makes one that has them (201).",
+                f"Updates {article} that has the external ids of the query (200), or creates one with them (201).",
                 f"{key.capitalize()}s",
                 {key: changes},
                 answer,
@@ -294,12 +294,16 @@ def bulk(
         view = cast(BulkViewSet, operation.view)
         array = {"type": "array", "maxItems": view.MAX_BULK_ITEMS, "items": items}
         properties: dict[str, JSONSchema] = {"api_token": API_TOKEN, f"{key}s": array}
-        properties |= {name: {"description": "As in each item."} for name in view.body_keys}
+        properties |= {name: {"description": "Allowed here as in each item."} for name in view.body_keys}
         return {"type": "object", "properties": properties, "required": [f"{key}s"], "additionalProperties": True}
 
     def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
         done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
-        pending = {"type": "array", "items": {"type": "string"}, "description": "As X-Pending-Links, of this item."}
+        pending = {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "As in the header X-Pending-Links, for this item.",
+        }
         refused = error_schema(422)
         refused["properties"] = {"status": {"const": 422}, **refused["properties"]}
         refused["required"] = ["status", *refused["required"]]
@@ -317,8 +321,8 @@ def bulk(
         Operation(
             f"create_{key}s",
             f"Create up to 1,000 {key}s",
-            "Each as if it had been sent alone, after those before it; the results are in the same order, each with a status. "
-            "What is wrong with one does not keep the others from being written, unless X-Atomic is true.",
+            "Each item is processed as if it had been sent alone, after the items before it. The results are in the same order, each "
+            "with a status. An invalid item does not prevent the others from being written, unless X-Atomic is true.",
             tag,
             {f"{key}s": [item, {"name": ""}]},
             [{"status": 201, key: answer}, {"status": 422, **error}],

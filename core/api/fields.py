@@ -132,7 +132,7 @@ class EmailField(TextField):
 
 
 class ChoiceField(ScalarField):
-    """One of several texts."""
+    """A field for one of several texts."""
 
     default_error_messages = {"choice": _("is not one of {choices}")}
 

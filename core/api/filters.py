@@ -129,5 +129,5 @@ class ListFilters(django_filters.FilterSet):
 
     @property
     def are_used(self) -> bool:
-        """Whether a filter other than `q` has a value."""
+        """True if a filter other than `q` has a value."""
         return any(value not in (None, {}) for name, value in self.form.cleaned_data.items() if name != "q")

@@ -33,7 +33,7 @@ MAX_KEY_LENGTH = 255
 
 
 class IdempotentView(Protocol):
-    """What this module uses of `core.api.views.TenantViewSet`."""
+    """The attributes of `core.api.views.TenantViewSet` that this module uses."""
 
     request: Any
     shown_once: tuple[str, ...]

@@ -9,20 +9,28 @@ from core.api.idempotency import MAX_KEY_LENGTH
 JSONSchema = dict[str, Any]
 
 SECURITY = {
-    "basic": {"type": "http", "scheme": "basic", "description": "Generation A: login (or e-mail) and password."},
-    "bearer": {"type": "http", "scheme": "bearer", "description": "Generation B: an api_token; the recommended place."},
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "For the Forum API: login or e-mail address, and password.",
+    },
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "For the Account API: an `api_token`. This is the recommended place.",
+    },
     "api_token": {
         "type": "apiKey",
         "in": "query",
         "name": "api_token",
-        "description": "Generation B: an api_token. It may be a key of a JSON body as well; in several places it must be the same.",
+        "description": "For the Account API: an `api_token`. It may also be a key of a JSON body. If a request has it in several places, all must be the same.",
     },
 }
 
 API_TOKEN = {
     "type": ["string", "null"],
     "writeOnly": True,
-    "description": "The token, where it is not in the header or the query.",
+    "description": "The token, if it is not in a header or in the query.",
 }
 
 
@@ -33,29 +41,31 @@ def _header(description: str, schema: JSONSchema, *, required: bool = False) -> 
 _COUNT = {"type": "integer", "minimum": 0}
 
 HEADERS = {
-    "X-Request-Id": _header("What the service's log calls this request.", {"type": "string"}),
-    "RateLimit-Limit": _header("How much is allowed.", _COUNT),
-    "RateLimit-Remaining": _header("How much of it is left.", _COUNT),
-    "RateLimit-Reset": _header("Seconds until the count begins anew.", _COUNT),
-    "Location": _header("Where it is read.", {"type": "string", "format": "uri"}),
+    "X-Request-Id": _header("The id of this request in the log of the service.", {"type": "string"}),
+    "RateLimit-Limit": _header("The number of requests that the limit allows.", _COUNT),
+    "RateLimit-Remaining": _header("The number of requests that are left.", _COUNT),
+    "RateLimit-Reset": _header("Seconds until the limit is reset.", _COUNT),
+    "Location": _header("The URL of the resource.", {"type": "string", "format": "uri"}),
     "Link": _header("The first, previous and next page (RFC 8288).", {"type": "string"}, required=True),
-    "Idempotent-Replayed": _header("The answer is that of an earlier request.", {"type": "string", "const": "true"}),
+    "Idempotent-Replayed": _header(
+        "The response is the stored one of an earlier request.", {"type": "string", "const": "true"}
+    ),
     "X-Ignored-Fields": _header(
-        "Fields that are unknown or read-only: comma-separated, percent-encoded, the first 20, cut after 64 characters.",
+        "The ignored fields, which are unknown or read-only: comma-separated and percent-encoded. At most 20 are listed, each cut to 64 characters.",
         {"type": "string"},
     ),
     "X-Ignored-Parameters": _header(
-        "Parameters that the list does not know: comma-separated, percent-encoded, the first 20, cut after 64 characters.",
+        "The ignored parameters, which are unknown: comma-separated and percent-encoded. At most 20 are listed, each cut to 64 characters.",
         {"type": "string"},
     ),
     "X-Pending-Links": _header(
-        "Links to what is in the trash: null until that is restored. Comma-separated names of fields.",
+        "The comma-separated names of fields that are null because the linked resource is in the trash. They are set again when it is restored.",
         {"type": "string"},
     ),
-    "WWW-Authenticate": _header("What credentials are asked for.", {"type": "string"}, required=True),
+    "WWW-Authenticate": _header("The scheme of the required credentials.", {"type": "string"}, required=True),
     "Retry-After": _header("Seconds to wait.", {"type": "integer", "minimum": 1}, required=True),
-    "ETag": _header("Which version of the document this is.", {"type": "string"}, required=True),
-    "Cache-Control": _header("How long it may be kept.", {"type": "string"}, required=True),
+    "ETag": _header("The version of the document.", {"type": "string"}, required=True),
+    "Cache-Control": _header("How long the response may be cached.", {"type": "string"}, required=True),
 }
 COUNTED = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
@@ -68,27 +78,27 @@ PARAMETERS = {
     "Idempotency-Key": {
         "in": "header",
         "name": "Idempotency-Key",
-        "description": "A text of your own making: a request is carried out once in 24 hours under it.",
+        "description": "A text that the client chooses. Requests with the same key are carried out only once in 24 hours.",
         "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     },
     "Prefer": {
         "in": "header",
         "name": "Prefer",
         "description": (
-            "With `handling=strict`, unknown parameters, and unknown and read-only fields, are refused instead of ignored (RFC 7240)."
+            "With `handling=strict`, unknown parameters and unknown or read-only fields are errors. Otherwise they are ignored (RFC 7240)."
         ),
         "schema": {"type": "string"},
     },
     "X-Atomic": {
         "in": "header",
         "name": "X-Atomic",
-        "description": "With `true` it is all or nothing: if anything is wrong, nothing is written.",
+        "description": "With `true`, nothing is written if any item is invalid.",
         "schema": {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, BooleanField.WORDS))})$"},
     },
     "If-None-Match": {
         "in": "header",
         "name": "If-None-Match",
-        "description": "The ETag of the document that one has: 304 if it is still the same.",
+        "description": "The ETag of a stored document. The response is 304 if the document has not changed.",
         "schema": {"type": "string"},
     },
 }
@@ -123,7 +133,7 @@ def _json(status: int) -> JSONSchema:
         rules = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         schema["properties"]["errors"] = {
             "type": "object",
-            "description": "What is wrong with each field; nested ones are named with dots.",
+            "description": "The messages for each invalid field. The names of nested fields contain dots.",
             "additionalProperties": rules,
         }
         schema["required"] = [*schema["required"], "errors"]
@@ -140,7 +150,7 @@ ERRORS = {
     "properties": {
         "error": {
             "type": "array",
-            "description": "Whole sentences, one for each fault.",
+            "description": "One whole sentence for each error.",
             "items": {"type": "string"},
             "minItems": 1,
         }

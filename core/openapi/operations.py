@@ -119,7 +119,7 @@ def register_resource(
             response=item_response,
         ),
     )
-    text = "Only what is sent changes; the answer is the whole resource."
+    text = "Fields that are not sent keep their values. The response is the whole resource."
     changed = {**answer, **update}
     for method, operation_id, addition in (
         ("PUT", f"update_{key}", ""),
@@ -160,7 +160,7 @@ def register_list(
     tag: str,
     answer: list[Any],
     *,
-    description: str = "Those that pass all filters, a page at a time.",
+    description: str = "The page of the resources that match all filters.",
     query_parameters: Callable[[], dict[str, JSONSchema]] = dict,
     response: Any = None,
     **parameters: Any,
@@ -181,7 +181,7 @@ def register_list(
     )
 
 
-TO_TRASH = "It goes to the trash for 30 days, from which an admin can restore it."
+TO_TRASH = "It is moved to the trash, and an admin can restore it for 30 days."
 TAG = {
     "type": "object",
     "properties": {

@@ -23,13 +23,17 @@ ID = {"type": "integer", "minimum": 1, "maximum": 10**18 - 1}
 def page_parameters(max_size: int) -> dict[str, JSONSchema]:
     """Return the parameters of a page with at most `max_size` rows."""
     return {
-        "page": {"type": "integer", "minimum": 1, "description": "From 1; past the end is an empty list."},
+        "page": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "The first page is 1. A page after the last one is empty.",
+        },
         "per_page": {
             "type": "integer",
             "minimum": 1,
             "maximum": max_size,
             "default": DEFAULT_PAGE_SIZE,
-            "description": "How many there are on a page.",
+            "description": "The number of rows on a page.",
         },
     }
 
@@ -73,7 +77,7 @@ class OperationSchema(AutoSchema):
 
     @property
     def accepts_key(self) -> bool:
-        """Whether a request may have an Idempotency-Key."""
+        """True if a request may have an Idempotency-Key."""
         return accepts_key(self.method, self.view.action)
 
     def component(self, kind: str, name: str, definition: JSONSchema) -> JSONSchema:
@@ -156,7 +160,7 @@ class OperationSchema(AutoSchema):
             if status == self.operation.statuses[0]:
                 content["examples"] = {"answer": {"value": self.operation.answer}}
             responses[str(status)] = {
-                "description": {200: "Done", 201: "Made"}[status],
+                "description": {200: "Success", 201: "Created"}[status],
                 "headers": {name: self.component("headers", name, HEADERS[name]) for name in self.headers(status)},
                 "content": {self.media_type: content},
             }
@@ -321,7 +325,7 @@ class PublicSchema(OperationSchema):
     def responses(self) -> JSONSchema:
         responses = super().responses()
         headers = responses["200"]["headers"]
-        unchanged = {"description": "It has not changed", "headers": headers}
+        unchanged = {"description": "The document has not changed.", "headers": headers}
         return {"200": responses.pop("200"), "304": unchanged, **responses}
 
     def error_statuses(self) -> set[int]:

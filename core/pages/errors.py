@@ -114,7 +114,7 @@ def context_of(
     """Return the context of the templates of errors."""
     # AccountMiddleware sets `address` for known hosts.
     if status == 404 and not hasattr(request, "address"):
-        explanation = gettext("Check the spelling of the address, or ask whoever gave it to you.")
+        explanation = gettext("Check the spelling of the address, or ask the person who gave it to you.")
         return {"heading": gettext("No forum lives at this address"), "sentences": [explanation]}
     if not sentences:
         sentences = explanations_of(request, status, headers)

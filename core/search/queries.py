@@ -98,7 +98,7 @@ def search(
 
 
 class StagedSearch:
-    """One search, in stages from the strictest interpretation of the query to the loosest.
+    """A search, in stages from the strictest interpretation of the query to the loosest.
 
     The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and similar words. A stage runs
     only if those before it have not filled the page, because a looser interpretation matches more rows and takes longer.

@@ -126,10 +126,10 @@ register_resource(
     answer=TASK,
     create={"title": "Call back", "content": "About the invoice", "task_kind": "task", "client_id": 26},
     update={"closed": False},
-    creation="With a task_kind it is a task, which has neither category nor forum; with `comment` and a post_id, a comment on "
-    "that post; without, a post of the default forum, or of the forum_id or category_id that is given. A comment is read, "
-    "changed (its content) and deleted as a post of its own id.",
-    deletion=f"{TO_TRASH} A comment is deleted for good.",
+    creation="With a task_kind, the post is a task, which has no category and no forum. With the task_kind `comment` and a "
+    "post_id, it is a comment on that post. Without a task_kind, it is a post of the forum_id or category_id, or of the default "
+    "forum. A comment is read, updated (its content only) and deleted as a post with its own id.",
+    deletion=f"{TO_TRASH} A comment is deleted permanently.",
     item_response=post_or_comment,
     body_serializers={"post": (PostSerializer, CommentOnPostSerializer)},
     response=post_or_comment,
@@ -140,7 +140,7 @@ register_operation(
     Operation(
         "list_comments",
         "List the comments of a post",
-        "Of a task too; oldest first.",
+        "The comments of a post or of a task, oldest first.",
         "Posts",
         answer=[COMMENTED],
         parameters={"id": 20},
@@ -153,7 +153,7 @@ register_operation(
     Operation(
         "create_comment",
         "Comment on a post",
-        "Or on a task.",
+        "Adds a comment to a post or to a task.",
         "Posts",
         {"comment": {"comment": "It is on the list for spring."}},
         COMMENTED,
@@ -168,7 +168,7 @@ register_operation(
     Operation(
         "vote",
         "Vote for a post",
-        "201 when the vote was cast, 200 when it had been cast before.",
+        "201 if the vote is new, 200 if the user had voted before.",
         "Posts",
         answer=POST,
         parameters={"id": 20},
@@ -180,8 +180,8 @@ register_operation(
     "DELETE /app/posts/{id}/vote.json",
     Operation(
         "withdraw_vote",
-        "Take a vote back",
-        "Also where there was none.",
+        "Withdraw a vote",
+        "Also succeeds if there is no vote.",
         "Posts",
         answer="ok",
         parameters={"id": 20},

@@ -102,7 +102,10 @@ LISTS = {
 }
 
 register_operation(
-    "GET /app/users/me.xml", Operation("read_me", "The current user", "Who asks.", TAG, answer=ME, response=user)
+    "GET /app/users/me.xml",
+    Operation(
+        "read_me", "The current user", "The user whose credentials the request has.", TAG, answer=ME, response=user
+    ),
 )
 register_operation(
     "GET /app/users/team.xml",
@@ -135,7 +138,7 @@ register_operation(
     Operation(
         "list_categories",
         "List categories",
-        "Those of the forum, in its order.",
+        "The categories of the forum, in their order.",
         TAG,
         answer=document(listed("categories", documents.CATEGORY)),
         response=categories,
@@ -148,7 +151,7 @@ for path, (id, description) in LISTS.items():
         Operation(id, "List posts", description, TAG, answer=LIST, parameters=example, response=posts),
     )
     if path != "/app/posts.xml":
-        description += " The parameters may be in the body: one as the root element, several in a hash."
+        description += " The body may contain the parameters: a single one as the root element, several ones in a hash."
         body = '<hash><order>top</order><page type="integer">1</page></hash>'
         register_operation(
             f"POST {path}",
@@ -161,7 +164,7 @@ register_operation(
     Operation(
         "create_forum_post",
         "Create a post",
-        "In the first category, unless another is named.",
+        "Without category-id, the post is created in the first category.",
         TAG,
         "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
         ONE,
@@ -175,7 +178,7 @@ register_operation(
     Operation(
         "read_forum_post",
         "Read a post with its comments",
-        "Comments are oldest first, all of them.",
+        "All comments are included, oldest first.",
         TAG,
         answer=document("<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"),
         parameters={"id": 20},
@@ -188,8 +191,8 @@ for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The s
         Operation(
             f"{verb}_forum_post",
             "Change a post",
-            "For the team, and for its author while nobody else commented or voted. Only what is sent changes. Where members' posts"
-            f" wait for approval, one to which its author gives another title or content waits again.{addition}",
+            "For the team, and for the author until another user comments or votes. Fields that are not sent keep their values. If the"
+            f" posts of members wait for approval, the post waits again after its author has changed the title or content.{addition}",
             TAG,
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
             document(written(documents.POST, changes={"status": "planned", "responsible-id": 15})),
@@ -204,7 +207,7 @@ register_operation(
     Operation(
         "delete_forum_post",
         "Delete a post",
-        "It goes to the trash for 30 days. For those who may change it.",
+        "For the users who may change the post. It is moved to the trash for 30 days.",
         TAG,
         answer=ONE,
         parameters={"id": 20},

@@ -125,7 +125,7 @@ class ProxyVotesPage(TeamPage):
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
-            self.perform(lambda: self.lock(id).withdraw_proxy_vote(**customer.link), done=_("The vote is taken back."))
+            self.perform(lambda: self.lock(id).withdraw_proxy_vote(**customer.link), done=_("The vote is withdrawn."))
         return redirect("forum-proxy-votes", id)
 
 

@@ -18,7 +18,7 @@ from forum.models import Category, Forum
 from forum.requests import ForumUserRequest
 
 ACCESS = {
-    Forum.Access.PUBLIC: gettext_lazy("Public: everyone can read, whoever signs up can take part"),
+    Forum.Access.PUBLIC: gettext_lazy("Public: everyone can read, and everyone who signs up can take part"),
     Forum.Access.MEMBERS: gettext_lazy("Members: everyone can read, your members can take part; nobody signs up here"),
     Forum.Access.PRIVATE: gettext_lazy("Private: only your team and your members can see it; nobody signs up here"),
 }
@@ -40,7 +40,7 @@ class ForumForm(Form):
         choices=ACCESS.items(),
         widget=forms.RadioSelect,
         help_text=gettext_lazy(
-            "Members are the people you invite, and whoever signs up at a public forum of yours. They belong to all your forums,"
+            "Members are the people you invite, and those who sign up at a public forum of yours. They belong to all your forums,"
             " private ones too."
         ),
     )
@@ -111,7 +111,7 @@ class ForumSettingsPage(SettingsPage):
 
     @property
     def is_here(self) -> bool:
-        """Whether this page is served at the forum's own address, so that it would disappear with that address."""
+        """True if this page is served at the forum's own address, so that it would disappear with that address."""
         return self.host == normalize(self.request.get_host()) and self.host != self.request.account.prefix
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:

@@ -173,7 +173,7 @@ class StatusForm(Form):
         label=gettext_lazy("Official response"),
         required=False,
         max_length=MAX_TEXT_LENGTH,
-        help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to take the response back."),
+        help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to withdraw the response."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     # The digest of the response at the time when the form was opened.

@@ -121,7 +121,7 @@ class VotePage(ForumPage):
             return self.point_to(merged.original)
         if request.htmx:
             return self.render("forum/vote.html", post=post, voted={id} if wanted else set())
-        said = _("You have voted for “%(title)s”.") if wanted else _("Your vote for “%(title)s” is taken back.")
+        said = _("You have voted for “%(title)s”.") if wanted else _("Your vote for “%(title)s” is withdrawn.")
         messages.success(request, said % {"title": post.title})
         return redirect(self.back(id))
 
@@ -148,7 +148,7 @@ class WritingPage(ResubmittablePage):
 
     @property
     def wants_preview(self) -> bool:
-        """Whether the preview button was used. A visitor gets no preview, because the rate limit of that work is per user."""
+        """True if the preview button was used. A visitor gets no preview, because the rate limit of that work is per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
     def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:

@@ -28,7 +28,12 @@ class XMLOperationSchema(OperationSchema):
         return self.secured_by("basic")
 
     def path_parameters(self) -> dict[str, JSONSchema]:
-        name = {"type": "string", "minLength": 1, "pattern": "^[^/]+$", "description": "In any case."}
+        name = {
+            "type": "string",
+            "minLength": 1,
+            "pattern": "^[^/]+$",
+            "description": "The name of a category, in upper or lower case.",
+        }
         return {"category_name": name} if "{category_name}" in self.path else {}
 
     def query_parameters(self) -> dict[str, JSONSchema]:

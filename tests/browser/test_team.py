@@ -33,7 +33,7 @@ def test_merging_answering_and_undoing(acme, browse, javascript):
         bob.get_by_role("button", name="Search").click()
     bob.get_by_role("radio", name="A dark theme for the evening").check()
     bob.get_by_role("button", name="Continue").click()
-    expect(bob.get_by_text("Whoever voted for both is counted once.")).to_be_visible()
+    expect(bob.get_by_text("Users who voted for both are counted once.")).to_be_visible()
     bob.get_by_role("button", name="Merge").click()
     expect(messages_on(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
     # Alice, carol and dave.

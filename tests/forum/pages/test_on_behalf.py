@@ -48,7 +48,7 @@ def test_it_works(acme):
     bob.get("/")
 
     form = button_of(page, "withdraw", customer=f"client-{client.id}")
-    assert went_to(form.submit("do"), path_of(post)) == ["The vote is taken back."]
+    assert went_to(form.submit("do"), path_of(post)) == ["The vote is withdrawn."]
     form.submit("do")
     assert fresh(post).votes_cache == 1
 

@@ -46,7 +46,7 @@ def test_it_works(acme, post):
     [pressed] = page.html.select(".vote button")
     assert (pressed["aria-pressed"], pressed["value"]) == ("true", "0")
     response = button(page, post).submit("vote").follow()
-    assert "Your vote for “Dark mode” is taken back." in response
+    assert "Your vote for “Dark mode” is withdrawn." in response
     assert votes(post) == 0
 
 
