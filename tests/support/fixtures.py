@@ -2,9 +2,11 @@
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from time import sleep
 
 import pytest
 from django.db import connection
@@ -41,6 +43,26 @@ def clear_caches():
     host_cache.seconds = 3600
     passwords.verified.clear()
     rate_limits.rate_limiter.clear()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Before the test database is dropped, end the sessions that tests have left open, and warn with their last statements."""
+    yield
+    others = """
+        SELECT pid, query FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    """
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        # PostgreSQL takes a moment to end the session of a closed connection.
+        for _ in range(20):
+            cursor.execute(others)
+            if not (sessions := cursor.fetchall()):
+                return
+            sleep(0.1)
+        for pid, query in sessions:
+            warnings.warn(f"a test has left a database session open, last statement: {query}", stacklevel=1)
+            cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
 
 
 @pytest.fixture
