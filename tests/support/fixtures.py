@@ -47,7 +47,7 @@ def clear_caches():
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Before the test database is dropped, end the sessions that tests have left open, and warn with their last statements."""
+    """Before the test database is dropped, end the sessions that tests have left open, and fail with their last statements."""
     yield
     others = """
         SELECT pid, query FROM pg_stat_activity
@@ -60,9 +60,9 @@ def django_db_setup(django_db_setup, django_db_blocker):
             if not (sessions := cursor.fetchall()):
                 return
             sleep(0.1)
-        for pid, query in sessions:
-            warnings.warn(f"a test has left a database session open, last statement: {query}", stacklevel=1)
-            cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+        cursor.executemany("SELECT pg_terminate_backend(%s)", [(pid,) for pid, _query in sessions])
+    statements = ", ".join(query for _pid, query in sessions)
+    warnings.warn(f"a test has left a database session open, last statement: {statements}", stacklevel=1)
 
 
 @pytest.fixture
