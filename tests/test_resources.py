@@ -6,13 +6,14 @@ import pytest
 from django.apps import apps
 from django.core.exceptions import FieldError
 from django.db import connection, models
-from django.urls import get_resolver
+from django.urls import NoReverseMatch, get_resolver, resolve, reverse
 
 from core.api.fields import TextField
 from core.api.lists import Listing
 from core.api.resources import ResourceSerializer, ResourceViewSet
 from core.db.tenancy import AccountIdField, account_of
 from core.db.trash import Trashable
+from core.registry import registry
 from core.search.declaration import Search
 
 # Fields of a model that only the pages serve.
@@ -107,7 +108,27 @@ def test_every_table_takes_ids_from_its_account(db):
     for model in apps.get_models():
         if any(isinstance(field, AccountIdField) for field in model._meta.local_fields):
             table = model._meta.db_table
-            assert table in tables, f"a row of {table} gets no id: add `account_ids('{table}')` to a migration"
+            assert table in tables, f"a row of {table} gets no id: add `id_triggers('{table}')` to a migration"
+
+
+@every_viewset
+def test_every_resource_is_registered(viewset):
+    app, key = viewset.model._meta.app_label, viewset.key
+    resource = registry.get(key)
+    assert resource is not None, (
+        f"{viewset.__name__} is not registered: add a `Resource({key!r}, …)` to {app}/resources.py"
+    )
+    assert issubclass(viewset, resource.viewset)
+
+
+@every_viewset
+def test_every_resource_has_a_route(viewset):
+    app = viewset.model._meta.app_label
+    try:
+        path = reverse(viewset.route, args=[1])
+    except NoReverseMatch:
+        pytest.fail(f"{viewset.__name__} has no route {viewset.route!r}: add its paths to {app}/api/urls.py")
+    assert issubclass(resolve(path).func.cls, viewset)
 
 
 @every_viewset

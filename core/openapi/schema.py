@@ -69,7 +69,10 @@ class OperationSchema(AutoSchema):
     @property
     def operation(self) -> Operation:
         """The registered description."""
-        return OPERATIONS[f"{self.method} {self.path}"]
+        name = f"{self.method} {self.path}"
+        if name not in OPERATIONS:
+            raise LookupError(f"{name} is not described: register it in the `openapi` module of its app")
+        return OPERATIONS[name]
 
     @property
     def is_list(self) -> bool:

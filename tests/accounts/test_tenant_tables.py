@@ -103,7 +103,12 @@ def test_every_id_of_another_row_is_a_foreign_key(db):
         for field in model._meta.local_concrete_fields
         if field.column.endswith("_id") and field.column != "account_id"
     }
-    assert ids == {(table, column) for table, column, _ in links()} | COPIED
+    known = {(table, column) for table, column, _ in links()} | COPIED
+    for table, column in ids - known:
+        pytest.fail(
+            f"{table}.{column} is not a foreign key: add `composite_foreign_key('{table}', '{column}', …)` to a migration"
+        )
+    assert known - ids == set()
 
 
 def test_the_database_refuses_every_link_between_tenants(acme, other):
