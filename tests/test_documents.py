@@ -92,11 +92,11 @@ def test_readme_examples_answer_as_shown(transactional_db, settings):
 @pytest.mark.skipif(
     shutil.which("curl") is None, reason="curl is missing: docs/integrating.md is not pasted into a shell"
 )
-def test_integrating_can_be_pasted_into_a_shell(run_anew):
+def test_integrating_can_be_pasted_into_a_shell(start_new_service):
     """The commands work on a new service, and again on the same one."""
     document = ROOT / "docs" / "integrating.md"
-    service = run_anew(DEMO="")
-    service.await_text(READY)
+    service = start_new_service(DEMO="")
+    service.wait_for_output(READY)
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
     answers = paste(document, environment)
     compare_pasted(document, answers, f"localhost:{service.port}")

@@ -9,7 +9,7 @@ from core.models import Word
 from core.search.declaration import Search, searched_models
 from crm.models import Client
 from tests.support.factories import make_client
-from tests.support.lists import names
+from tests.support.lists import values_of
 
 # All database objects that a declaration creates for a table.
 OBJECTS = """
@@ -102,7 +102,7 @@ def test_a_change_searches_the_rows_that_there_are(acme):
     assert words(acme.account) == {"kowalski", "portugal"}
     json = acme.json()
     for query, expected in {"ortuga": 1, "potrugal": 1, "passing": 1, "abbreviated": 0}.items():
-        assert len(names(json.get("/app/clients.json", params={"q": query}))) == expected, query
+        assert len(values_of(json.get("/app/clients.json", params={"q": query}))) == expected, query
     replace(Client, changed, Client.search)
     assert words(acme.account) == {"kowalski", "abbreviated"}
 

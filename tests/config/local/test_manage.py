@@ -15,7 +15,7 @@ import pytest
 from config.local import manage
 from config.local.data import DataDirectory
 from config.local.postgres import Cluster
-from tests.support.service import READY, environment_of, free_port, wait_until
+from tests.support.service import READY, environment_for, free_port, wait_until
 
 COMMAND = (sys.executable, "-m", "config.local.manage")
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -44,7 +44,9 @@ def data(tmp_path, monkeypatch):
 
 
 def start(data, *arguments, environment=(), **options):
-    return subprocess.Popen([*COMMAND, *arguments], env=environment_of(data, **dict(environment)), text=True, **options)
+    return subprocess.Popen(
+        [*COMMAND, *arguments], env=environment_for(data, **dict(environment)), text=True, **options
+    )
 
 
 def run_manage(data, *arguments, **environment):
@@ -77,9 +79,9 @@ def is_postgresql_running(data):
     return (data / "postgres" / "data" / "postmaster.pid").exists()
 
 
-def test_it_works(run):
-    service = run()
-    service.await_text(READY)
+def test_it_works(start_service):
+    service = start_service()
+    service.wait_for_output(READY)
     # The running service determines the port.
     status, out, err = run_manage(service.data, *create("acme"), PORT=str(free_port()))
     assert (status, err) == (0, "")
@@ -91,9 +93,9 @@ def test_it_works(run):
     status, out, err = run_manage(service.data, *create("killed"), PORT=str(service.port))
     assert (status, err) == (0, "")
     assert not is_postgresql_running(service.data)
-    service.await_end()
-    again = run(service.port)
-    again.await_text(READY)
+    service.wait_for_end()
+    again = start_service(service.port)
+    again.wait_for_output(READY)
     assert answers(printed(out), service.port)
 
 
@@ -125,14 +127,14 @@ def test_two_at_once_take_turns(stopped):
         assert printed(out)["prefix"] == f"twin-{number}"
 
 
-def test_make_run_waits_for_it(run, stopped):
+def test_make_run_waits_for_it(start_service, stopped):
     with start(stopped, *create("patient"), **PIPES) as process:
         wait_until(lambda: is_postgresql_running(stopped))
-        service = run(data=stopped)
-        service.await_text("Waiting for make manage to end\n")
+        service = start_service(data=stopped)
+        service.wait_for_output("Waiting for make manage to end\n")
         out, _ = process.communicate(PASSWORD + "\n", timeout=180)
     assert process.returncode == 0
-    service.await_text(READY)
+    service.wait_for_output(READY)
     assert answers(printed(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
 
 

@@ -19,9 +19,9 @@ def get(service, path):
     return response, gzip.decompress(body)
 
 
-def test_it_works(run):
-    service = run()
-    service.await_text(READY)
+def test_it_works(start_service):
+    service = start_service()
+    service.wait_for_output(READY)
     _, page = get(service, "/")
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
     assert len(files) >= 4

@@ -78,19 +78,19 @@ def begin(service):
     return connection
 
 
-def test_workers_are_replaced_however_often_they_die(run):
-    service = run(WORKERS="2")
-    service.await_text(READY)
-    web = service.member("config.serving.server")
+def test_workers_are_replaced_however_often_they_die(start_service):
+    service = start_service(WORKERS="2")
+    service.wait_for_output(READY)
+    web = service.find_process("config.serving.server")
     for _ in range(4):
-        service.await_true(lambda: len(workers(web)) == 2)
-        service.await_true(service.answers)
+        service.wait_for(lambda: len(workers(web)) == 2)
+        service.wait_for(service.is_healthy)
         with begin(service):
             for worker in workers(web):
                 worker.kill()
-            service.await_true(lambda: not is_running(worker))  # noqa: B023
-    service.await_true(lambda: len(workers(web)) == 2)
-    service.await_true(service.answers)
+            service.wait_for(lambda: not is_running(worker))  # noqa: B023
+    service.wait_for(lambda: len(workers(web)) == 2)
+    service.wait_for(service.is_healthy)
     assert web.is_running()
     assert "worker 2 ended unexpectedly (killed by signal 9): starting it again in 0." in service.output()
     words = "ended while it was serving request"
@@ -99,5 +99,5 @@ def test_workers_are_replaced_however_often_they_die(run):
 
     # A stop does not interrupt requests.
     service.process.terminate()
-    service.await_end()
+    service.wait_for_end()
     assert service.output().count(words) == 4

@@ -15,9 +15,9 @@ from tests.support.service import READY
 
 
 @pytest.fixture
-def service(run):
-    service = run(WORKERS="1")
-    service.await_text(READY, seconds=180)  # a busy machine takes long
+def service(start_service):
+    service = start_service(WORKERS="1")
+    service.wait_for_output(READY, seconds=180)  # a busy machine takes long
     return service
 
 
@@ -49,7 +49,7 @@ def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
         assert status(service, "POST", "/app/sign-in") == 503
         # The form of another client is read, and rejected because it lacks the CSRF token.
         assert status(service, "POST", "/app/sign-in", address="127.0.0.2") == 403
-    service.await_text("/app/sign-in 400 ")
+    service.wait_for_output("/app/sign-in 400 ")
 
 
 def test_a_slow_body_is_waited_for_and_one_that_was_cut_off_does_nothing(service):
