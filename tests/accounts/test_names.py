@@ -235,7 +235,7 @@ EMAILS = {"zero width space": "boss@ac\u200bme.example", "Cyrillic": "boss@аcme
 
 
 @table(EMAILS)
-def test_it_rejects_emails_in_forms(acme, boss, name):
+def test_it_rejects_confusable_emails_in_forms(acme, boss, name):
     invisible = "\u200b" in name
     words = PAGE_WORDS if invisible else "Is of somebody who is a user here already"
     page = acme.page(acme.alice)
@@ -252,7 +252,7 @@ def forum(acme, name: str, **values: str) -> dict[str, str]:
 
 
 @table(INVISIBLE | LOOKALIKES)
-def test_it_rejects_names_of_forums(acme, name):
+def test_it_rejects_confusable_names_of_forums(acme, name):
     page, path = acme.page(acme.alice), "/app/account/forums/new"
     send(page, path, **forum(acme, "boss"))
     send(page, path, **forum(acme, "other"))

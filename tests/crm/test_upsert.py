@@ -108,7 +108,7 @@ def test_all_external_ids_of_a_query_must_belong_to_the_same_row(acme, kind):
 
 
 @both
-def test_external_ids_in_the_body_may_change_a_row_but_not_contradict_the_address_of_a_new_one(acme, kind):
+def test_a_new_row_must_have_the_external_id_of_the_address(acme, kind):
     response = put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": "2"})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["a is 1 in the address"]})
     assert put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": 1}).status_code == 201

@@ -99,7 +99,7 @@ def test_it_works(start_service):
     assert answers(printed(out), service.port)
 
 
-def test_it_starts_and_stops_postgresql_where_nothing_runs(stopped):
+def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped):
     status, out, err = run_manage(stopped, *create("acme"))
     assert (status, err) == (0, "")
     assert printed(out)["url"] == "http://acme.localhost:8000"
@@ -108,13 +108,13 @@ def test_it_starts_and_stops_postgresql_where_nothing_runs(stopped):
     assert printed(out)["url"] == "http://other.localhost:8123"
 
 
-def test_it_reports_what_the_command_reports(stopped):
+def test_it_passes_on_errors_of_the_command(stopped):
     status, out, err = run_manage(stopped, *create("www"))
     assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
     assert not is_postgresql_running(stopped)
 
 
-def test_two_at_once_take_turns(stopped):
+def test_simultaneous_commands_take_turns(stopped):
     processes = [start(stopped, *create(f"twin-{number}"), **PIPES) for number in range(2)]
     # Either process may be first and wait for its password, while the other waits for the first.
     for process in processes:
@@ -127,7 +127,7 @@ def test_two_at_once_take_turns(stopped):
         assert printed(out)["prefix"] == f"twin-{number}"
 
 
-def test_make_run_waits_for_it(start_service, stopped):
+def test_make_run_waits_for_the_command(start_service, stopped):
     with start(stopped, *create("patient"), **PIPES) as process:
         wait_until(lambda: is_postgresql_running(stopped))
         service = start_service(data=stopped)
@@ -138,7 +138,7 @@ def test_make_run_waits_for_it(start_service, stopped):
     assert answers(printed(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
 
 
-def test_it_stops_postgresql_when_it_is_told_to_end(stopped):
+def test_it_stops_postgresql_on_sigterm(stopped):
     with start(stopped, *create("never"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         wait_until(lambda: is_postgresql_running(stopped))
         process.send_signal(signal.SIGTERM)
@@ -237,7 +237,7 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
     assert capsys.readouterr().err == "".join(said)
 
 
-def test_it_says_when_make_run_stops_meanwhile(data, capsys):
+def test_it_reports_that_make_run_stopped_meanwhile(data, capsys):
     service = DataDirectory()
     lock = service.try_lock()
     service.open_run()

@@ -50,7 +50,7 @@ def test_it_outlives_its_terminal_under_nohup(start_service):
     assert service.get("/readyz") == 200
 
 
-def test_it_stops_while_it_is_starting(start_new_service):
+def test_it_can_be_stopped_while_it_is_starting(start_new_service):
     service = start_new_service()
     for text in ("Creating the database", "Migrating the database"):
         service.wait_for_output(text)
@@ -88,7 +88,7 @@ def test_it_ends_with_the_make_that_started_it(start_service):
     service.wait_for_end()
 
 
-def test_it_starts_postgresql_again(start_service):
+def test_it_restarts_postgresql(start_service):
     service = start_service()
     service.wait_for_output(READY)
     assert service.get("/readyz") == 200
@@ -98,7 +98,7 @@ def test_it_starts_postgresql_again(start_service):
     assert service.process.poll() is None
 
 
-def test_it_starts_the_web_server_again(start_service):
+def test_it_restarts_the_web_server(start_service):
     service = start_service(WORKERS="2")
     service.wait_for_output(READY)
     web, postgres = service.find_process("config.serving.server"), service.find_process("cluster_name=")
@@ -131,13 +131,13 @@ def test_it_rejects_data_and_a_port_in_use(start_service, tmp_path):
     assert service.get("/healthz") == 200
 
 
-def test_it_rejects_a_port_that_is_none(start_new_service):
+def test_it_rejects_an_invalid_port(start_new_service):
     service = start_new_service("http")
     assert service.process.wait(20) == 1
     assert service.output() == "PORT is not valid: write a whole number from 1 to 65535, not 'http'.\n"
 
 
-def test_it_uses_the_database_that_it_is_given(start_new_service, tmp_path):
+def test_it_uses_the_database_of_database_url(start_new_service, tmp_path):
     service = start_new_service(DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert service.process.wait(30) == 1
     assert "manage.py migrate failed (status 1)." in service.output()

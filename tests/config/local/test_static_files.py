@@ -36,7 +36,7 @@ def test_it_works(start_service):
         get(service, file)
 
 
-def test_they_are_collected_again_when_they_have_changed(tmp_path, monkeypatch):
+def test_changed_files_are_collected_again(tmp_path, monkeypatch):
     style = tmp_path / "accounts" / "static" / "accounts" / "rostrum.css"
     lock = tmp_path / "requirements" / "local.txt"
     for path in (style, lock):

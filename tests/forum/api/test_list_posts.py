@@ -27,7 +27,7 @@ def test_it_works(acme):
     )
 
 
-def test_it_rejects_what_it_does_not_know(acme):
+def test_it_rejects_unknown_and_invalid_parameters(acme):
     known = (
         "page, per_page, order, updated_since, q, tag, client_id, responsible_id, user_id, status_id, response_user_id, "
         "forum_id, category_id, duplicate_from_id"
@@ -43,7 +43,7 @@ def test_it_rejects_what_it_does_not_know(acme):
     )
 
 
-def test_it_has_every_forum_post_but_those_in_the_trash(acme, other):
+def test_all_forum_posts_except_trashed_ones_are_listed(acme, other):
     make_post(other.mallory)
     make_post(acme.alice, "Gone").trash(by=acme.alice)
     first_one = make_post(acme.carol, "Open")
@@ -59,7 +59,7 @@ def test_it_has_every_forum_post_but_those_in_the_trash(acme, other):
     assert values_of(acme.json().get(f"{PATH}?forum_id={forum.id}"), "title") == everything[-1:]
 
 
-def test_by_what_they_name(acme):
+def test_filters_by_related_rows(acme):
     category, client = make_category(acme.account), make_client(acme.alice)
     planned = acme.account.statuses.get(kind="post", code="planned")
     make_post(acme.carol, "A", category_id=category.id, tags=["UI"])
