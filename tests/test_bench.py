@@ -87,7 +87,7 @@ def test_it_works(tmp_path):
     assert size.database != data.Size(301, 300, 2).database
 
 
-def test_the_cases_are_known_by_their_names():
+def test_names_of_cases_are_unique():
     names = [case.name for case in cases.of(MADE)]
     assert len(names) == len(set(names)) == 13
     assert "posts, page 10,000" in names
@@ -95,7 +95,7 @@ def test_the_cases_are_known_by_their_names():
     assert "posts, page 10,000" not in [case.name for case in cases.of({**MADE, "posts": 200_000})]
 
 
-def test_an_error_is_no_answer():
+def test_error_responses_are_faults():
     case = next(case for case in cases.of(MADE) if case.name == "me.xml")
     assert case.fault(200, b"<user>\n  <login>bench</login>\n</user>") is None
     assert case.fault(401, b"<login>bench</login>").startswith("the status is 401 and not 200")
@@ -118,19 +118,19 @@ RESULT = {
 }
 
 
-def test_reading_what_wrk_saw():
+def test_the_output_of_wrk_is_read():
     output = f"Running 2s test\n  Latency 1.50ms\n{wrk.MARK}{json.dumps(RESULT)}\nRequests/sec: 1"
     load = wrk.Load.read(output)
     assert load.per_second == 2000
     assert (load.p50, load.p99, load.statuses) == (1.5, 9.25, {"200": 3900, "503": 100})
 
 
-def test_it_rejects_what_wrk_did_not_say():
+def test_it_rejects_output_without_a_result():
     with pytest.raises(wrk.LoadError, match="unable to connect"):
         wrk.Load.read("unable to connect to 127.0.0.1:1 Connection refused")
 
 
-def test_a_script_says_what_is_sent():
+def test_the_script_for_wrk_contains_the_request():
     case = next(case for case in cases.of(MADE) if case.name == "create a client")
     closed, open_loop = wrk.script(case), wrk.script(case, rate=250)
     assert 'wrk.method = "POST"' in closed
@@ -163,11 +163,11 @@ def test_the_chart_is_well_formed():
     assert lengths[0] / lengths[1] == pytest.approx(0.75, abs=0.01)
 
 
-def test_the_chart_of_nothing_is_well_formed():
+def test_an_empty_chart_is_well_formed():
     ElementTree.fromstring(chart([], title="", subtitles=[]))
 
 
-def test_what_is_asked_of_the_ratios():
+def test_checks_of_ratios():
     def page(number, rate, ratio=1.0):
         figures = {"per second": rate, "p50 ms": 1, "p99 ms": 1}
         return {"case": f"posts, page {number}", "service": figures, "bare": figures, "ratio": ratio}
@@ -192,7 +192,7 @@ def test_what_is_asked_of_the_ratios():
     assert report.checks({}) == []
 
 
-def test_what_is_asked_for_guidance(capsys):
+def test_targets_for_guidance(capsys):
     def case(name, rate, p99, **wanted):
         return {"case": name, "service": {"per second": rate, "p99 ms": p99}, "ratio": 1, **wanted}
 
@@ -213,7 +213,7 @@ def test_what_is_asked_for_guidance(capsys):
     assert "reached         b: 2,000 requests a second: 2,000\n" in said
 
 
-def test_what_the_machine_was_doing():
+def test_the_state_of_the_machine_is_recorded():
     watch = machine.Watch()
     sum(range(2_000_000))
     meanwhile = watch.end()
@@ -242,7 +242,7 @@ def clock(monkeypatch):
     return clock
 
 
-def test_a_layer_has_its_own_time_alone(clock):
+def test_the_time_of_a_layer_excludes_inner_layers(clock):
     found = timers.Timers()
 
     def spend(time, *inner):
@@ -263,7 +263,7 @@ def test_a_layer_has_its_own_time_alone(clock):
     assert found.figures["outer"].calls == 0
 
 
-def test_a_layer_that_calls_itself_or_fails_is_counted_once(clock):
+def test_recursive_and_failed_calls_are_counted_once(clock):
     found = timers.Timers()
 
     def countdown(number):
@@ -295,7 +295,7 @@ def test_threads_do_not_share_a_stack():
     assert found.figures["waiting"].nanoseconds > found.figures["other"].nanoseconds > 0
 
 
-def test_wrapping_is_undone():
+def test_wrapping_can_be_undone():
     found = timers.Timers()
     before = data.address
     undo = timers.wrap(found, "data", "bench.data:address")
@@ -308,12 +308,12 @@ def test_wrapping_is_undone():
 @pytest.mark.parametrize(
     "name", ["bench.nothing:f", "bench.data:nothing", "bench.data:Size.nothing", "bench.data:VERSION"]
 )
-def test_it_rejects_a_layer_that_is_gone(name):
+def test_it_rejects_missing_functions(name):
     with pytest.raises(timers.TimerError, match=name):
         timers.wrap(timers.Timers(), "a layer", name)
 
 
-def test_all_layers_are_there(acme):
+def test_all_layers_exist(acme):
     before = acme.xml().get("/app/users/me.xml")
     found = layers.Layers()
     try:

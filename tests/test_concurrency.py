@@ -71,7 +71,7 @@ def test_updates_to_the_same_external_id(acme, number):
     assert [row.id for row in Client.objects.exclude(external_ids={})] == [read(won)["id"]]
 
 
-def test_external_ids_taken_crosswise(acme):
+def test_creates_with_the_same_external_ids_in_opposite_orders(acme):
     """Two creates with the same two external ids in opposite orders: the second is rejected, and there is no deadlock."""
     for n in ROUNDS:
         first, second = {"a": f"{n}", "b": f"{n}"}, {"b": f"{n}", "a": f"{n}"}
@@ -85,7 +85,7 @@ def test_external_ids_taken_crosswise(acme):
         assert Counter(response.status_code for response in responses) == {201: 1, 422: 3}
 
 
-def test_two_clients_that_change_their_external_ids_with_each_other(acme):
+def test_two_clients_swap_their_external_ids(acme):
     """Either update may be rejected while the other client still holds the id. They never hold the same id."""
     first, second = make_client(acme.alice, external_ids={"a": "1"}), make_client(acme.alice, external_ids={"a": "2"})
     one, two = acme.json(), acme.json()
@@ -103,7 +103,7 @@ def test_two_clients_that_change_their_external_ids_with_each_other(acme):
 
 
 @few_and_many
-def test_a_nested_client_is_made_once(acme, number):
+def test_a_nested_client_is_created_once(acme, number):
     responses = requests(
         acme,
         number,
@@ -120,7 +120,7 @@ def test_a_nested_client_is_made_once(acme, number):
     assert Deal.objects.count() == number
 
 
-def test_a_nested_client_that_goes_to_the_trash_meanwhile(acme):
+def test_a_nested_client_is_trashed_meanwhile(acme):
     one, two = acme.json(), acme.json()
     for n in ROUNDS:
         client = make_client(acme.alice, external_ids={"shop_id": f"{n}"})
@@ -137,7 +137,7 @@ def test_a_nested_client_that_goes_to_the_trash_meanwhile(acme):
 
 
 @few_and_many
-def test_new_tags_of_the_same_name(acme, number):
+def test_new_tags_with_the_same_name(acme, number):
     spellings = ["vip", "VIP", "Vip", "vIP"]
     responses = requests(
         acme,
@@ -154,7 +154,7 @@ def test_new_tags_of_the_same_name(acme, number):
     assert {tag["name"]: tag["count"] for tag in tags} == {name: number, "new": number}
 
 
-def test_tags_of_one_client_changed_by_many(acme):
+def test_simultaneous_changes_of_the_tags_of_one_client(acme):
     client = make_client(acme.alice, tags=["a"])
     for n in ROUNDS:
         responses = requests(
@@ -167,7 +167,7 @@ def test_tags_of_one_client_changed_by_many(acme):
 
 
 @few_and_many
-def test_contact_lists_of_the_same_name(acme, number):
+def test_contact_lists_with_the_same_name(acme, number):
     responses = requests(acme, number, "POST", "/app/contact_lists.json", lambda n: {"contact_list": {"name": "News"}})
     won, lost = split(responses, 201)
     assert len(won) == 1
@@ -177,7 +177,7 @@ def test_contact_lists_of_the_same_name(acme, number):
 
 
 @few_and_many
-def test_users_of_the_same_login(acme, number):
+def test_users_with_the_same_login(acme, number):
     clients = [acme.xml() for _ in range(number)]
     body = "<user><login>{}</login><email>new@example.com</email><password>a long pass phrase</password></user>"
     responses = at_once(
@@ -194,7 +194,7 @@ def test_users_of_the_same_login(acme, number):
     assert acme.account.users.filter(login_key="new").count() == 1
 
 
-def test_a_login_and_an_email_of_the_same_name(acme):
+def test_a_login_equal_to_a_simultaneous_email(acme):
     names = (("new@example.com", "other@example.com"), ("other", "NEW@example.com"))
     body = "<user><login>{}</login><email>{}</email><password>a long pass phrase</password></user>"
     clients = [acme.xml() for _ in names]
@@ -208,7 +208,7 @@ def test_a_login_and_an_email_of_the_same_name(acme):
 
 
 @few_and_many
-def test_accounts_of_the_same_prefix(acme, number):
+def test_accounts_with_the_same_prefix(acme, number):
     acme.account.partner_key = "key"
     acme.account.save()
     clients = [acme.json(acme.alice_token) for _ in range(number)]
@@ -232,7 +232,7 @@ def test_accounts_of_the_same_prefix(acme, number):
         ("/app/posts.json", lambda client_id: {"post": {"title": "a", "task_kind": "task", "client_id": client_id}}),
     ],
 )
-def test_a_client_goes_to_the_trash_while_something_is_made_for_it(acme, path, body):
+def test_a_client_is_trashed_while_a_row_is_created_for_it(acme, path, body):
     one, two = acme.json(), acme.json()
     for _ in ROUNDS:
         client = make_client(acme.alice)
@@ -249,7 +249,7 @@ def test_a_client_goes_to_the_trash_while_something_is_made_for_it(acme, path, b
         assert not model.objects.filter(client_id__in=trashed).exists()
 
 
-def test_a_client_goes_to_the_trash_while_a_contact_is_moved_to_it(acme):
+def test_a_client_is_trashed_while_a_contact_is_moved_to_it(acme):
     one, two = acme.json(), acme.json()
     contact = make_contact(acme.alice)
     for _ in ROUNDS:
@@ -266,7 +266,7 @@ def test_a_client_goes_to_the_trash_while_a_contact_is_moved_to_it(acme):
         assert contact.client_id is None
 
 
-def test_a_contact_list_goes_to_the_trash_while_a_contact_is_put_in_it(acme):
+def test_a_contact_list_is_trashed_while_a_contact_is_added_to_it(acme):
     one, two = acme.json(), acme.json()
     for _ in ROUNDS:
         contact_list = make_contact_list(acme.alice)
@@ -285,7 +285,7 @@ def test_a_contact_list_goes_to_the_trash_while_a_contact_is_put_in_it(acme):
     ("kind", "make"),
     [("client", make_client), ("contact", make_contact), ("deal", make_deal), ("post", make_task)],
 )
-def test_one_is_deleted_once(acme, kind, make):
+def test_a_row_is_deleted_once(acme, kind, make):
     for _ in ROUNDS:
         row = make(acme.alice, tags=["vip"])
         responses = requests(acme, 2, "DELETE", f"/app/{kind}s/{row.id}.json", lambda n: None)
@@ -293,7 +293,7 @@ def test_one_is_deleted_once(acme, kind, make):
     assert read(acme.json().get(f"/app/{kind}s/tags.json")) == []
 
 
-def test_an_update_and_a_deletion(acme):
+def test_simultaneous_update_and_deletion(acme):
     one, two = acme.json(), acme.json()
     for n in ROUNDS:
         client = make_client(acme.alice)
@@ -309,7 +309,7 @@ def test_an_update_and_a_deletion(acme):
     assert read(one.get("/app/clients/tags.json")) == []
 
 
-def test_updates_of_different_fields_are_both_kept(acme):
+def test_simultaneous_updates_of_different_fields_are_both_kept(acme):
     one, two = acme.json(), acme.json()
     for n in ROUNDS:
         client = make_client(acme.alice, "a")
@@ -337,7 +337,7 @@ def test_updates_of_different_fields_are_both_kept(acme):
 
 @few_and_many
 @pytest.mark.parametrize("make", [make_post, make_task])
-def test_comments_on_one_post(acme, number, make):
+def test_simultaneous_comments_on_one_post(acme, number, make):
     post = make(acme.alice)
     responses = requests(
         acme,
@@ -351,7 +351,7 @@ def test_comments_on_one_post(acme, number, make):
     assert post.comments_cache == acme.account.comments.count() == number
 
 
-def test_votes(acme):
+def test_simultaneous_votes(acme):
     post = make_post(acme.carol)
     voters = [acme.alice, acme.bob]
     for _ in ROUNDS:
@@ -365,6 +365,6 @@ def test_votes(acme):
         assert post.votes_cache == acme.account.votes.count() == 0
 
 
-def test_ids_are_each_given_once(acme):
+def test_every_id_is_assigned_once(acme):
     responses = requests(acme, 16, "POST", "/app/clients.json", lambda n: {"client": {"name": f"{n}"}})
     assert len({read(response)["id"] for response in responses}) == 16

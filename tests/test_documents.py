@@ -54,7 +54,7 @@ def route_of(example: Example) -> tuple[str, str]:
     return example.method, str(pattern.pattern)
 
 
-def test_interface_is_as_documented(demo):
+def test_examples_of_the_interface_cover_every_route(demo):
     examples = run_document(ROOT / "docs" / "interface.md", demo)
     assert routes() - {route_of(example) for example in examples} == set()
 
@@ -71,7 +71,7 @@ def searched_row(model: type) -> tuple[str, str]:
     return name, f"| {name} | {' | '.join(cells)} |".replace("|  |", "| |")
 
 
-def test_interface_says_what_is_searched():
+def test_the_interface_lists_the_searched_fields():
     path = ROOT / "docs" / "interface.md"
     head, start, rest = path.read_text().partition("| of | names and short texts | words only |\n|---|---|---|\n")
     table, end, tail = rest.partition("\n\n")
@@ -85,18 +85,18 @@ def test_interface_says_what_is_searched():
     assert len(lines) == len(rows)
 
 
-def test_readme_examples_answer_as_shown(transactional_db, settings):
+def test_examples_of_the_readme_have_the_documented_responses(transactional_db, settings):
     assert len(run_document(ROOT / "README.md", make_demo(settings, bare=False))) == 2
 
 
 @pytest.mark.skipif(
     shutil.which("curl") is None, reason="curl is missing: docs/integrating.md is not pasted into a shell"
 )
-def test_integrating_can_be_pasted_into_a_shell(run_anew):
+def test_commands_of_the_integration_guide_run_in_a_shell(start_new_service):
     """The commands work on a new service, and again on the same one."""
     document = ROOT / "docs" / "integrating.md"
-    service = run_anew(DEMO="")
-    service.await_text(READY)
+    service = start_new_service(DEMO="")
+    service.wait_for_output(READY)
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
     answers = paste(document, environment)
     compare_pasted(document, answers, f"localhost:{service.port}")
@@ -110,7 +110,7 @@ def id_of(answer: str) -> str | None:
     return found and found[1]
 
 
-def test_migrating_answers_as_its_tables_say(demo):
+def test_tables_of_the_migration_guide_have_the_documented_responses(demo):
     """Each line has three cells: a subject, the call (method, path, body, headers, credentials), and status and response parts."""
     number = 0
     account = Account.objects.get(prefix="demo")
@@ -162,7 +162,7 @@ def variables_read() -> set[str]:
     return {name for path in files for name in reads.findall(path.read_text())}
 
 
-def test_readme_names_every_variable():
+def test_the_readme_lists_every_variable():
     from config.settings import ENVIRONMENT
 
     table = dict(re.findall(r"^\| `([A-Z_]+)` \| (?:`(.*?)`|.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE))
@@ -195,13 +195,13 @@ def test_the_containers_get_every_variable():
             assert f"${{{name}:?" in passed_on[1]
 
 
-def test_links_lead_somewhere():
+def test_targets_of_links_exist():
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "bench" / "README.md"]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
-def test_contributing_has_the_unused_hooks():
+def test_the_contributing_guide_lists_the_unused_hooks():
     document = ROOT / "CONTRIBUTING.md"
     rows = [f"| {', '.join(f'`{name}`' for name in names)} | {use} |\n" for names, use in REPLACEMENTS.items()]
     table = "".join(["| DRF | here |\n", "|---|---|\n", *rows])

@@ -60,22 +60,22 @@ class Writers:
             time.sleep(0.01)
 
 
-def test_it_loses_no_acknowledged_write(run):
-    service = run()
-    service.await_text("api_token")
-    service.await_text("Ready")
+def test_it_loses_no_acknowledged_write(start_service):
+    service = start_service()
+    service.wait_for_output("api_token")
+    service.wait_for_output("Ready")
     login, password = (
         re.search(rf"^  {name} +(\S+)", service.output(), re.MULTILINE)[1] for name in ("logins", "password")
     )
 
-    granian, postgres = service.member("config.serving.server"), service.member("cluster_name=")
+    granian, postgres = service.find_process("config.serving.server"), service.find_process("cluster_name=")
 
     with Writers(service.port, f"{login}:{password}") as writers:
         writers.await_more()
         max(granian.children(), key=psutil.Process.create_time).kill()
         writers.await_more()
         postgres.kill()
-        service.await_text("PostgreSQL is back")
+        service.wait_for_output("PostgreSQL is back")
         writers.await_more()
 
     assert len(set(writers.acknowledged)) == len(writers.acknowledged) >= 3 * EACH_TIME

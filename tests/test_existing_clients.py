@@ -78,7 +78,7 @@ def plugin(acme, request):
     return ShopPlugin(acme.alice_token, SHOP[request.param])
 
 
-def test_a_shop_plugin(acme, plugin):
+def test_a_shop_plugin_synchronizes_customers_and_orders(acme, plugin):
     ids = plugin.synchronize_statuses()
     assert plugin.synchronize_statuses() == ids
     # None of them became a status of posts.
@@ -100,7 +100,7 @@ def test_a_shop_plugin(acme, plugin):
     assert (changed["status_id"], changed["client_id"], changed["name"]) == (ids["completed"], customer, "Order 1")
 
 
-def test_a_shop_plugin_with_a_customer_that_somebody_deleted(acme, plugin):
+def test_a_shop_plugin_with_a_deleted_customer(acme, plugin):
     customer = plugin.send_customer(7, "Jan Nowak", 201)
     plugin.send("DELETE", f"clients/{customer}", 200)
     response = plugin.send_order(1, client_id=plugin.customers[7])
@@ -118,7 +118,7 @@ def test_a_shop_plugin_with_the_order_of_a_guest(acme, plugin):
     assert order["client_id"] == client.id
 
 
-def test_a_client_that_pages_by_bodies_until_a_page_is_empty(acme):
+def test_a_client_that_pages_with_bodies_until_a_page_is_empty(acme):
     names = [f"List {number:02}" for number in range(60)]
     for name in names:
         make_contact_list(acme.alice, name)
@@ -132,7 +132,7 @@ def test_a_client_that_pages_by_bodies_until_a_page_is_empty(acme):
     assert found == names
 
 
-def test_a_client_that_sends_forms_and_knows_get_and_post_alone(acme):
+def test_a_client_that_sends_forms_with_only_get_and_post(acme):
     """It sends the secret of its token alone, as Rails does, and puts a slash behind each path."""
     secret = acme.bob_token.partition("/")[0]
     client = Client(acme.host)

@@ -165,7 +165,7 @@ comments = many(
     st.integers(1, 2),
     st.integers(1, 9),
 )
-def test_posts(acme, posts, comments, zone, order, path, page, size):
+def test_posts_equal_the_simple_implementation(acme, posts, comments, zone, order, path, page, size):
     with RolledBack():
         acme.account.time_zone = zone
         acme.account.save()
@@ -226,7 +226,7 @@ def test_posts(acme, posts, comments, zone, order, path, page, size):
 
 @random_rows
 @given(zones, names, optional(texts), optional(texts), st.sampled_from(User.Notification.values), times)
-def test_me(acme, zone, name, description, www, notification, created_at):
+def test_me_equals_the_simple_implementation(acme, zone, name, description, www, notification, created_at):
     with RolledBack():
         acme.account.time_zone = zone
         acme.account.save()
@@ -327,7 +327,7 @@ tasks = many(
     st.integers(1, 2),
     st.integers(1, 9),
 )
-def test_resources(acme, clients, contacts, deals, tasks, zone, order, page, size):
+def test_resources_equal_the_simple_implementation(acme, clients, contacts, deals, tasks, zone, order, page, size):
     with RolledBack():
         acme.account.time_zone = zone
         acme.account.save()

@@ -37,7 +37,7 @@ def ask(service, path):
 @contextlib.contextmanager
 def frozen(service):
     """Stop PostgreSQL and all its processes by SIGSTOP within the block."""
-    server = service.member("cluster_name=")
+    server = service.find_process("cluster_name=")
     processes = [server, *server.children()]
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -51,9 +51,9 @@ def frozen(service):
 
 
 @pytest.fixture
-def service(run):
-    service = run(WORKERS="1", STATEMENT_TIMEOUT=str(STATEMENT_TIMEOUT))
-    service.await_text(READY)
+def service(start_service):
+    service = start_service(WORKERS="1", STATEMENT_TIMEOUT=str(STATEMENT_TIMEOUT))
+    service.wait_for_output(READY)
     return service
 
 

@@ -13,7 +13,7 @@ def is_test(module: str) -> bool:
     return module.rpartition(".")[2].startswith("test_")
 
 
-def test_no_test_imports_another(graph):
+def test_no_test_module_imports_another(graph):
     """Shared helpers belong in tests/support/."""
     tests = {module for module in graph.modules if is_test(module)}
     assert len(tests) > 100
@@ -21,7 +21,7 @@ def test_no_test_imports_another(graph):
     assert imports == set()
 
 
-def test_helpers_import_no_tests(graph):
+def test_no_helper_imports_a_test_module(graph):
     helpers = graph.find_descendants("tests.support")
     assert len(helpers) > 10
     imports = {helper: graph.find_modules_directly_imported_by(helper) for helper in helpers}

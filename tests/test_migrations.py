@@ -75,7 +75,7 @@ def test_it_works(scratch):
     assert schema(scratch) == first
 
 
-def test_it_rejects_models_that_no_migration_makes(db):
+def test_every_change_of_a_model_has_a_migration(db):
     missing = io.StringIO()
     try:
         call_command("makemigrations", check=True, dry_run=True, stdout=missing)
@@ -83,6 +83,6 @@ def test_it_rejects_models_that_no_migration_makes(db):
         pytest.fail(f"run `manage.py makemigrations`, which makes:\n{missing.getvalue()}")
 
 
-def test_one_that_ran_runs_no_more(scratch):
+def test_migrations_run_once(scratch):
     migrate(scratch)
     assert "No migrations to apply" in migrate(scratch)

@@ -174,13 +174,13 @@ def test_it_works(full, alice, value):
             assert_answered(alice.get(f"{path}?{urlencode(given)}", expect_errors=True))
 
 
-def test_every_parameter_is_tried(full):
+def test_parameters_of_pages_are_found(full):
     """Parameters of pages that read them in different ways are found."""
     assert {"q", "order", "page", "status", "title", "next", "into", "tab"} <= set().union(*full.parameters.values())
 
 
 @pytest.mark.parametrize("query", RAW, ids=lambda query: query[:12])
-def test_raw_addresses(alice, query):
+def test_raw_query_strings(alice, query):
     for path in paths(alice, "get"):
         for page in (alice, Visitor(HOST)):
             assert_answered(page.get(f"{path}?{query}", expect_errors=True))
@@ -221,7 +221,7 @@ def send(page: Visitor, path: str, fields, **headers):
 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_forms(full, alice, value):
+def test_odd_values_in_forms(full, alice, value):
     """Send odd values in all fields at once and in each field alone; leave out each field; send all fields twice."""
     for path, fields in full.forms:
         kept = [(name, given) for name, given in fields if name in ("csrfmiddlewaretoken", "do", "part", "act")]
@@ -236,7 +236,7 @@ def test_forms(full, alice, value):
 
 
 @pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_what_no_form_sends(full, alice, value):
+def test_odd_values_outside_of_forms(full, alice, value):
     fields = [(name, value[:2000]) for name in FIELDS]
     token = ("csrfmiddlewaretoken", token_in(full.forms))
     strange = {"HX-Request": "true", "HX-Current-URL": quote(encoded(value[:500]))}
@@ -249,7 +249,7 @@ def test_what_no_form_sends(full, alice, value):
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("address", ["http://[", "http://acme.example.test//["])
-def test_addresses_that_are_none(full, alice, address, scheme):
+def test_invalid_addresses_in_headers_and_fields(full, alice, address, scheme):
     """Send an invalid address in each place where browsers send one."""
     headers = [
         {"HX-Request": "true", "HX-Current-URL": address},
@@ -283,7 +283,7 @@ def test_addresses_that_are_none(full, alice, address, scheme):
     ],
     ids=str,
 )
-def test_bodies(full, alice, content_type, body):
+def test_odd_bodies(full, alice, content_type, body):
     token = token_in(full.forms)
     for path in paths(alice, "post"):
         if path in ENDS_SESSION:

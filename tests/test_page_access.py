@@ -95,7 +95,7 @@ def test_it_works(private, route):
             assert is_refusal(response), (path, response.request.method, response.status)
 
 
-def test_a_session_of_another_account_is_none(private, other):
+def test_it_rejects_sessions_of_another_account(private, other):
     acme, ids = private
     cookie = Visitor(other.host).sign_in("mallory").cookies["session"]
     for route, methods in ROUTES.items():
@@ -108,7 +108,7 @@ def test_a_session_of_another_account_is_none(private, other):
 
 
 @pytest.mark.parametrize("path", ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"])
-def test_a_private_forum_is_not_found(private, path):
+def test_visitors_find_nothing_of_a_private_forum(private, path):
     acme, _ids = private
     response = acme.page().get(path.format("acme"), expect_errors=True)
     assert SECRET not in response.text
@@ -116,7 +116,7 @@ def test_a_private_forum_is_not_found(private, path):
 
 
 @pytest.mark.parametrize("who", ["carol", "bob"])
-def test_it_rejects_who_is_not_of_the_team_and_who_is_no_admin(private, who):
+def test_it_rejects_users_below_the_required_role(private, who):
     acme, ids = private
     page, refused = acme.page(getattr(acme, who)), {"carol": {"team", "admin"}, "bob": {"admin"}}[who]
     for route, methods in ROUTES.items():
@@ -152,7 +152,7 @@ def is_refused(response, route: str) -> bool:
     return is_search or response.status_code in (400, 404, 422)
 
 
-def test_a_forum_shows_nothing_of_another_one(acme):
+def test_a_forum_shows_nothing_of_another_forum(acme):
     """Pages of a public forum show nothing of the account's private forum."""
     account = acme.account
     host = account.hosts.create(name="second")
@@ -185,7 +185,7 @@ def crm(acme):
     return make_client(acme.bob, f"{SECRET} client"), make_contact(acme.bob, f"{SECRET} contact")
 
 
-def test_members_learn_nothing_of_customers(acme, crm):
+def test_members_learn_nothing_about_customers(acme, crm):
     client, contact = crm
     post = make_post(acme.bob, "For a customer", client_id=client.id)
     post.cast_proxy_vote(by=acme.bob, contact_id=contact.id)

@@ -131,7 +131,7 @@ def test_it_works(role, pgbouncer, monkeypatch, pool_mode):
         assert execute_prepared("SELECT 1", []) == [(1,)]
 
 
-def test_it_rejects_the_settings_of_a_session(role, pgbouncer):
+def test_pgbouncer_rejects_startup_parameters(role, pgbouncer):
     """PgBouncer rejects startup parameters, which the service sends unless DATABASE_POOLER is on."""
     pgbouncer("session", options="-c jit=off")
     with pytest.raises(Exception, match="unsupported startup parameter"):
@@ -139,7 +139,7 @@ def test_it_rejects_the_settings_of_a_session(role, pgbouncer):
 
 
 @pytest.mark.skipif(PROGRAM and version() < (1, 22), reason="this PgBouncer keeps no prepared statements")
-def test_prepared_statements_are_found_on_any_connection(role, pgbouncer):
+def test_prepared_statements_work_on_any_connection(role, pgbouncer):
     """Several client connections share the only server connection."""
     pgbouncer("transaction")
     others = [load_backend("config.database").DatabaseWrapper(connection.settings_dict) for _ in range(2)]
@@ -159,7 +159,7 @@ def test_prepared_statements_are_found_on_any_connection(role, pgbouncer):
 @pytest.mark.parametrize(
     "name", ["statement_timeout", "idle_in_transaction_session_timeout", "jit", "random_page_cost"]
 )
-def test_it_rejects_a_setting_that_the_role_does_not_have(role, pgbouncer, monkeypatch, name):
+def test_it_rejects_a_role_without_a_required_setting(role, pgbouncer, monkeypatch, name):
     monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
     database = connection.ops.quote_name(connection.settings_dict["NAME"])
     with connection.cursor() as cursor:
@@ -186,18 +186,18 @@ def test_it_rejects_an_old_version(role, pgbouncer, monkeypatch):
     assert message.startswith("PgBouncer is version {}.{}: ".format(*version()))
 
 
-def test_it_rejects_to_guess_the_version(role, pgbouncer):
+def test_it_warns_if_the_version_is_unknown(role, pgbouncer):
     pgbouncer("session", stats_users="somebody")
     assert found() == [("rostrum.W010", "PgBouncer does not tell its version and its settings.")]
 
 
-def test_it_rejects_one_that_allows_no_transactions(role, pgbouncer, monkeypatch):
+def test_it_rejects_statement_pooling(role, pgbouncer, monkeypatch):
     monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
     pgbouncer("statement")
     assert [id for id, _ in found()] == ["rostrum.E012"]
 
 
-def test_migrations_leave_nothing_behind(role, pgbouncer):
+def test_migrations_leave_no_session_settings(role, pgbouncer):
     pgbouncer("transaction")
     said = StringIO()
     call_command("migrate", stdout=StringIO(), stderr=said)

@@ -199,7 +199,7 @@ def too_much(name: str, queries: list[tuple[str, list]], most: int, explained: C
     return wrong
 
 
-def test_what_the_pages_look_up(long_lists):
+def test_plans_of_the_queries_of_pages(long_lists):
     acme, _ = long_lists
     account, forum, columns = acme.account, acme.forum, ("id", "title")
     planned = account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -270,7 +270,7 @@ def all_planned(long_lists):
     rename("new", "planned")
 
 
-def test_pages_for_people(all_planned):
+def test_plans_of_whole_pages(all_planned):
     acme = all_planned
     wrong = []
     for visitor in (acme.page(), acme.page(acme.carol), acme.page(acme.bob)):
@@ -311,7 +311,7 @@ PREPARED = {
 }
 
 
-def test_what_is_prepared_is_planned_once_and_well_for_all(long_lists):
+def test_prepared_queries_have_one_plan_that_suits_all_accounts(long_lists):
     """The generic plan suits large accounts (`planned_for_large_accounts`). With many accounts PostgreSQL expects few rows in
     each, and would plan to read all rows of the account."""
     acme, _ = long_lists

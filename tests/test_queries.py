@@ -74,7 +74,7 @@ def test_it_works(rows, path, number):
     assert len(queries) == TOKEN + number, queries
 
 
-def test_it_rejects_with_no_more_than_the_token(acme, django_assert_num_queries):
+def test_rejected_requests_only_read_the_token(acme, django_assert_num_queries):
     acme.json().get("/app/tasks.json")
     with django_assert_num_queries(TOKEN):
         assert acme.json("x").get("/app/tasks.json").status_code == 401
@@ -103,13 +103,13 @@ WRITES = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "number"), WRITES)
-def test_writing(rows, method, path, body, number):
+def test_numbers_of_statements_of_writes(rows, method, path, body, number):
     queries = statements(rows["acme"].json(), method, path.format(**rows), body)
     assert len(queries) == TOKEN + number, queries
 
 
 @pytest.mark.parametrize("number", [1, 5])
-def test_writing_what_has_many_parts_asks_no_more_for_more_of_them(rows, number):
+def test_the_number_of_statements_is_independent_of_the_number_of_links(rows, number):
     acme = rows["acme"]
     lists = [make_contact_list(acme.alice).id for _ in range(number)]
     ids = {f"key{n}": f"{n}" for n in range(number)}
@@ -145,7 +145,7 @@ def test_a_deal_with_a_nested_client(rows):
         ("/app/posts/{task}.json", 4),
     ],
 )
-def test_deleting(rows, path, most):
+def test_numbers_of_statements_of_deletions(rows, path, most):
     queries = statements(rows["acme"].json(), "DELETE", path.format(**rows))
     assert len(queries) <= TOKEN + most, queries
 
@@ -161,7 +161,7 @@ def test_deleting(rows, path, most):
         ("/app/clients.json?q=client", 4),
     ],
 )
-def test_lists_ask_no_more_for_more_rows(acme, path, number):
+def test_the_number_of_statements_is_independent_of_the_number_of_rows(acme, path, number):
     for n in range(30):
         make_task(acme.alice)
         make_post(acme.alice)

@@ -100,7 +100,7 @@ def test_it_rejects_writes(standing, write):
     assert end_request()
 
 
-def test_it_rejects_readiness(standing):
+def test_readiness_fails(standing):
     for _ in range(2):
         response = standing.json().get("/readyz")
         assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
@@ -109,7 +109,7 @@ def test_it_rejects_readiness(standing):
     assert standing.json().get("/readyz").status_code == 200
 
 
-def test_reads_go_on_where_they_cannot_be_counted(standing, settings):
+def test_reads_succeed_if_they_cannot_be_counted(standing, settings):
     settings.RATE_LIMIT = 600
     assert standing.json().get("/app/tasks.json").status_code == 200
     # The next connection may reach a server that accepts writes.
@@ -158,7 +158,7 @@ def wrapper(url: str):
     return load_backend("config.database").DatabaseWrapper(connection.settings_dict | database(url), alias="default")
 
 
-def test_failing_over(pair):
+def test_writes_reach_the_new_primary_after_a_failover(pair):
     primary, standby = pair
     hosts = ",".join(str(cluster._socket_directory) for cluster in (standby, primary))
     service = wrapper(f"postgresql://rostrum@/rostrum?host={hosts}&target_session_attrs=read-write&connect_timeout=5")
@@ -188,7 +188,7 @@ def test_failing_over(pair):
         "INSERT INTO unlogged VALUES (1)",
     ],
 )
-def test_it_rejects_what_a_standby_cannot_do(pair, statement):
+def test_connections_to_a_standby_are_closed_after_a_rejected_write(pair, statement):
     _, standby = pair
     service = wrapper(standby.url)
     with service.cursor() as cursor:

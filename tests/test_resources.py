@@ -60,7 +60,7 @@ every_model = pytest.mark.parametrize(
 
 
 @every_viewset
-def test_every_field_of_a_model_is_on_the_wire(viewset):
+def test_every_field_of_a_model_is_serialized(viewset):
     model, serializer = viewset.model, viewset.serializer_class
     for field in model._meta.concrete_fields:
         if field.editable and field.name != "account" and (model.__name__, field.name) not in LEFT_TO_PAGES:
@@ -69,7 +69,7 @@ def test_every_field_of_a_model_is_on_the_wire(viewset):
 
 
 @every_viewset
-def test_every_field_on_the_wire_is_read_from_the_rows(viewset):
+def test_every_serialized_field_is_read_from_the_rows(viewset):
     try:
         viewset.rows_of(account_of(1)).values_list(*viewset.serializer_class.columns)
     except FieldError as error:
@@ -85,7 +85,7 @@ def test_every_listed_model_declares_a_search(viewset):
 
 
 @every_viewset
-def test_a_text_is_no_longer_than_its_column(viewset):
+def test_text_fields_have_the_limit_of_their_columns(viewset):
     serializer, model = viewset.serializer_class, viewset.model
     fields = {field.name: field for field in model._meta.concrete_fields if isinstance(field, models.CharField)}
     for name, field in serializer._declared_fields.items():
@@ -95,7 +95,7 @@ def test_a_text_is_no_longer_than_its_column(viewset):
 
 
 @every_model
-def test_a_copy_of_a_field_has_the_limit_of_its_column(serializer):
+def test_copies_of_text_fields_keep_the_limit(serializer):
     """DRF validates with copies of the declared fields, so a copy must keep the limit."""
     copies = serializer(data=dict.fromkeys(serializer.writable), context={"account": None}).fields
     for name, field in copies.items():
@@ -132,7 +132,7 @@ def test_every_resource_has_a_route(viewset):
 
 
 @every_viewset
-def test_the_feed_tells_of_every_resource(db, viewset):
+def test_the_change_feed_contains_every_resource(db, viewset):
     model, key = viewset.model, viewset.key
     table = model._meta.db_table
     notes = {name: definition for at, name, definition in triggers_of("note_change") if at == table}

@@ -51,7 +51,7 @@ def references() -> frozenset[Reference]:
 
 
 @pytest.mark.parametrize("room", USES)
-def test_no_room_refers_to_an_upper_one(room):
+def test_no_room_refers_to_an_upper_room(room):
     found = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
     assert sorted(found) == [], "let the upper room register what this one needs (core/registry.py, accounts/sites.py)"
 
@@ -144,12 +144,12 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_modules_import_each_other_in_a_circle():
+def test_there_are_no_import_cycles():
     assert len(imports()) > 150
     assert circle_in(imports()) == []
 
 
-def test_it_finds_a_circle():
+def test_it_finds_an_import_cycle():
     through_a_type_hint = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from accounts.users import User\n"
     graph = imports() | {"accounts.account": set(imported(through_a_type_hint)) & imports().keys()}
     assert {"accounts.account", "accounts.users"} <= set(circle_in(graph))

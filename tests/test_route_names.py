@@ -105,7 +105,7 @@ def references() -> set[tuple[str, str]]:
     }
 
 
-def test_every_route_has_a_name_of_its_own():
+def test_every_route_has_its_own_name():
     names = route_names()
     assert None not in names
     assert len(names) == len(set(names))
@@ -123,20 +123,20 @@ def test_every_route_has_a_name_of_its_own():
         ("crm.api.urls", "crm-json-"),
     ],
 )
-def test_a_name_begins_with_the_room_and_the_format_of_its_route(module, prefix):
+def test_names_begin_with_the_room_and_the_format_of_the_route(module, prefix):
     names = [pattern.name for pattern in import_module(module).urlpatterns]
     assert [name for name in names if not name.startswith(prefix)] == []
     if prefix.count("-") == 1:
         assert [name for name in names if "-json-" in name or "-xml-" in name] == []
 
 
-def test_every_route_is_named_somewhere_or_is_of_an_interface():
+def test_every_route_of_a_page_is_used():
     named = {name for _, name in references()}
     others = {name for name in route_names() if "-json-" not in name and "-xml-" not in name}
     assert others - named == set(UNNAMED)
 
 
-def test_every_name_is_a_routes():
+def test_every_used_name_is_the_name_of_a_route():
     known = set(route_names())
     for file, text in files(".html").items():
         assert names_in_markup(text) <= known, file
@@ -144,18 +144,18 @@ def test_every_name_is_a_routes():
         assert in_calls(text) <= known, file
 
 
-def test_a_room_names_no_route_of_an_upper_room():
+def test_no_room_uses_a_route_of_an_upper_room():
     found = {(file, name) for file, name in references() if name.split("-")[0] not in LOWER[file.split("/")[0]]}
     assert found == set()
 
 
 @pytest.mark.parametrize("suffix", [".html", ".js"])
-def test_no_template_or_script_writes_a_path(suffix):
+def test_no_template_or_script_contains_a_path(suffix):
     found = {file: literals_in_markup(text) for file, text in files(suffix).items()}
     assert {file: texts for file, texts in found.items() if texts} == {}
 
 
-def test_no_python_outside_of_url_modules_and_documents_writes_a_path():
+def test_no_module_contains_a_path_except_url_modules_and_documents():
     found = {
         file
         for file, text in files(".py").items()
@@ -176,7 +176,7 @@ def test_no_python_outside_of_url_modules_and_documents_writes_a_path():
         'fetch("/app/docs")',
     ],
 )
-def test_a_path_in_markup_is_found(text):
+def test_it_finds_paths_in_markup(text):
     assert literals_in_markup(text)
 
 
@@ -190,7 +190,7 @@ def test_a_path_in_markup_is_found(text):
         "{# as at /app/profile #}",
     ],
 )
-def test_what_is_no_path_in_markup_is_not(text):
+def test_it_ignores_other_text_in_markup(text):
     assert literals_in_markup(text) == []
 
 
@@ -205,5 +205,5 @@ def test_what_is_no_path_in_markup_is_not(text):
         ('"/application"', False),
     ],
 )
-def test_a_path_in_python_is_found(text, is_found):
+def test_it_finds_paths_in_python(text, is_found):
     assert bool(literals_in_python(text)) == is_found

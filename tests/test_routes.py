@@ -46,7 +46,7 @@ def measured(acme) -> dict[tuple[str, str], tuple[str, int]]:
     return found
 
 
-def test_every_route_has_its_line():
+def test_every_route_has_a_line_in_the_table():
     documented = [(method, line.route) for line in lines() for method in line.methods]
     assert len(documented) == len(set(documented)), "a route is in the table twice"
     missing = sorted(f"{method} /{route}" for method, route in routes() - set(documented))
@@ -55,7 +55,7 @@ def test_every_route_has_its_line():
     assert gone == [], "the table at the end of docs/interface.md has a line for these, which are not served"
 
 
-def test_who_may_and_the_statements_are_as_documented(measured):
+def test_permissions_and_numbers_of_statements_are_as_documented(measured):
     def with_numbers(match: re.Match) -> str:
         line = read_line(match)
         found = {measured[method, line.route][1] for method in line.methods}
@@ -89,7 +89,7 @@ def test_it_rejects_a_test_that_does_not_call_its_route():
     assert calls.uncalled([line], set(), set()) == []
 
 
-def test_calls_are_noted(acme):
+def test_calls_are_recorded(acme):
     acme.json().get("/app/tasks.json")
     acme.json().post("/app/clients/1.json", headers={"X-HTTP-Method-Override": "PUT"}, json={"client": {}})
     here = "tests/test_routes.py"

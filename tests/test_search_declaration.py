@@ -9,7 +9,7 @@ from core.models import Word
 from core.search.declaration import Search, searched_models
 from crm.models import Client
 from tests.support.factories import make_client
-from tests.support.lists import names
+from tests.support.lists import values_of
 
 # All database objects that a declaration creates for a table.
 OBJECTS = """
@@ -64,7 +64,7 @@ def words(account) -> set[str]:
 
 
 @every_model
-def test_every_text_field_is_searched_or_says_why_not(model):
+def test_every_text_field_is_searched_or_excluded_with_a_reason(model):
     search = model.search
     for field in text_fields(model):
         forgotten = FORGOTTEN.format(model=model.__name__, field=field)
@@ -75,39 +75,39 @@ def test_every_text_field_is_searched_or_says_why_not(model):
 
 
 @every_model
-def test_the_database_has_what_is_declared(db, model):
+def test_the_database_has_the_declared_objects(db, model):
     before = objects(model)
     assert len(before) == 3 + 2 + len(model.search.more_indexes) + 3
     replace(model, model.search, model.search)
     assert objects(model) == before
 
 
-def test_it_can_be_removed(db):
+def test_a_search_can_be_removed(db):
     with connection.schema_editor() as editor:
         editor.remove_constraint(Client, Client.search)
     assert objects(Client) == set()
 
 
-def test_it_can_be_created_again(db):
+def test_a_search_can_be_created_again(db):
     before = objects(Client)
     with connection.schema_editor() as editor:
         editor.add_constraint(Client, Client.search)
     assert objects(Client) == before
 
 
-def test_a_change_searches_the_rows_that_there_are(acme):
+def test_a_changed_search_includes_existing_rows(acme):
     make_client(acme.alice, "Kowalski", shortcut="Abbreviated", country="Portugal", note="in passing")
     changed = declared(short=("country",), long=("note",))
     replace(Client, Client.search, changed)
     assert words(acme.account) == {"kowalski", "portugal"}
     json = acme.json()
     for query, expected in {"ortuga": 1, "potrugal": 1, "passing": 1, "abbreviated": 0}.items():
-        assert len(names(json.get("/app/clients.json", params={"q": query}))) == expected, query
+        assert len(values_of(json.get("/app/clients.json", params={"q": query}))) == expected, query
     replace(Client, changed, Client.search)
     assert words(acme.account) == {"kowalski", "abbreviated"}
 
 
-def test_a_new_table_has_it_with_its_first_migration(acme):
+def test_the_first_migration_of_a_table_may_create_its_search(acme):
     """The migration optimizer merges the creation of a model with its search into one operation."""
     fields = [
         ("id", models.BigIntegerField(primary_key=True)),
@@ -137,12 +137,12 @@ def changes(new: Search) -> list[str]:
     return [type(operation).__name__ for migration in found.get("crm", []) for operation in migration.operations]
 
 
-def test_makemigrations_sees_a_change():
+def test_makemigrations_detects_a_change():
     assert changes(Client.search.clone()) == []
     assert changes(declared(short=("country",))) == ["RemoveConstraint", "AddConstraint"]
 
 
-def test_a_reason_is_in_no_migration():
+def test_reasons_for_exclusion_need_no_migration():
     other = Client.search.clone()
     other.not_searched = {"country": "another reason"}
     assert changes(other) == []

@@ -42,7 +42,7 @@ def test_it_works(acme, kind, model):
     assert row.external_ids == {"key": "17", **{f"key{n}": "1" for n in range(NUMBER)}}
 
 
-def test_creates_with_the_same_external_id(acme):
+def test_simultaneous_creates_with_the_same_external_id(acme):
     responses = send(acme, "POST", "/app/clients.json", lambda n: {"client": {"name": "a", "external_ids": {"a": "1"}}})
     assert statuses(responses) == {201: 1, 422: NUMBER - 1}
     assert Client.objects.count() == ClientExternalId.objects.count() == 1
@@ -77,7 +77,7 @@ def test_try_update_by_the_email_or_the_external_id(acme):
     assert {read(response)["id"] for response in responses} == {client.id}
 
 
-def test_bulks_of_the_same_clients(acme):
+def test_bulk_creates_of_the_same_clients(acme):
     """Each bulk has another order; single creates run beside them."""
     given = [{"name": "a", "email": f"{n}@example.net", "external_ids": {"shop": str(n)}} for n in range(20)]
     orders = [random.Random(n).sample(given, len(given)) for n in range(NUMBER)]
@@ -98,7 +98,7 @@ def test_bulks_of_the_same_clients(acme):
     assert Client.objects.count() == ClientExternalId.objects.count() == len(given)
 
 
-def test_bulks_of_deals_for_the_same_clients(acme):
+def test_bulk_creates_of_deals_with_the_same_nested_clients(acme):
     items = [{"name": "a", "client": {"name": "a", "external_ids": {"shop": str(n)}}} for n in range(20)]
     responses = send(
         acme, "POST", "/app/deals/bulk.json", lambda n: {"deals": random.Random(n).sample(items, len(items))}
@@ -108,7 +108,7 @@ def test_bulks_of_deals_for_the_same_clients(acme):
     assert Deal.objects.count() == NUMBER * len(items)
 
 
-def test_the_same_idempotency_key(acme):
+def test_requests_with_the_same_idempotency_key(acme):
     responses = send(
         acme,
         "POST",
@@ -131,7 +131,7 @@ def test_the_same_idempotency_key(acme):
     assert Client.objects.count() == IdempotentAnswer.objects.count() == 1
 
 
-def test_an_idempotency_key_each_and_the_same_external_id(acme):
+def test_requests_with_different_idempotency_keys_and_the_same_external_id(acme):
     responses = send(
         acme,
         "POST",
@@ -143,7 +143,7 @@ def test_an_idempotency_key_each_and_the_same_external_id(acme):
     assert Client.objects.count() == IdempotentAnswer.objects.count() == 1
 
 
-def test_statuses_of_the_same_code(acme):
+def test_statuses_with_the_same_code(acme):
     responses = send(
         acme,
         "POST",
@@ -155,7 +155,7 @@ def test_statuses_of_the_same_code(acme):
     assert {read(response)["id"] for response in responses} == {Status.objects.get(code="waiting").id}
 
 
-def test_the_last_two_statuses_for_posts(acme):
+def test_deletions_of_the_last_two_statuses_for_posts(acme):
     one, two = acme.json(acme.alice_token), acme.json(acme.alice_token)
     for status in Status.objects.filter(kind="post")[2:]:
         status.delete()
@@ -169,7 +169,7 @@ def test_the_last_two_statuses_for_posts(acme):
         acme.account.statuses.create(kind="post", code=f"{number}", name=f"{number}")
 
 
-def test_restores_of_two_contact_lists_of_the_same_name(acme):
+def test_restores_of_two_contact_lists_with_the_same_name(acme):
     gone = []
     for _ in range(2):
         gone.append(make_contact_list(acme.alice, "News"))
@@ -184,7 +184,7 @@ def test_restores_of_two_contact_lists_of_the_same_name(acme):
     assert statuses(responses) == {200: 1, 422: 1}
 
 
-def test_one_is_restored_once(acme):
+def test_a_row_is_restored_once(acme):
     client = make_client(acme.alice, tags=["vip"])
     client.trash(by=acme.alice)
     responses = send(acme, "POST", f"/app/trash/{client.id}/restore.json", lambda n: {}, token=acme.alice_token)
@@ -192,7 +192,7 @@ def test_one_is_restored_once(acme):
     assert read(acme.json().get("/app/clients/tags.json"))[0]["count"] == 1
 
 
-def test_votes(acme):
+def test_votes_of_one_user(acme):
     from tests.support.factories import make_post
 
     post = make_post(acme.alice)

@@ -38,7 +38,7 @@ def catalogue(text: str):
 # The catalogue
 
 
-def test_it_has_the_words_of_code_and_templates(catalog):
+def test_the_catalogue_contains_all_messages_of_code_and_templates(catalog):
     wanted = {(message.id, message.context) for message in messages.collect()}
     found = {(message.id, message.context) for message in catalog}
     assert wanted - found == set(), f"not in the catalogue yet: {RUN}"
@@ -51,17 +51,17 @@ def test_every_message_is_translated(catalog):
     assert messages.untranslated(catalog) == [], f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN}"
 
 
-def test_translations_agree_with_what_they_translate(catalog):
+def test_translations_agree_with_their_messages(catalog):
     assert disagreements(catalog) == []
 
 
-def test_it_is_compiled(catalog):
+def test_the_catalogue_is_compiled(catalog):
     compiled = messages.mo_bytes(messages.merge(catalog, catalog))
     assert messages.MO.read_bytes() == compiled, f"{messages.MO.name} is not what {messages.PO.name} compiles to: {RUN}"
 
 
 @pytest.mark.parametrize("path", messages.templates(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_template_has_no_words_of_its_own(path):
+def test_templates_contain_no_untranslated_words(path):
     found = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
     assert found == [], (
         "put these in {% translate %} or {% blocktranslate trimmed %}; names that stay go into tests/support/words.py"
@@ -77,7 +77,7 @@ def test_a_template_has_no_words_of_its_own(path):
     ],
     ids=lambda path: path.relative_to(ROOT).as_posix(),
 )
-def test_forms_and_messages_have_no_words_of_their_own(path):
+def test_forms_and_messages_contain_no_untranslated_words(path):
     assert literals_in_python(path.read_text("utf-8")) == [], (
         "put these in gettext, or in gettext_lazy outside of requests"
     )
@@ -140,14 +140,14 @@ MERGED = gettext_lazy("was merged into post {id}")
         (FieldError("bank_account", "is 5 {of} %s"), "Bank account is 5 {of} %s", "Bank account: is 5 {of} %s"),
     ],
 )
-def test_an_error_is_a_sentence_in_the_readers_language(error, english, polish):
+def test_an_error_is_a_sentence_in_the_active_language(error, english, polish):
     assert error_sentence(error) == english
     with translation.override("pl"):
         assert error_sentence(error) == polish
         assert field_message(error) == polish.partition(": ")[2].capitalize()
 
 
-def test_an_error_is_in_english_for_programs():
+def test_errors_of_the_apis_are_in_english():
     error = FieldError("duplicate_from_id", MERGED, "merged", {"id": 7}).within("post")
     with translation.override("pl"):
         assert error.text == "została scalona z propozycją 7"
@@ -198,7 +198,7 @@ def collected(tmp_path):
     return messages.collect(tmp_path)
 
 
-def test_words_are_collected_from_templates_and_code(collected):
+def test_messages_are_collected_from_templates_and_code(collected):
     places = {
         (message.id, message.context): [name for name, _ in message.locations] for message in collected if message.id
     }
@@ -215,7 +215,7 @@ def test_words_are_collected_from_templates_and_code(collected):
     assert collected.get("Title").auto_comments == ["Translators: of a page"]
 
 
-def test_translations_are_kept_and_what_is_gone_goes(collected):
+def test_translations_are_kept_and_unused_messages_are_removed(collected):
     known = catalogue(
         '# from a person\nmsgid "Suggestions"\nmsgstr "Propozycje"\n\n'
         'msgctxt "month"\nmsgid "May"\nmsgstr "maj"\n\n'
@@ -237,7 +237,7 @@ def test_translations_are_kept_and_what_is_gone_goes(collected):
     ]
 
 
-def test_what_is_written_says_neither_when_nor_where(collected):
+def test_the_catalogue_contains_no_dates_and_places(collected):
     known = catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
     text = messages.po_bytes(messages.merge(collected, known))
     assert messages.po_bytes(messages.merge(collected, messages.parse(text))) == text
@@ -249,7 +249,7 @@ def test_what_is_written_says_neither_when_nor_where(collected):
     assert words == sorted(words)
 
 
-def test_django_reads_what_is_compiled(tmp_path, settings):
+def test_django_reads_the_compiled_catalogue(tmp_path, settings):
     known = catalogue(
         'msgid "day"\nmsgid_plural "days"\n'
         'msgstr[0] "dzień"\nmsgstr[1] "dni"\nmsgstr[2] "dni, pięć"\nmsgstr[3] "dnia"\n\n'
@@ -297,7 +297,7 @@ def test_django_reads_what_is_compiled(tmp_path, settings):
         ("<feed><title>News</title><![CDATA[More]]></feed>", ["1: News", "1: More"]),
     ],
 )  # fmt: skip
-def test_words_in_a_template_are_found(template, found):
+def test_it_finds_words_in_templates(template, found):
     assert literals_in_template(template) == found
 
 
@@ -316,11 +316,11 @@ def test_words_in_a_template_are_found(template, found):
         '{% include "button.html" with label=_("Save") kind="primary" %}{{ name|default:_("nobody") }}',
     ],
 )  # fmt: skip
-def test_what_is_translated_or_never_read_is_left_alone(template):
+def test_it_ignores_translated_and_invisible_text_in_templates(template):
     assert literals_in_template(template) == []
 
 
-def test_words_in_a_text_are_found():
+def test_it_finds_words_in_text_templates():
     assert literals_in_template("{% translate 'Hello' %}\n<see> {{ url }}\n", markup=False) == ["2: <see>"]
 
 
@@ -348,7 +348,7 @@ def test_words_in_a_text_are_found():
         "CharField(label=_(f'Title {n}'))",
     ],
 )
-def test_words_in_python_are_found(code):
+def test_it_finds_words_in_python(code):
     found = literals_in_python(f"\n{code}")
     assert len(found) == 1
     assert found[0].startswith("2: ")
@@ -370,7 +370,7 @@ def test_words_in_python_are_found(code):
         "title = 'Title'",
     ],
 )
-def test_calls_of_gettext_are_left_alone(code):
+def test_it_ignores_calls_of_gettext(code):
     assert literals_in_python(code) == []
 
 
@@ -391,18 +391,18 @@ PLURAL = 'msgid "%(n)s vote"\nmsgid_plural "%(n)s votes"\n'
         PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"\nmsgstr[2] "%(n)s głosów"\nmsgstr[3] "%(m)s głosu"',
     ],
 )
-def test_translations_that_disagree_are_found(text):
+def test_it_finds_translations_that_disagree(text):
     assert len(disagreements(catalogue(text))) == 1
 
 
-def test_a_missing_plural_form_is_found():
+def test_it_finds_a_missing_plural_form():
     known = catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
     assert messages.untranslated(known) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
     known.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
     assert disagreements(known) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
 
 
-def test_translations_that_agree_are_left_alone():
+def test_it_ignores_translations_that_agree():
     text = (
         'msgid "By %(name)s, %(date)s"\nmsgstr "%(date)s, przez %(name)s"\n\n'
         'msgid "One vote"\nmsgid_plural "%(n)s votes"\n'
@@ -450,7 +450,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_programs_are_answered_in_english(acme, name):
+def test_api_responses_are_in_english(acme, name):
     """Neither Accept-Language nor the active language changes an API response."""
     who, method, path, headers, body = REFUSED[name]
     generation, status = name.partition(",")[0].split()

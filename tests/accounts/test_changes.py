@@ -102,7 +102,7 @@ def test_it_works(acme):
         "9" * 1000,
     ],
 )
-def test_it_rejects_what_is_no_cursor(acme, since):
+def test_it_rejects_invalid_cursors(acme, since):
     assert_refused(get(acme, since), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
 
 
@@ -114,7 +114,7 @@ def test_it_rejects_a_cursor_of_another_account(acme, other):
     assert acme.account.changes.filter(number=last.number).exists()
 
 
-def test_it_rejects_a_cursor_that_was_changed(acme):
+def test_it_rejects_a_modified_cursor(acme):
     number, *rest = base64.urlsafe_b64decode(now(acme))[7:]
     forged = bytes(7) + bytes([number - 1, *rest])
     assert_refused(
@@ -130,7 +130,7 @@ def test_it_rejects_a_cursor_that_was_changed(acme):
 
 @pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
 @pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
-def test_it_rejects_a_cursor_that_was_never_given(acme, number, moment):
+def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
     """A cursor that was never returned is rejected, even with a valid checksum. (0 and 0 is that of an account without changes.)"""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
     if (number, moment) == (0, 0):
@@ -150,11 +150,11 @@ def test_it_rejects_a_cursor_that_was_never_given(acme, number, moment):
         ("ten", "is not a whole number"),
     ],
 )
-def test_it_rejects_a_limit(acme, limit, rule):
+def test_it_rejects_invalid_limits(acme, limit, rule):
     assert_refused(get(acme, limit=limit), 422, "validation_failed", {"limit": [rule]})
 
 
-def test_it_rejects_both_at_once(acme):
+def test_it_rejects_every_error_at_once(acme):
     assert_refused(
         get(acme, "x", "x"),
         422,
@@ -163,7 +163,7 @@ def test_it_rejects_both_at_once(acme):
     )
 
 
-def test_it_rejects_an_unknown_parameter_where_the_client_asks_for_that(acme):
+def test_it_rejects_unknown_parameters_under_strict_handling(acme):
     known = ["is not one of the parameters since, limit"]
     json = acme.json()
     json.headers["Prefer"] = "handling=strict"
@@ -183,7 +183,7 @@ def test_it_rejects_other_methods(acme):
 
 
 @every_kind
-def test_every_change_of_every_kind(acme, kind):
+def test_every_change_of_every_kind_of_row(acme, kind):
     resource = kind.replace("task", "post")
     since = now(acme)
     row = MAKE[kind](acme.alice)
@@ -200,7 +200,7 @@ def test_every_change_of_every_kind(acme, kind):
     assert changes == [(resource, row.id, change) for change in ("created", "updated", "deleted", "restored")]
 
 
-def test_statuses(acme):
+def test_changes_of_statuses(acme):
     """Statuses are deleted at once, without the trash."""
     assert changes_since(acme, None)[:12] == [
         ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
@@ -214,7 +214,7 @@ def test_statuses(acme):
     assert changes_since(acme, since) == [("status", id, change) for change in ("created", "updated", "deleted")]
 
 
-def test_a_write_past_the_interface(acme):
+def test_a_bulk_update_is_a_change(acme):
     client = make_client(acme.alice)
     since = now(acme)
     Client.objects.filter(id=client.id).update(note="a")
@@ -234,7 +234,7 @@ def test_a_write_past_the_interface(acme):
         ("task", {"closed": True}),
     ],
 )
-def test_what_is_kept_beside_the_row(acme, kind, fields):
+def test_changes_in_related_tables_are_changes_of_the_row(acme, kind, fields):
     row = MAKE[kind](acme.alice)
     since = now(acme)
     resource = kind.replace("task", "post")
@@ -242,7 +242,7 @@ def test_what_is_kept_beside_the_row(acme, kind, fields):
     assert changes_since(acme, since) == [(resource, row.id, "updated")]
 
 
-def test_a_place_in_a_contact_list(acme):
+def test_a_contact_changes_with_its_contact_lists(acme):
     contact, contact_list = make_contact(acme.alice), make_contact_list(acme.alice)
     since = now(acme)
     body = {"contact": {"contact_list_ids": [contact_list.id]}}
@@ -250,7 +250,7 @@ def test_a_place_in_a_contact_list(acme):
     assert changes_since(acme, since) == [("contact", contact.id, "updated")]
 
 
-def test_counters_of_a_post(acme):
+def test_a_post_changes_with_its_counters(acme):
     """The counters are part of the post, so a comment or a vote is a change of the post."""
     post = make_post(acme.alice)
     since = now(acme)
@@ -261,7 +261,7 @@ def test_counters_of_a_post(acme):
     assert changes_since(acme, since) == [("post", post.id, "updated")] * 3
 
 
-def test_generation_a(acme):
+def test_changes_by_the_xml_api(acme):
     since = now(acme)
     made = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
     post = acme.account.posts.get()
@@ -270,7 +270,7 @@ def test_generation_a(acme):
     assert changes_since(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
 
 
-def test_a_client_that_goes_and_comes_back_with_its_children(acme):
+def test_related_rows_change_when_a_client_is_trashed_and_restored(acme):
     client = make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id)
     deal = make_deal(acme.alice, client_id=client.id)
@@ -293,13 +293,13 @@ def test_a_client_that_goes_and_comes_back_with_its_children(acme):
     assert changes_since(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
 
 
-def test_a_nested_client(acme):
+def test_a_nested_client_is_a_change_of_its_own(acme):
     since = now(acme)
     deal = read(acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": {"name": "b"}}}))
     assert changes_since(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
 
 
-def test_what_happens_in_the_trash_is_not_told(acme):
+def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
     client = make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id)
     contact.trash(by=acme.alice)
@@ -313,14 +313,14 @@ def test_what_happens_in_the_trash_is_not_told(acme):
     assert changes_since(acme, since) == []
 
 
-def test_what_is_removed_past_the_trash_is_told(acme):
+def test_a_deletion_without_the_trash_is_in_the_feed(acme):
     client = make_client(acme.alice)
     since = now(acme)
     Client.objects.filter(id=client.id).delete()
     assert changes_since(acme, since) == [("client", client.id, "deleted")]
 
 
-def test_what_is_rolled_back_is_not_told(acme):
+def test_rolled_back_changes_are_not_in_the_feed(acme):
     since = now(acme)
     with transaction.atomic():
         make_client(acme.alice)
@@ -332,13 +332,13 @@ def test_what_is_rolled_back_is_not_told(acme):
     assert numbers == list(range(1, 14))
 
 
-def test_what_is_refused_is_not_told(acme):
+def test_rejected_requests_are_not_in_the_feed(acme):
     since = now(acme)
     assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
     assert changes_since(acme, since) == []
 
 
-def test_what_an_account_does_beside_its_resources_is_not_told(acme):
+def test_changes_of_accounts_and_users_are_not_in_the_feed(acme):
     since = now(acme)
     acme.account.name = "Acme & Sons"
     acme.account.save()
@@ -347,7 +347,7 @@ def test_what_an_account_does_beside_its_resources_is_not_told(acme):
     assert changes_since(acme, since) == []
 
 
-def test_an_account_takes_its_changes_along(acme):
+def test_changes_are_deleted_with_their_account(acme):
     make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=acme.account.clients.get().id)
     contact.trash(by=acme.alice)
@@ -380,7 +380,7 @@ def test_pages(acme):
     assert sizes == [3, 3, 1]
 
 
-def test_a_full_page_that_is_the_last(acme):
+def test_a_full_last_page_has_no_more_changes(acme):
     since = now(acme)
     for _ in range(3):
         make_client(acme.alice)
@@ -402,7 +402,7 @@ def test_limits(acme):
     assert len(read(get(acme, body["cursor"]))["changes"]) == 1
 
 
-def test_from_the_beginning(acme):
+def test_a_feed_without_cursor_starts_at_the_first_change(acme):
     client = make_client(acme.alice)
     for since in (None, ""):
         body = read(get(acme, since))
@@ -420,7 +420,7 @@ def test_an_account_with_no_changes_yet(other):
     assert len(changes_since(other, body["cursor"])) == 12
 
 
-def test_now(acme):
+def test_the_cursor_now_starts_after_the_last_change(acme):
     make_client(acme.alice)
     body = read(get(acme, "now", 1))
     last = acme.account.changes.order_by("number").last()
@@ -429,7 +429,7 @@ def test_now(acme):
     assert changes_since(acme, body["cursor"]) == [("client", client.id, "created")]
 
 
-def test_the_time_is_in_the_accounts_zone(acme):
+def test_times_are_in_the_time_zone_of_the_account(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
     since = now(acme)
@@ -441,14 +441,14 @@ def test_the_time_is_in_the_accounts_zone(acme):
     assert change["at"] == "2026-07-01T12:00:00+02:00"
 
 
-def test_nothing_of_another_account(acme, other):
+def test_the_feed_has_no_changes_of_another_account(acme, other):
     since, hers = now(acme), now(other)
     ours, client = make_client(acme.alice), make_client(other.mallory)
     assert changes_since(acme, since) == [("client", ours.id, "created")]
     assert changes_since(other, hers) == [("client", client.id, "created")]
 
 
-def test_numbers_tell_nothing_of_other_accounts(acme, other):
+def test_numbers_reveal_nothing_about_other_accounts(acme, other):
     """Each account numbers its own changes."""
     for cast in (acme, other):
         make_client(cast.account.users.first())
@@ -458,7 +458,7 @@ def test_numbers_tell_nothing_of_other_accounts(acme, other):
         assert list(account.changes.order_by("number").values_list("number", flat=True)) == list(range(1, 14))
 
 
-def test_everywhere_that_the_token_decides(acme):
+def test_the_feed_is_the_same_at_hosts_without_an_account(acme):
     make_client(acme.alice)
     body = read(get(acme))
     for host in ("example.test", "api.example.test"):
@@ -487,7 +487,7 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
     assert acme.account.changes.order_by("number").last().number == 15
 
 
-def test_the_last_change_is_kept(acme):
+def test_the_last_change_is_never_erased(acme):
     since = now(acme)
     age(acme.account, 1000, up_to=12)
     # The newest change is kept, although it is old, so that a cursor there stays valid.
@@ -499,7 +499,7 @@ def test_the_last_change_is_kept(acme):
     assert len(changes_since(acme, since)) == 1
 
 
-def test_it_rejects_a_cursor_from_before_what_is_kept(acme):
+def test_it_rejects_a_cursor_before_the_kept_changes(acme):
     beginning, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
     late = read(get(acme, limit=8))["cursor"]
     age(acme.account, 91, up_to=7)
@@ -522,7 +522,7 @@ def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
     assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
-def test_kept_for():
+def test_changes_are_kept_for_90_days():
     assert KEPT_FOR.days == 90
     assert "90 days" in EXPIRED_MESSAGE
 
@@ -554,7 +554,7 @@ def plans(queries) -> list[str]:
 
 
 @pytest.mark.parametrize("since", [None, "now", "cursor"])
-def test_it_reads_from_the_index_what_it_gives(acme, other, django_assert_num_queries, since):
+def test_the_feed_is_read_from_an_index(acme, other, django_assert_num_queries, since):
     fill = """
         INSERT INTO accounts_change (account_id, position, number, resource, id, change, at)
         SELECT %s, nextval('accounts_change_positions'), n, 'client', n, 'created', now()
@@ -581,7 +581,7 @@ def test_it_reads_from_the_index_what_it_gives(acme, other, django_assert_num_qu
         assert "Sort" not in plan
 
 
-def test_erasing_reads_from_the_index(acme):
+def test_old_changes_are_found_by_an_index(acme):
     connection.check_constraints()
     acme.account.changes.assign_all_numbers(acme.account.id)
     with connection.cursor() as cursor:

@@ -207,13 +207,13 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
     ],
     ids=lambda value: ascii(value)[:24],
 )
-def test_it_rejects(monkeypatch, name, value, id, message, hint):
+def test_it_rejects_missing_and_invalid_settings(monkeypatch, name, value, id, message, hint):
     # An invalid value counts as off, which would be a second error with HTTPS.
     https = {"HTTPS": "off"} if name == "TRUST_PROXY" else {}
     assert found(monkeypatch, **{name: value}, **https) == [(id, message, hint)]
 
 
-def test_it_warns_of_redirects_for_ever(monkeypatch):
+def test_it_warns_of_endless_redirects(monkeypatch):
     [(id, message, hint)] = found(monkeypatch, TRUST_PROXY=None)
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is on and TRUST_PROXY is off")
     assert hint.startswith("Write TRUST_PROXY=on")
@@ -230,19 +230,19 @@ def test_it_warns_of_redirects_for_ever(monkeypatch):
         ("DATABASE_WAIT", ("-1", "3601", "1.5"), "0 to 3600"),
     ],
 )
-def test_it_rejects_what_serve_cannot_do(monkeypatch, name, values, range):
+def test_it_rejects_numbers_out_of_range(monkeypatch, name, values, range):
     for value in values:
         [(id, message, _)] = found(monkeypatch, **{name: value})
         assert id == "rostrum.E001"
         assert message.startswith(f"{name} is not valid: write a whole number from {range}. ")
 
 
-def test_it_rejects_everything_at_once(monkeypatch):
+def test_it_rejects_every_error_at_once(monkeypatch):
     ids = [id for id, _, _ in found(monkeypatch, SECRET_KEY=None, DATABASE_URL=None, BASE_DOMAIN=None, HTTPS="on")]
     assert ids == ["rostrum.E002", "rostrum.E002", "rostrum.E005"]
 
 
-def test_no_value_is_repeated(monkeypatch):
+def test_no_error_contains_a_value(monkeypatch):
     """The value may be a secret that was set under the wrong name."""
     secret = "hunter2-which-is-long-enough-to-be-a-secret-key"
     for name in NAMES:
@@ -259,7 +259,7 @@ def test_no_value_is_repeated(monkeypatch):
     ],
     ids=["without", "later"],
 )
-def test_it_rejects_middleware_in_another_order(settings, middleware):
+def test_it_rejects_middleware_in_the_wrong_order(settings, middleware):
     settings.MIDDLEWARE = middleware
     message = "AccountMiddleware must come first: it is what checks the Host header."
     assert ("rostrum.E004", message) in [(error.id, error.msg) for error in check_settings()]

@@ -93,12 +93,12 @@ def test_it_rejects_every_error_at_once(partner):
 
 
 @pytest.mark.parametrize("body", [{}, {"account": None, "user": None}, {"accounts": {}}], ids=str)
-def test_it_rejects_a_body_without_either(partner, body):
+def test_it_rejects_a_body_without_account_and_user(partner, body):
     response = partner.json(partner.alice_token).post("/app/account.json", json=body)
     assert_refused(response, 422, "validation_failed", {"account": ["can't be blank"], "user": ["can't be blank"]})
 
 
-def test_it_rejects_what_is_missing(partner):
+def test_it_rejects_a_body_without_required_fields(partner):
     response = partner.json(partner.alice_token).post("/app/account.json", json={"account": {}, "user": {}})
     assert_refused(
         response,
@@ -141,7 +141,7 @@ def test_it_rejects_what_is_missing(partner):
     ],
     ids=ascii,
 )
-def test_it_rejects_a_prefix(partner, prefix, rule):
+def test_it_rejects_invalid_prefixes(partner, prefix, rule):
     response = create(partner, {"prefix": prefix})
     rules = {
         "must be": "must be 2-63 letters a-z, digits and hyphens, neither first nor last a hyphen",
@@ -150,20 +150,20 @@ def test_it_rejects_a_prefix(partner, prefix, rule):
     assert_refused(response, 422, "validation_failed", {"account.prefix": [rules.get(rule, rule)]})
 
 
-def test_every_reserved_prefix_is_one_that_could_be(partner):
+def test_common_host_names_are_reserved(partner):
     assert {"www", "api", "app", "admin", "mail", "static"} <= RESERVED_PREFIXES
 
 
 @pytest.mark.parametrize("prefix", ["ab", "42", "a-b", "a" * 63, "a--b", " trimmed "])
-def test_prefixes(partner, prefix):
+def test_valid_prefixes(partner, prefix):
     assert read(create(partner, {"prefix": prefix}))["prefix"] == prefix.strip()
 
 
-def test_a_prefix_is_in_lower_case(partner):
+def test_prefixes_are_converted_to_lower_case(partner):
     assert read(create(partner, {"prefix": "New-One"}))["url"] == "http://new-one.example.test"
 
 
-def test_it_rejects_an_account_that_is_no_partner(acme):
+def test_it_rejects_an_account_that_is_not_a_partner(acme):
     response = create(acme, {"from_partner": ""})
     assert_refused(response, 403, "forbidden", message="Only a partner's account may create accounts")
 
@@ -176,13 +176,13 @@ def test_it_rejects_the_key_of_another_partner(partner, other):
 
 
 @pytest.mark.parametrize("role", ["agent", "member"])
-def test_it_rejects_who_is_no_admin(partner, role):
+def test_it_rejects_users_who_are_not_admins(partner, role):
     token = make_token(make_user(partner.account, role=role))
     response = create(partner, token=token)
     assert_refused(response, 403, "forbidden", message="Only an admin or the owner may do this")
 
 
-def test_an_admin_may(partner):
+def test_an_admin_may_create_accounts(partner):
     token = make_token(make_user(partner.account, role="admin"))
     assert create(partner, token=token).status_code == 201
 
@@ -226,11 +226,11 @@ def test_the_account_works(partner):
     }
 
 
-def test_the_same_login_in_another_account(partner):
+def test_a_login_may_be_used_in_two_accounts(partner):
     assert create(partner, user={"login": "alice", "email": "alice@acme.example"}).status_code == 201
 
 
-def test_it_rejects_a_password_like_the_login(partner):
+def test_it_rejects_a_password_similar_to_the_login(partner):
     response = create(partner, user={"login": "kowalska", "password": "kowalska1"})
     assert_refused(
         response,
@@ -240,7 +240,7 @@ def test_it_rejects_a_password_like_the_login(partner):
     )
 
 
-def test_a_password_is_in_no_answer(partner):
+def test_no_response_contains_the_password(partner):
     for user in ({}, {"login": ""}, {"password": "short-1"}):
         assert "a long pass phrase" not in create(partner, user=user).text
         assert "short-1" not in create(partner, user=user).text
@@ -253,13 +253,13 @@ def test_ignored_fields(partner):
 
 
 @pytest.mark.parametrize(("given", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
-def test_the_owners_name(partner, given, name):
+def test_the_name_of_the_owner_defaults_to_the_login(partner, given, name):
     response = create(partner, {"name": "New Ltd"}, {"name": given})
     assert response.status_code == 201
     assert (read(response)["name"], read(response)["user"]["name"]) == ("New Ltd", name)
 
 
-def test_the_first_user_is_the_owner_whatever_role_is_said(partner):
+def test_the_first_user_is_the_owner_and_any_role_is_ignored(partner):
     response = create(partner, user={"role": "agent"})
     assert response.headers["X-Ignored-Fields"] == "user.role"
     assert read(response)["user"]["role"] == "owner"
@@ -269,7 +269,7 @@ def test_the_first_user_is_the_owner_whatever_role_is_said(partner):
     assert_refused(response, 422, "validation_failed", {"user.role": ["is not a field that can be set"]})
 
 
-def test_its_address_has_the_port_of_this_one(partner):
+def test_the_address_of_the_account_has_the_port_of_the_request(partner):
     response = JSONClient("acme.example.test:8000", partner.alice_token).post(
         "/app/account.json", json={"account": {"prefix": "new-one"}, "user": USER}
     )
@@ -277,7 +277,7 @@ def test_its_address_has_the_port_of_this_one(partner):
     assert response.headers["Location"] == "http://new-one.example.test:8000/app/account.json"
 
 
-def test_a_refused_one_leaves_nothing(partner, monkeypatch):
+def test_a_failed_creation_is_rolled_back(partner, monkeypatch):
     """If the last step fails, nothing of the account is left."""
     holder = APIToken.objects.select_related("user", "account").get(user_id=partner.alice.id)
 

@@ -59,7 +59,7 @@ def test_it_works(db):
     ],
     ids=str,
 )
-def test_it_rejects(db, prefix, options, problems):
+def test_it_rejects_every_error_at_once(db, prefix, options, problems):
     make_account("acme", partner_key="acme-partner")
     with pytest.raises(CommandError) as error:
         create(prefix, **options)
@@ -70,14 +70,14 @@ def test_it_rejects(db, prefix, options, problems):
     assert Account.objects.count() == 1
 
 
-def test_for_people(db):
+def test_output_for_people(db):
     *lines, last = create().splitlines()
     assert dict(line.split(maxsplit=1) for line in lines).keys() == {"prefix", "login", "url", "api_token"}
     assert last == "Keep the api_token: only its hash is stored, so it cannot be shown again."
     assert "a long pass phrase" not in "".join(lines)
 
 
-def test_a_host_of_its_own(db):
+def test_an_account_with_its_own_host(db):
     values = json.loads(create(json=True, host="Ideas.Customer.test"))
     assert values["url"] == "http://ideas.customer.test"
     for host in ("ideas.customer.test", "new-one.example.test"):
@@ -85,25 +85,25 @@ def test_a_host_of_its_own(db):
         assert XMLClient(host, auth=("ann", "a long pass phrase")).get("/").status_code == 200
 
 
-def test_a_partner(db):
+def test_an_account_of_a_partner(db):
     token = json.loads(create(json=True, partner="key"))["api_token"]
     body = {"account": {"prefix": "theirs", "from_partner": "key"}, "user": {**OWNER, "login": "eve"}}
     assert JSONClient("new-one.example.test", token).post("/app/account.json", json=body).status_code == 201
 
 
-def test_by_https(db, settings):
+def test_the_url_uses_https(db, settings):
     settings.HTTPS = True
     assert json.loads(create(json=True))["url"] == "https://new-one.example.test"
 
 
-def test_the_public_port(db, settings):
+def test_the_url_has_the_public_port(db, settings):
     settings.PUBLIC_PORT = 8101
     assert json.loads(create(json=True))["url"] == "http://new-one.example.test:8101"
     values = json.loads(create("new-two", json=True, host="Ideas.Customer.test."))
     assert values["url"] == "http://ideas.customer.test:8101"
 
 
-def test_the_password_from_standard_input(db, monkeypatch):
+def test_the_password_is_read_from_standard_input(db, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("a long pass phrase\nmore"))
     create(password=None)
     assert XMLClient("new-one.example.test", auth=("ann", "a long pass phrase")).get("/").status_code == 200
@@ -139,14 +139,14 @@ def test_the_password_is_asked_for_twice_at_a_terminal(db, typed, capsys):
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, EOFError])
-def test_it_creates_nothing_when_the_prompt_is_left(db, typed, end):
+def test_no_account_is_created_if_the_prompt_is_aborted(db, typed, end):
     typed += ["a long pass phrase", end]
     with pytest.raises(CommandError, match=r"^No password was given, so no account was created\.$"):
         create(password=None)
     assert not Account.objects.exists()
 
 
-def test_one_that_was_taken_meanwhile(db, monkeypatch):
+def test_a_prefix_that_was_taken_meanwhile(db, monkeypatch):
     def fail(*args, **kwargs):
         raise IntegrityError("account_prefix_unique (prefix)=(new-one)")
 

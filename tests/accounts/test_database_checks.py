@@ -41,7 +41,7 @@ def test_it_works(few_places):
     assert run() == []
 
 
-def test_it_warns_where_a_backup_may_run_out_of_locks(few_places):
+def test_it_warns_if_a_backup_may_run_out_of_locks(few_places):
     for prefix in ("acme", "other", "third"):
         make_account(prefix)
     few_places()
@@ -49,17 +49,17 @@ def test_it_warns_where_a_backup_may_run_out_of_locks(few_places):
     assert run() == [("rostrum.W011", message)]
 
 
-def test_the_local_database_has_places_for_many_accounts(db):
+def test_the_local_database_has_locks_for_many_accounts(db):
     assert places() >= 100_000
 
 
-def test_it_rejects_nothing_before_the_first_migration(db):
+def test_an_empty_database_has_no_errors(db):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_account RENAME TO other")
     assert run() == []
 
 
-def test_it_rejects_a_database_that_is_away(db, monkeypatch):
+def test_it_rejects_an_unavailable_database(db, monkeypatch):
     def away():
         raise OperationalError("connection failed: connection refused")
 
@@ -67,6 +67,6 @@ def test_it_rejects_a_database_that_is_away(db, monkeypatch):
     assert run() == [("rostrum.E014", "The database does not answer.")]
 
 
-def test_it_asks_for_nothing_where_no_database_is_named(db, django_assert_num_queries):
+def test_checks_without_a_database_run_no_queries(db, django_assert_num_queries):
     with django_assert_num_queries(0):
         assert run_checks(tags=[Tags.database]) == []

@@ -88,7 +88,7 @@ def test_it_works(acme, kind):
 
 
 @every_kind
-def test_it_rejects_values_of_another_type(acme, kind):
+def test_it_rejects_values_of_the_wrong_type(acme, kind):
     row = MAKE[kind](acme.alice)
     refused = {"integer1": ["is not a whole number"]}
     assert_refused(put(acme, kind, row, integer1="x"), 422, "validation_failed", refused)
@@ -98,7 +98,7 @@ def test_it_rejects_values_of_another_type(acme, kind):
 
 
 @every_kind
-def test_a_put_merges_and_null_removes(acme, kind):
+def test_fields_are_merged_and_null_removes_a_field(acme, kind):
     row = MAKE[kind](acme.alice, additional_fields={"kept": 1, "text1": "a"})
     body = read(put(acme, kind, row, string1="b"))
     assert body["additional_fields"] == {"kept": 1, "string1": "b", "text1": "a"}
@@ -108,7 +108,7 @@ def test_a_put_merges_and_null_removes(acme, kind):
 
 
 @every_kind
-def test_one_sent_back_whole_is_accepted(acme, kind):
+def test_the_whole_response_may_be_sent_back(acme, kind):
     row = MAKE[kind](acme.alice)
     put(acme, kind, row, **sent(kind))
     whole = acme.json().get(path(kind, row)).text
@@ -118,7 +118,7 @@ def test_one_sent_back_whole_is_accepted(acme, kind):
 
 
 @every_kind
-def test_they_go_to_the_trash_and_come_back(acme, kind):
+def test_restored_rows_have_their_fields(acme, kind):
     row = MAKE[kind](acme.alice, additional_fields={"text1": "a"})
     row.trash(by=acme.alice)
     row.refresh_from_db()
@@ -127,7 +127,7 @@ def test_they_go_to_the_trash_and_come_back(acme, kind):
 
 
 @pytest.mark.parametrize("kind", ["client", "contact", "deal"])
-def test_many_at_once(acme, kind):
+def test_fields_in_bulk_creates(acme, kind):
     items = [{**NEW[kind], **sent(kind)}, {**NEW[kind], "checkbox1": "ticked"}, NEW[kind]]
     results = read(acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": items}))
     assert [result["status"] for result in results] == [201, 422, 201]
@@ -136,7 +136,7 @@ def test_many_at_once(acme, kind):
     assert results[2][kind]["additional_fields"] == {}
 
 
-def test_the_feed_tells_of_a_change(acme):
+def test_the_change_feed_contains_changes_of_the_fields(acme):
     """The triggers treat additional fields like any other column."""
     client = make_client(acme.alice)
     cursor = read(acme.json().get("/app/changes.json?since=now"))["cursor"]
@@ -146,6 +146,6 @@ def test_the_feed_tells_of_a_change(acme):
     assert ("client", client.id, "updated") in [(one["resource"], one["id"], one["change"]) for one in changes]
 
 
-def test_they_are_in_no_xml_document(acme):
+def test_xml_documents_do_not_contain_the_fields(acme):
     post = make_post(acme.alice, additional_fields={"abstract": "In short"})
     assert "abstract" not in acme.xml().get(f"/app/posts/{post.id}.xml").text

@@ -39,7 +39,7 @@ def test_it_works(acme):
     ids=lambda path: path[:30],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_it_rejects_paths(acme, method, path):
+def test_it_rejects_unknown_paths(acme, method, path):
     response = acme.json().request(method, path)
     assert response.status_code in (404, 405) if not path.endswith(".json") else response.status_code == 404
     if path.endswith(".json"):
@@ -47,12 +47,12 @@ def test_it_rejects_paths(acme, method, path):
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "TRACE", "FOO", "GETX", "CONNECT"])
-def test_it_rejects_methods(acme, method):
+def test_it_rejects_unknown_methods(acme, method):
     response = acme.json().request(method, "/app/clients.json")
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST, PUT, PATCH")
 
 
-def test_it_rejects_a_method_of_nobody_as_nobody(acme):
+def test_it_rejects_an_unknown_method_without_token_with_401(acme):
     assert_refused(JSONClient(acme.host).request("OPTIONS", "/app/clients.json"), 401, "unauthenticated")
 
 
@@ -70,14 +70,14 @@ def test_it_rejects_a_method_of_nobody_as_nobody(acme):
     ],
     ids=lambda query: query[:10],
 )
-def test_a_hostile_query_is_no_failure(acme, query):
+def test_a_hostile_query_causes_no_server_error(acme, query):
     response = acme.json().get(f"/app/clients/1.json?{query}")
     assert response.status_code in (400, 404)
     assert response.headers["Content-Type"] == "application/json"
 
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
-def test_the_database_is_away(acme, monkeypatch, error):
+def test_an_unavailable_database(acme, monkeypatch, error):
     def fail(*args):
         raise error("could not connect to server: secret-host")
 
@@ -94,7 +94,7 @@ def test_the_database_is_away(acme, monkeypatch, error):
         ("PUT", "The service failed; the request may have been carried out"),
     ],
 )
-def test_a_defect_tells_nothing(acme, monkeypatch, method, message):
+def test_a_server_error_reveals_nothing(acme, monkeypatch, method, message):
     def fail(*args):
         raise RuntimeError("the secret of the service")
 
@@ -124,7 +124,7 @@ def lost_commit(monkeypatch):
 
 
 @pytest.mark.parametrize("generation", ["json", "xml"])
-def test_a_commit_without_an_answer_is_uncertain(transactional_db, acme, lost_commit, generation):
+def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acme, lost_commit, generation):
     lost_commit()
     if generation == "json":
         response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
@@ -135,7 +135,7 @@ def test_a_commit_without_an_answer_is_uncertain(transactional_db, acme, lost_co
         assert (response.status_code, f"<error>{LOST}</error>" in response.text) == (503, True)
 
 
-def test_a_connection_lost_after_the_commit_is_uncertain(transactional_db, acme, monkeypatch):
+def test_a_connection_lost_after_the_commit_is_reported_as_uncertain(transactional_db, acme, monkeypatch):
     """The connection is lost while the acknowledgement is read."""
 
     def fail(*args, **kwargs):
@@ -148,6 +148,6 @@ def test_a_connection_lost_after_the_commit_is_uncertain(transactional_db, acme,
     assert_refused(acme.json().get("/app/contact_lists.json"), 503, "unavailable", retry_after="5")
 
 
-def test_every_answer_has_an_id_of_its_own(acme):
+def test_every_response_has_its_own_request_id(acme):
     ids = {acme.json().get(path).headers["X-Request-Id"] for path in ("/app/tasks.json", "/app/x.json", "/healthz")}
     assert len(ids) == 3

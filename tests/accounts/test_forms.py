@@ -29,7 +29,7 @@ def test_it_works(acme):
     assert (shown["company"], shown["discount"]) == (True, Decimal("2.5"))
 
 
-def test_with_the_token_in_the_form_and_external_ids(acme):
+def test_a_form_with_token_and_external_ids(acme):
     token = acme.bob_token.replace("/", "%2F")
     response = post(
         acme, f"api_token={token}&client[name]=Ann&client[external_ids][shop]=5&utf8=%E2%9C%93", token=False
@@ -39,7 +39,7 @@ def test_with_the_token_in_the_form_and_external_ids(acme):
     assert response.headers["X-Ignored-Fields"] == "utf8"
 
 
-def test_multipart(acme):
+def test_a_multipart_form(acme):
     """A browser sends an empty part for an empty file field."""
     vip = make_contact_list(acme.alice, "VIP")
     files = [
@@ -56,12 +56,12 @@ def test_multipart(acme):
 @pytest.mark.parametrize(
     ("charset", "content"), [("iso-8859-2", "client[name]=%A3%F3d%BC"), ("windows-1250", b"client[name]=\xa3\xf3d\x9f")]
 )
-def test_charsets(acme, charset, content):
+def test_charsets_of_forms(acme, charset, content):
     response = post(acme, content, **{"Content-Type": f"application/x-www-form-urlencoded; charset={charset}"})
     assert read(response)["name"] == "Łódź"
 
 
-def test_update_and_delete(acme):
+def test_updates_and_deletions_by_forms(acme):
     client = make_client(acme.alice, "Ann", note="first")
     path = f"/app/clients/{client.id}.json"
     response = acme.json().put(path, content="client[note]=", headers=FORM)
@@ -70,7 +70,7 @@ def test_update_and_delete(acme):
     assert (response.status_code, read(response)) == (200, "ok")
 
 
-def test_a_deal_with_a_nested_client(acme):
+def test_a_form_of_a_deal_with_a_nested_client(acme):
     content = (
         "deal[name]=Order+7&deal[price]=12.50&deal[client][email]=ann%40example.com&deal[client][external_ids][shop]=5"
     )
@@ -79,7 +79,7 @@ def test_a_deal_with_a_nested_client(acme):
     assert acme.account.clients.get(id=read(response)["client_id"]).email == "ann@example.com"
 
 
-def test_bulk(acme):
+def test_a_form_of_a_bulk_create(acme):
     content = "contacts[][name]=Ann&contacts[][phone]=1&contacts[][name]=Jan&contacts[][tags][]=a&contacts[][tags][]=b"
     response = acme.json().post("/app/contacts/bulk.json", content=content, headers=FORM)
     found = [(each["contact"]["name"], each["contact"]["phone"], each["contact"]["tags"]) for each in read(response)]
@@ -98,12 +98,12 @@ def test_bulk(acme):
         ("&".join(f"client[a{n}]=" for n in range(1001)), "The request can't be read"),
     ],
 )
-def test_it_rejects_what_can_not_be_read(acme, content, message):
+def test_it_rejects_unreadable_forms(acme, content, message):
     assert_refused(post(acme, content), 400, "bad_request", message=message)
     assert not acme.account.clients.exists()
 
 
-def test_it_rejects_a_multipart_form_that_can_not_be_read(acme):
+def test_it_rejects_unreadable_multipart_forms(acme):
     def send(content, content_type="multipart/form-data; boundary=x"):
         return acme.json().post("/app/clients.json", content=content, headers={"Content-Type": content_type})
 
@@ -122,7 +122,7 @@ def test_it_rejects_a_file(acme):
     assert_refused(response, 422, "validation_failed", {"client[logo]": ["can't be a file"]})
 
 
-def test_it_rejects_values_as_json_does(acme):
+def test_it_rejects_invalid_values_like_json(acme):
     response = post(acme, "client[name]=&client[discount]=a+lot&client[tags][a][b]=1")
     assert_refused(
         response,
@@ -136,7 +136,7 @@ def test_it_rejects_values_as_json_does(acme):
     )
 
 
-def test_it_rejects_a_form_of_a_session(acme):
+def test_it_rejects_a_form_with_a_session_cookie(acme):
     """A form needs a token: another site's page could make the browser send a form with the session cookie."""
     bob = acme.page(acme.bob)
     token = bob.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
@@ -145,7 +145,7 @@ def test_it_rejects_a_form_of_a_session(acme):
     assert not acme.account.clients.exists()
 
 
-def test_it_rejects_a_form_with_basic_credentials_or_none(acme):
+def test_it_rejects_a_form_without_a_token(acme):
     for headers in ({}, {"Authorization": "Basic YWxpY2U6cGFzc3dvcmQ="}):
         assert_refused(post(acme, "client[name]=a", token=False, **headers), 401, "unauthenticated")
 
@@ -164,13 +164,13 @@ def test_it_rejects_a_form_with_basic_credentials_or_none(acme):
         ([("a[", "1"), ("[]", "2"), ("", "3"), ("a]b", "4")], {"a[": "1", "[]": "2", "": "3", "a]b": "4"}),
     ],
 )
-def test_names(pairs, expected):
+def test_names_in_bracket_notation(pairs, expected):
     assert nest(pairs) == expected
 
 
 @pytest.mark.parametrize(
     "names", [("a[][]",), ("a[]", "a[b]"), ("a[]", "a[][b]"), ("a[][b]", "a[]", "a[][b]"), ("a", "a[]")]
 )
-def test_it_rejects_names_that_disagree(names):
+def test_it_rejects_contradictory_names(names):
     with pytest.raises(ParseError):
         nest((name, "1") for name in names)

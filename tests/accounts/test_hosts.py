@@ -59,7 +59,7 @@ def test_it_rejects_the_token_of_another_account(acme, custom, other, host):
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
-def test_the_token_alone_decides(acme, other, host):
+def test_the_token_decides_the_account_at_the_hosts_of_the_service(acme, other, host):
     make_task(acme.alice, "Ours")
     make_task(other.mallory, "Hers")
     assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Ours"]
@@ -107,7 +107,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("host", HOSTILE, ids=lambda host: ascii(host)[:30])
 @pytest.mark.parametrize("path", ["/app/tasks.json", "/app/posts.xml", "/"])
-def test_it_rejects_an_unknown_host_before_anything_else(acme, path, host):
+def test_it_rejects_unknown_hosts_before_anything_else(acme, path, host):
     # Set the header directly, so that the client library does not normalize the host.
     headers = {"Host": host.encode("ascii", "replace").decode(), "Authorization": f"Bearer {acme.bob_token}"}
     response = XMLClient("acme.example.test").get(path, headers=headers)
@@ -123,19 +123,19 @@ def test_it_rejects_an_unknown_host_before_anything_else(acme, path, host):
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
 @pytest.mark.parametrize("path", ["/", "/General", "/app/users/me.xml", "/app/nothing"])
-def test_it_rejects_the_forum_where_no_forum_is(acme, host, path):
+def test_it_rejects_forum_paths_at_the_hosts_of_the_service(acme, host, path):
     response = XMLClient(host, auth=("alice", PASSWORD)).get(path)
     assert response.status_code == 404
     assert "No forum lives at this address" in response.text
 
 
-def test_an_account_that_was_just_made_answers_at_once(acme):
+def test_a_new_account_is_available_immediately(acme):
     assert tasks("brand-new.example.test", acme.bob_token).status_code == 404
     _, _, token = make_account("brand-new")
     assert tasks("brand-new.example.test", token).status_code == 200
 
 
-def test_a_moved_host_answers_for_its_new_account_within_a_second(acme, other, monkeypatch):
+def test_a_moved_host_serves_its_new_account_within_a_second(acme, other, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(addresses, "monotonic", lambda: now)
     monkeypatch.setattr(host_cache, "seconds", HostCache().seconds)
@@ -147,14 +147,14 @@ def test_a_moved_host_answers_for_its_new_account_within_a_second(acme, other, m
     assert tasks(other.host, acme.bob_token).status_code == 200
 
 
-def test_locations_are_where_the_request_was_sent(acme, custom):
+def test_locations_have_the_host_of_the_request(acme, custom):
     for host in ("acme.example.test", "acme.example.test:8000", "ideas.customer.test", "api.example.test"):
         response = JSONClient(host, acme.bob_token).post("/app/clients.json", json={"client": {"name": "a"}})
         assert response.headers["Location"] == f"http://{host}/app/clients/{read(response)['id']}.json"
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "localhost:8000", "127.0.0.1:8000"])
-def test_a_local_account(acme, other, host):
+def test_the_local_account_is_served_at_localhost(acme, other, host):
     make_task(acme.alice, "Here")
     with override_settings(LOCAL_ACCOUNT="acme"):
         assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Here"]
@@ -166,7 +166,7 @@ def test_a_local_account(acme, other, host):
     assert tasks(host, acme.bob_token).status_code == 404
 
 
-def test_a_local_account_that_is_not_there(acme):
+def test_an_unknown_local_account(acme):
     with override_settings(LOCAL_ACCOUNT="nobody"):
         response = tasks("localhost", acme.bob_token)
     assert_refused(response, 404, "not_found", message="No forum lives at this address")
@@ -174,12 +174,12 @@ def test_a_local_account_that_is_not_there(acme):
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 @pytest.mark.parametrize("host", ["acme.example.test", "nobody.example.test", "127.0.0.1", "%%%"])
-def test_health_needs_no_tenant(db, readiness_probe, path, host):
+def test_health_checks_work_at_any_host(db, readiness_probe, path, host):
     response = XMLClient("acme.example.test").get(path, headers={"Host": host})
     assert (response.status_code, response.text) == (200, "ok\n")
 
 
-def test_an_entry_ages_from_before_it_was_read(acme, monkeypatch):
+def test_the_age_of_a_cached_host_includes_the_time_of_its_query(acme, monkeypatch):
     """The age counts from before the query, as a host may move to another account during a slow query."""
     now = 1000.0
     monkeypatch.setattr(addresses, "monotonic", lambda: now)
@@ -198,7 +198,7 @@ def test_an_entry_ages_from_before_it_was_read(acme, monkeypatch):
     assert looked_up == ["acme", "acme"]
 
 
-def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
+def test_hosts_are_cached(acme, django_assert_num_queries):
     book = HostCache(size=2, seconds=1000)
     with django_assert_num_queries(2):
         book.find("acme")
@@ -217,7 +217,7 @@ def test_hosts_are_looked_up_once_in_a_while(acme, django_assert_num_queries):
         book.find("acme")
 
 
-def test_what_it_remembers_grows_old(acme, django_assert_num_queries):
+def test_cached_hosts_expire(acme, django_assert_num_queries):
     book = HostCache(seconds=-1)
     book.find("acme")
     with django_assert_num_queries(2):
@@ -236,5 +236,5 @@ def test_what_it_remembers_grows_old(acme, django_assert_num_queries):
         ("1.2.3.4", "1.2.3.4"),
     ],
 )
-def test_names(host, name):
+def test_normalized_host_names(host, name):
     assert normalize(host) == name

@@ -32,19 +32,19 @@ def test_it_works(acme, caplog):
     assert caplog.records == []
 
 
-def test_it_rejects_a_time_that_is_no_number():
+def test_it_rejects_an_interval_that_is_not_a_number():
     with pytest.raises(Exception, match="invalid int value"):
         call_command("housekeeping", "--every", "x")
 
 
-def test_it_erases_all_of_a_large_trash(acme, monkeypatch):
+def test_it_erases_more_rows_than_one_batch(acme, monkeypatch):
     monkeypatch.setattr(housekeeping, "BATCH_SIZE", 2)
     trash(acme, 5)
     call_command("housekeeping")
     assert not Client.objects.exists()
 
 
-def test_it_may_run_in_a_row(db):
+def test_it_may_run_repeatedly(db):
     call_command("housekeeping")
     call_command("housekeeping")
 
@@ -59,7 +59,7 @@ def signals():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_goes_on_until_it_is_stopped(acme, monkeypatch, caplog, signals, number):
+def test_it_runs_until_it_is_stopped(acme, monkeypatch, caplog, signals, number):
     """The command also survives a time without database."""
     trash(acme, 1)
     erase, rounds = housekeeping.Command.erase, []

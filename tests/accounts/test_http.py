@@ -38,7 +38,7 @@ def test_it_works(call, settings):
         assert client.get(path, headers={"If-None-Match": '"other"'}).content == response.content
 
 
-def test_another_version_has_another_tag(acme):
+def test_every_version_has_its_own_etag(acme):
     row = make_client(acme.alice)
     path = f"/app/clients/{row.id}.json"
     etag = acme.json().get(path).headers["ETag"]
@@ -48,7 +48,7 @@ def test_another_version_has_another_tag(acme):
     assert response.headers["ETag"] != etag
 
 
-def test_a_tag_opens_nothing_to_another(acme, other):
+def test_an_etag_gives_no_access_to_other_users(acme, other):
     """Permissions are checked before the entity tag."""
     row = make_client(acme.alice)
     path = f"/app/clients/{row.id}.json"
@@ -58,7 +58,7 @@ def test_a_tag_opens_nothing_to_another(acme, other):
     assert acme.json().get(path, headers={"If-None-Match": "*"}).status_code == 304
 
 
-def test_it_is_compressed_for_whoever_takes_that(call):
+def test_responses_are_compressed_for_clients_that_accept_gzip(call):
     client, *paths = call
     for path in paths:
         plain = client.get(path)
@@ -71,7 +71,7 @@ def test_it_is_compressed_for_whoever_takes_that(call):
         assert "Accept-Encoding" in packed.headers["Vary"]
 
 
-def test_a_short_answer_is_not_compressed(acme):
+def test_a_short_response_is_not_compressed(acme):
     response = acme.json().get("/app/clients/tags.json", headers={"Accept-Encoding": "gzip"})
     assert (response.text, response.headers.get("Content-Encoding")) == ("[]", None)
 
@@ -85,7 +85,7 @@ def test_a_short_answer_is_not_compressed(acme):
         ("GET", "/nothing.xml"),
     ],
 )
-def test_no_refusal_may_be_kept(acme, method, path):
+def test_errors_are_not_cacheable(acme, method, path):
     client = acme.json() if path.endswith(".json") else acme.xml()
     response = client.request(method, path, headers={"If-None-Match": "*", "Accept-Encoding": "gzip"})
     assert response.status_code in (404, 422)
@@ -93,7 +93,7 @@ def test_no_refusal_may_be_kept(acme, method, path):
     assert "ETag" not in response.headers
 
 
-def test_what_is_made_is_neither_tagged_nor_compressed(acme):
+def test_responses_to_creates_have_no_etag_and_no_compression(acme):
     make_user(acme.account)
     body = {"client": {"name": "a", "note": "a word " * 300}}
     response = acme.json().post("/app/clients.json", json=body, headers={"Accept-Encoding": "gzip"})
@@ -103,7 +103,7 @@ def test_what_is_made_is_neither_tagged_nor_compressed(acme):
     assert "Content-Encoding" not in response.headers
 
 
-def test_gzip_is_what_it_says(acme):
+def test_the_compressed_body_is_valid_gzip(acme):
     make_client(acme.alice, note="a word " * 300)
     with acme.json().stream("GET", "/app/clients.json", headers={"Accept-Encoding": "gzip"}) as response:
         raw = b"".join(response.iter_raw())

@@ -53,7 +53,7 @@ def test_it_works(acme, https, mode, name):
 
 
 @pytest.mark.parametrize("name", [*CALLS, *PAGES])
-def test_it_redirects_everything(acme, https, name):
+def test_with_https_on_every_request_is_redirected(acme, https, name):
     https("on")
     response = (CALLS | PAGES)[name](acme)
     assert response.status_code == 301
@@ -61,7 +61,7 @@ def test_it_redirects_everything(acme, https, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_it_redirects_pages(acme, https, name):
+def test_with_https_pages_only_pages_are_redirected(acme, https, name):
     https("pages")
     response = PAGES[name](acme)
     assert response.status_code == 301
@@ -69,7 +69,7 @@ def test_it_redirects_pages(acme, https, name):
     assert response.headers["Location"].endswith("?order=top")
 
 
-def test_by_https_everything_is_answered(acme, https, settings):
+def test_nothing_is_redirected_over_https(acme, https, settings):
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     https("pages")
     client = JSONClient(acme.host, acme.bob_token)

@@ -58,7 +58,7 @@ def test_it_rejects_another_request_under_the_same_key(acme, path, body):
     assert acme.account.clients.count() == 1
 
 
-def test_it_rejects_the_same_request_in_another_manner(acme):
+def test_it_rejects_the_same_request_with_other_headers(acme):
     """Headers that change the effect of a request are part of it."""
 
     def send(path, body, **headers):
@@ -77,7 +77,7 @@ def test_it_rejects_the_same_request_in_another_manner(acme):
 
 
 @pytest.mark.parametrize("key", ["", " ", "\x7f"], ids=ascii)
-def test_it_rejects_a_key_that_may_not_arrive(acme, key):
+def test_it_rejects_empty_and_unprintable_keys(acme, key):
     """The server passes an empty value for a header that is not ASCII."""
     response = acme.json().post("/app/clients.json", json=ANN, headers={"Idempotency-Key": key})
     errors = {"idempotency_key": ["must be 1-255 printable characters of ASCII"]}
@@ -92,7 +92,7 @@ def test_it_rejects_a_key_that_is_too_long(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_rejects_one_while_the_first_is_running(acme):
+def test_it_rejects_a_request_while_the_first_one_is_running(acme):
     """An open transaction holds the lock of the key."""
     from django.db import transaction
 
@@ -105,21 +105,21 @@ def test_it_rejects_one_while_the_first_is_running(acme):
     assert post(acme.json()).status_code == 201
 
 
-def test_a_refusal_is_not_kept(acme):
+def test_errors_are_not_replayed(acme):
     response = post(acme.json(), {"client": {}})
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
     assert not IdempotentAnswer.objects.exists()
     assert post(acme.json()).status_code == 201
 
 
-def test_each_token_has_keys_of_its_own(acme, other):
+def test_each_token_has_its_own_keys(acme, other):
     for token in (acme.bob_token, acme.alice_token, make_token(acme.bob)):
         assert "Idempotent-Replayed" not in post(acme.json(token)).headers
     assert "Idempotent-Replayed" not in post(other.json()).headers
     assert acme.account.clients.count() == 3
 
 
-def test_the_token_may_be_sent_elsewhere_the_second_time(acme):
+def test_the_token_may_be_in_another_place_in_the_second_request(acme):
     first = post(acme.json())
     client = acme.json()
     del client.headers["Authorization"]
@@ -129,7 +129,7 @@ def test_the_token_may_be_sent_elsewhere_the_second_time(acme):
     assert_replayed(post(client, path=f"/app/clients.json?api_token={token}"), first)
 
 
-def test_the_order_of_keys_and_spaces_do_not_count(acme):
+def test_the_order_of_json_keys_and_spaces_are_ignored(acme):
     first = post(acme.json(), {"client": {"name": "Ann", "note": "a"}})
     response = acme.json().post(
         "/app/clients.json",
@@ -154,7 +154,7 @@ def test_the_order_of_keys_and_spaces_do_not_count(acme):
     ],
     ids=str,
 )
-def test_every_post(acme, path, body):
+def test_every_post_request_is_idempotent(acme, path, body):
     gone, task = make_client(acme.alice), make_task(acme.alice)
     gone.trash(by=acme.alice)
     client = acme.json(acme.alice_token)
@@ -168,7 +168,7 @@ def test_every_post(acme, path, body):
     assert task.comments_cache <= 1
 
 
-def test_generation_a(acme):
+def test_xml_requests_are_idempotent(acme):
     def send(user, method="POST", path="/app/posts.xml", title="A dark theme"):
         client = acme.xml(user)
         client.headers["Idempotency-Key"] = "key 1"
@@ -184,7 +184,7 @@ def test_generation_a(acme):
     assert acme.account.posts.count() == 2
 
 
-def test_a_list_that_is_asked_for_by_post_has_no_key(acme):
+def test_the_key_of_a_list_requested_by_post_is_ignored(acme):
     client = acme.xml()
     client.headers["Idempotency-Key"] = "key 1"
     for _ in range(2):
@@ -195,7 +195,7 @@ def test_a_list_that_is_asked_for_by_post_has_no_key(acme):
     assert not IdempotentAnswer.objects.exists()
 
 
-def test_other_methods_have_no_key(acme):
+def test_the_key_of_other_methods_is_ignored(acme):
     row = make_client(acme.alice, "Ann")
     for note in ("a", "b"):
         response = acme.json().put(
@@ -206,7 +206,7 @@ def test_other_methods_have_no_key(acme):
     assert response.status_code == 405
 
 
-def test_the_token_of_a_new_account_is_not_kept(acme):
+def test_the_token_of_a_new_account_is_not_stored(acme):
     acme.account.partner_key = "key"
     acme.account.save()
     body = {
@@ -231,7 +231,7 @@ def test_the_token_of_a_new_account_is_not_kept(acme):
     assert Account.objects.count() == 2
 
 
-def test_after_24_hours_it_is_a_new_request(acme):
+def test_a_key_may_be_reused_after_24_hours(acme):
     first = post(acme.json())
     IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=23, minutes=59))
     assert_replayed(post(acme.json()), first)
@@ -241,7 +241,7 @@ def test_after_24_hours_it_is_a_new_request(acme):
     assert_replayed(post(acme.json(), {"client": {"name": "Eve"}}), response)
 
 
-def test_housekeeping_erases_them_after_24_hours(acme):
+def test_housekeeping_erases_responses_after_24_hours(acme):
     post(acme.json(), key="old")
     IdempotentAnswer.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
     post(acme.json(), key="new")

@@ -25,7 +25,7 @@ def test_it_works(acme):
 @pytest.mark.parametrize(
     "prefer", ["handling=strict", "Handling = Strict", 'handling="strict"', "wait=5, handling=strict"]
 )
-def test_it_rejects_them_where_the_client_prefers_that(acme, prefer):
+def test_it_rejects_ignored_fields_under_strict_handling(acme, prefer):
     response = post(acme, {"id": 7, "name": "", "colour": "red"}, prefer=prefer, extra=1)
     rule = ["is not a field that can be set"]
     assert_refused(
@@ -44,13 +44,13 @@ def test_other_preferences_change_nothing(acme, prefer):
     assert response.headers["X-Ignored-Fields"] == "colour"
 
 
-def test_strict_with_nothing_to_refuse(acme):
+def test_strict_handling_accepts_known_fields(acme):
     response = post(acme, {"name": "a"}, prefer="handling=strict", api_token=acme.bob_token)
     assert response.status_code == 201
     assert "X-Ignored-Fields" not in response.headers
 
 
-def test_updates(acme):
+def test_ignored_fields_of_updates(acme):
     client = make_client(acme.alice, "Old")
     path, body = f"/app/clients/{client.id}.json", {"client": {"nmae": "New", "creator_id": 1}}
     for method in ("PUT", "PATCH"):
@@ -62,13 +62,13 @@ def test_updates(acme):
         assert_refused(response, 422, "validation_failed", {"nmae": rule, "creator_id": rule})
 
 
-def test_the_first_twenty_are_named(acme):
+def test_the_header_contains_the_first_twenty_names(acme):
     response = post(acme, {"name": "a", **{f"x{number}": 1 for number in range(30)}})
     assert response.headers["X-Ignored-Fields"] == ",".join(f"x{number}" for number in range(20))
 
 
 @pytest.mark.parametrize("character", ["a", "ą", "😀"])
-def test_long_names_are_cut_and_the_header_stays_short(acme, character):
+def test_long_names_are_truncated_and_the_header_stays_short(acme, character):
     names = [f"{number:02}" + character * 3000 for number in range(20)]
     response = post(acme, {"name": "a", **dict.fromkeys(names, 1)})
     assert response.status_code == 201
@@ -101,7 +101,7 @@ def test_names_are_percent_encoded(acme, name, written):
     assert list(read(response)["errors"].values()) == [["is not a field that can be set"]]
 
 
-def test_what_comes_with_a_comment(acme):
+def test_ignored_fields_of_a_comment(acme):
     task = make_task(acme.alice)
     response = acme.json().post(
         "/app/posts.json",

@@ -55,7 +55,7 @@ def test_it_works(acme):
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_it_rejects_what_is_no_json(acme, content, message):
+def test_it_rejects_invalid_json(acme, content, message):
     response = post(acme, content)
     assert_refused(response, 400, "bad_request", message=message or read(response)["message"])
     assert message or read(response)["message"].startswith("The JSON can't be read: ")
@@ -64,7 +64,7 @@ def test_it_rejects_what_is_no_json(acme, content, message):
 
 @pytest.mark.parametrize("content", [b"[]", b"[1]", b'"text"', b"7", b"0", b"true", b"false", b"null", b'""'], ids=str)
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_it_rejects_what_is_no_object(acme, method, content):
+def test_it_rejects_bodies_that_are_not_an_object(acme, method, content):
     deal = make_deal(acme.alice)
     path = "/app/deals.json" if method == "POST" else f"/app/deals/{deal.id}.json"
     response = acme.json().request(method, path, content=content, headers=JSON)
@@ -73,14 +73,14 @@ def test_it_rejects_what_is_no_object(acme, method, content):
 
 @pytest.mark.parametrize("content", [b"[]", b'"text"', b"7", b"null"], ids=str)
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_where_nothing_is_read_of_the_body_it_may_be_anything(acme, method, content):
+def test_the_body_of_get_and_delete_may_be_any_json(acme, method, content):
     deal = make_deal(acme.alice)
     response = acme.json().request(method, f"/app/deals/{deal.id}.json", content=content, headers=JSON)
     assert response.status_code == 200
 
 
 @pytest.mark.parametrize("content", [b"", b" \n "], ids=repr)
-def test_no_body(acme, content):
+def test_an_empty_body_has_no_fields(acme, content):
     assert_refused(post(acme, content), 422, "validation_failed", {"client": ["can't be blank"]})
 
 
@@ -108,7 +108,7 @@ def test_no_body(acme, content):
     ],
     ids=repr,
 )
-def test_content_types(acme, content_type):
+def test_accepted_content_types(acme, content_type):
     headers = {} if content_type is None else {"Content-Type": content_type}
     response = post(acme, '{"client": {"name": "Łódź"}}'.encode(), headers)
     assert response.status_code == 201
@@ -126,14 +126,14 @@ def test_content_types(acme, content_type):
         ("utf-32", "utf-32-le"),
     ],
 )
-def test_charsets(acme, charset, encoding):
+def test_accepted_charsets(acme, charset, encoding):
     content = '{"client": {"name": "Łódź"}}'.encode(encoding)
     response = post(acme, content, {"Content-Type": f"application/json; charset={charset}"})
     assert response.status_code == 201
     assert read(response)["name"] == "Łódź"
 
 
-def test_it_rejects_a_body_that_is_not_in_the_charset_of_its_content_type(acme):
+def test_it_rejects_a_body_in_another_charset_than_declared(acme):
     response = post(acme, b'{"client": {"name": "\x81"}}', {"Content-Type": "application/json; charset=windows-1250"})
     assert_refused(response, 400, "bad_request", message="The JSON is not in CP1250")
 
@@ -160,7 +160,7 @@ def test_it_rejects_other_content_types(acme, content_type):
     assert not acme.account.clients.exists()
 
 
-def test_a_content_type_without_a_body_says_nothing(acme):
+def test_the_content_type_of_an_empty_body_is_ignored(acme):
     deal = make_deal(acme.alice)
     for content_type in ("application/xml", "application/x-www-form-urlencoded", "text/html"):
         response = acme.json().get(f"/app/deals/{deal.id}.json", headers={"Content-Type": content_type})
@@ -168,7 +168,7 @@ def test_a_content_type_without_a_body_says_nothing(acme):
 
 
 @pytest.mark.parametrize("accept", [None, "*/*", "application/xml", "text/html", "image/png", "nonsense"], ids=repr)
-def test_the_suffix_decides_what_is_answered(acme, accept):
+def test_the_suffix_decides_the_format_of_the_response(acme, accept):
     headers = {} if accept is None else {"Accept": accept}
     response = acme.json().get("/app/tasks.json", headers=headers)
     assert response.status_code == 200
@@ -186,29 +186,29 @@ def in_chunks(content: bytes):
 
 
 @pytest.mark.parametrize("send", [bytes, in_chunks])
-def test_a_body_of_one_mebibyte(acme, send):
+def test_a_body_may_have_one_mebibyte(acme, send):
     response = post(acme, send(padded(MIB)))
     assert response.status_code == 201
 
 
 @pytest.mark.parametrize("send", [bytes, in_chunks])
 @pytest.mark.parametrize("size", [MIB + 1, 3 * MIB])
-def test_it_rejects_a_body_of_more(acme, send, size):
+def test_it_rejects_a_body_over_one_mebibyte(acme, send, size):
     assert_refused(post(acme, send(padded(size))), 413, "payload_too_large")
     assert not acme.account.clients.exists()
 
 
-def test_it_rejects_a_length_that_is_no_number(acme):
+def test_it_rejects_a_content_length_that_is_not_a_number(acme):
     response = post(acme, b"{}", {**JSON, "Content-Length": "x"})
     assert_refused(response, 400, "bad_request", message="Content-Length is not a number")
 
 
-def test_a_chunked_body(acme):
+def test_a_chunked_body_is_read(acme):
     response = post(acme, iter([b'{"client": ', b'{"name": "a"}}']))
     assert response.status_code == 201
 
 
-def test_the_last_of_duplicate_keys_counts(acme):
+def test_the_last_of_duplicate_keys_wins(acme):
     response = post(acme, b'{"client": {"name": "x"}, "client": {"name": "a", "name": "b"}}')
     assert response.status_code == 201
     assert read(response)["name"] == "b"
@@ -285,7 +285,7 @@ def test_decimals_are_exact(acme, sent, answered):
     ],
     ids=lambda value: value[:30],
 )
-def test_it_rejects_numbers(acme, sent, rule):
+def test_it_rejects_invalid_numbers(acme, sent, rule):
     deal = make_deal(acme.alice, price=1)
     content = f'{{"deal": {{"name": "a", "price": {sent}}}}}'
     for method, path in (("POST", "/app/deals.json"), ("PUT", f"/app/deals/{deal.id}.json")):
@@ -311,7 +311,7 @@ def test_it_rejects_numbers(acme, sent, rule):
     ],
     ids=lambda value: value[:30],
 )
-def test_it_rejects_integers(acme, sent, rule):
+def test_it_rejects_invalid_integers(acme, sent, rule):
     content = f'{{"post": {{"title": "a", "task_kind": "task", "priority": {sent}}}}}'
     response = acme.json().post("/app/posts.json", content=content)
     assert_refused(response, 422, "validation_failed", {"priority": [rule]})
@@ -334,18 +334,18 @@ def test_it_rejects_integers(acme, sent, rule):
         ('{"id": 1}', "must be a single value"),
     ],
 )
-def test_it_rejects_ids(acme, sent, rule):
+def test_it_rejects_invalid_ids(acme, sent, rule):
     response = acme.json().post("/app/contacts.json", content=f'{{"contact": {{"name": "a", "client_id": {sent}}}}}')
     assert_refused(response, 422, "validation_failed", {"client_id": [rule]})
 
 
 @pytest.mark.parametrize(("sent", "stored"), [("7", 7), ('"7"', 7), ("7.0", 7), ("70e-1", 7), ('" 7"', 7), ('""', 0)])
-def test_integers(acme, sent, stored):
+def test_accepted_integers(acme, sent, stored):
     content = f'{{"post": {{"title": "a", "task_kind": "task", "priority": {sent}}}}}'
     assert read(acme.json().post("/app/posts.json", content=content))["priority"] == stored
 
 
-def test_a_body_with_escapes(acme):
+def test_escapes_in_a_body_are_decoded(acme):
     content = json.dumps({"client": {"name": 'Łódź 😀 " \\ /'}}, ensure_ascii=True)
     assert read(post(acme, content))["name"] == 'Łódź 😀 " \\ /'
 
@@ -356,7 +356,7 @@ GZIP = {**JSON, "Content-Encoding": "gzip"}
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "x-gzip", " GZIP "])
-def test_a_body_in_gzip(acme, encoding):
+def test_a_gzip_body_is_decompressed(acme, encoding):
     response = post(
         acme, gzip.compress('{"client": {"name": "Łódź"}}'.encode()), {**JSON, "Content-Encoding": encoding}
     )
@@ -364,12 +364,12 @@ def test_a_body_in_gzip(acme, encoding):
     assert read(response)["name"] == "Łódź"
 
 
-def test_a_body_of_one_mebibyte_in_gzip(acme):
+def test_a_gzip_body_may_inflate_to_one_mebibyte(acme):
     assert post(acme, gzip.compress(padded(MIB)), GZIP).status_code == 201
 
 
 @pytest.mark.slow
-def test_it_rejects_a_body_that_inflates_to_more(acme):
+def test_it_rejects_a_gzip_body_that_inflates_to_more_than_one_mebibyte(acme):
     assert_refused(post(acme, gzip.compress(padded(MIB + 1)), GZIP), 413, "payload_too_large")
     assert_refused(post(acme, gzip.compress(b" " * 500 * MIB), GZIP), 413, "payload_too_large")
     assert not acme.account.clients.exists()
@@ -384,11 +384,11 @@ def test_it_rejects_a_body_that_inflates_to_more(acme):
         (lambda body: b"{}", "The body is not in gzip, as its Content-Encoding says"),
     ],
 )
-def test_it_rejects_a_body_that_is_not_gzip(acme, change, message):
+def test_it_rejects_invalid_gzip_bodies(acme, change, message):
     body = change(gzip.compress(b'{"client": {"name": "a"}}'))
     assert_refused(post(acme, body, GZIP), 400, "bad_request", message=message)
 
 
-def test_it_rejects_another_encoding(acme):
+def test_it_rejects_other_content_encodings(acme):
     response = post(acme, b'{"client": {"name": "a"}}', {**JSON, "Content-Encoding": "br"})
     assert_refused(response, 415, "unsupported_media_type")

@@ -93,7 +93,7 @@ def test_it_works(acme, settings, clock):
         assert standing(response) == said(600, remaining, reset)
 
 
-def test_it_rejects_more_in_generation_a(acme, settings, clock):
+def test_it_rejects_xml_requests_over_the_limit(acme, settings, clock):
     settings.RATE_LIMIT = 2
     client = acme.xml()
     assert [standing(client.get(ME)) for _ in range(2)] == [said(2, 1, 60), said(2, 0, 60)]
@@ -107,7 +107,7 @@ def test_it_rejects_more_in_generation_a(acme, settings, clock):
     assert standing(client.get(ME)) == said(2, 1, 60)
 
 
-def test_it_rejects_more_in_generation_b(acme, settings, clock):
+def test_it_rejects_json_requests_over_the_limit(acme, settings, clock):
     settings.RATE_LIMIT = 2
     client = acme.json()
     assert [standing(client.get(TASKS)) for _ in range(2)] == [said(2, 1, 60), said(2, 0, 60)]
@@ -120,7 +120,7 @@ def test_it_rejects_more_in_generation_b(acme, settings, clock):
     assert standing(client.get(TASKS)) == said(2, 1, 60)
 
 
-def test_a_refused_request_does_nothing(acme, settings, clock):
+def test_a_rejected_request_has_no_effect(acme, settings, clock):
     settings.RATE_LIMIT = 1
     client = acme.xml()
     for status in (201, 429, 429):
@@ -154,7 +154,7 @@ title = lambda case: f"{case[3]} {case[0]} {case[1]}"  # noqa: E731
 
 
 @pytest.mark.parametrize("case", COUNTED_XML, ids=title)
-def test_what_is_counted_in_generation_a(acme, settings, clock, case):
+def test_counted_xml_requests(acme, settings, clock, case):
     settings.RATE_LIMIT = 7
     method, path, body, status = case
     client = acme.xml(acme.carol)
@@ -164,7 +164,7 @@ def test_what_is_counted_in_generation_a(acme, settings, clock, case):
 
 
 @pytest.mark.parametrize("case", COUNTED_JSON, ids=title)
-def test_what_is_counted_in_generation_b(acme, settings, clock, case):
+def test_counted_json_requests(acme, settings, clock, case):
     settings.RATE_LIMIT = 7
     method, path, body, status = case
     response = acme.json().request(method, path, content=body)
@@ -172,7 +172,7 @@ def test_what_is_counted_in_generation_b(acme, settings, clock, case):
     assert standing(response) == said(7, 6, 60)
 
 
-def test_a_failure_is_counted(acme, settings, clock, monkeypatch):
+def test_server_errors_are_counted(acme, settings, clock, monkeypatch):
     settings.RATE_LIMIT = 7
 
     def fail(self, *args):
@@ -184,7 +184,7 @@ def test_a_failure_is_counted(acme, settings, clock, monkeypatch):
     assert standing(response) == said(7, 6, 60)
 
 
-def test_what_is_not_counted(acme, settings, clock):
+def test_requests_that_are_not_counted(acme, settings, clock):
     settings.RATE_LIMIT = 1
     for response in (
         XMLClient(acme.host).get("/healthz"),
@@ -198,7 +198,7 @@ def test_what_is_not_counted(acme, settings, clock):
     assert used() == []
 
 
-def test_each_user_and_each_token_has_a_count_of_its_own(acme, other, settings, clock):
+def test_each_user_and_each_token_has_its_own_count(acme, other, settings, clock):
     settings.RATE_LIMIT = 1
     second = make_token(acme.bob)
     askers = [
@@ -212,7 +212,7 @@ def test_each_user_and_each_token_has_a_count_of_its_own(acme, other, settings, 
     assert used() == [1] * 8
 
 
-def test_it_may_be_off(acme, settings):
+def test_limits_may_be_off(acme, settings):
     """Limits are off, as in the other tests."""
     assert (settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT) == (0, 0, 0)
     for client, path in ((acme.xml(), ME), (acme.json(), TASKS)):
@@ -223,7 +223,7 @@ def test_it_may_be_off(acme, settings):
     assert used() == []
 
 
-def test_the_usual_request_asks_the_database_nothing_more(acme, settings, clock, django_assert_num_queries):
+def test_most_requests_need_no_further_query(acme, settings, clock, django_assert_num_queries):
     settings.RATE_LIMIT = 600
     client = acme.xml()
     client.get(ME)
@@ -233,7 +233,7 @@ def test_the_usual_request_asks_the_database_nothing_more(acme, settings, clock,
     assert used() == [31]
 
 
-def test_a_refusal_asks_the_database_nothing_more(acme, settings, clock, django_assert_num_queries):
+def test_rejected_requests_need_no_further_query(acme, settings, clock, django_assert_num_queries):
     settings.RATE_LIMIT = 1
     client = acme.xml()
     assert [client.get(ME).status_code for _ in range(2)] == [200, 429]
@@ -242,7 +242,7 @@ def test_a_refusal_asks_the_database_nothing_more(acme, settings, clock, django_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypatch):
+def test_requests_are_counted_before_the_transaction_opens(acme, settings, monkeypatch):
     """The count is not rolled back with a rejected write, and holds no lock during the request."""
     settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = settings.ACCOUNT_LIMIT = 100
     acme.account.partner_key = "acme-partner"
@@ -275,7 +275,7 @@ def test_counting_is_over_before_the_transaction_opens(acme, settings, monkeypat
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplog):
+def test_requests_are_accepted_if_counting_fails(acme, settings, monkeypatch, caplog):
     settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT = 1, 1
     monkeypatch.setattr(rate_limits, "INCREMENT_SQL", "SELECT %s::text, %s::int, %s::int, %s::int / 0")
     assert [acme.xml().get(ME).status_code for _ in range(3)] == [200] * 3
@@ -289,7 +289,7 @@ def test_a_count_that_fails_turns_nobody_away(acme, settings, monkeypatch, caplo
 
 @pytest.mark.parametrize("processes", [1, 2, 5])
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 59, 600, 1234])
-def test_together_they_give_out_the_limit(db, clock, limit, processes):
+def test_all_processes_together_allow_exactly_the_limit(db, clock, limit, processes):
     limiters = [RateLimiter() for _ in range(processes)]
     asked = [limiters[number % processes].hit("key", limit, MINUTE) for number in range(limit + 50 * processes)]
     assert sum(standing.allowed for standing in asked) == limit
@@ -298,12 +298,12 @@ def test_together_they_give_out_the_limit(db, clock, limit, processes):
     assert not any(limiter.hit("key", limit, MINUTE).allowed for limiter in limiters)
 
 
-def test_what_is_left_is_said_as_one_process_sees_it(db, clock):
+def test_a_single_process_reports_the_exact_remaining_number(db, clock):
     limiter = RateLimiter()
     assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(601)] == [*range(599, -1, -1), 0]
 
 
-def test_little_is_left_over_in_a_process_that_falls_silent(db, clock):
+def test_an_idle_process_wastes_at_most_its_lease(db, clock):
     silent, busy = RateLimiter(), RateLimiter()
     for _ in range(2):
         silent.hit("key", 600, MINUTE)
@@ -321,7 +321,7 @@ def test_a_lease_ends_with_its_window(db, clock):
     assert used() == [1]
 
 
-def test_a_late_answer_is_not_carried_over_into_the_next_window(clock):
+def test_a_late_response_of_the_database_does_not_affect_the_next_window(clock):
     """The response arrives after the end of its window, when another thread has opened the next."""
     answers = [Window(1, 100.0, 60.0), Window(11, 100.0, 60.0), Window(11, 40.0, 0.0), Window(12, 100.0, 60.0)]
     limiter = RateLimiter(lambda *args: answers.pop(0))
@@ -332,7 +332,7 @@ def test_a_late_answer_is_not_carried_over_into_the_next_window(clock):
     assert limiter._leases["key"].left == 0
 
 
-def test_a_process_remembers_only_so_many_keys(db, clock):
+def test_a_process_caches_a_limited_number_of_keys(db, clock):
     limiter = RateLimiter(size=2)
     for key in ("a", "b", "c", "d"):
         limiter.hit(key, 1, MINUTE)
@@ -343,7 +343,7 @@ def test_a_process_remembers_only_so_many_keys(db, clock):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("limit", [1, 7, 100])
-def test_at_the_same_time_they_give_out_the_limit(db, limit):
+def test_simultaneous_requests_are_allowed_up_to_the_limit(db, limit):
     limiters = [RateLimiter() for _ in range(4)]
 
     def hits(limiter):
@@ -353,7 +353,7 @@ def test_at_the_same_time_they_give_out_the_limit(db, limit):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_the_same_time_each_is_taken_once(db):
+def test_simultaneous_requests_are_each_counted_once(db):
     taken = at_once(*(lambda: [rate_limits.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
     left = sorted(standing.remaining for each in taken for standing in each if standing.allowed)
     assert left == list(range(100))
@@ -396,7 +396,7 @@ def test_failed_logins_of_an_address_are_limited_before_any_hashing(acme, settin
     assert standing(fail(acme, "carol")) == said(3, 2, 3600)
 
 
-def test_failed_logins_of_a_login_are_limited_wherever_they_come_from(acme, other, settings, clock, hashed):
+def test_failed_logins_of_a_user_are_limited_from_all_addresses(acme, other, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 5
     make_user(other.account, "alice")
     for number in range(5):
@@ -433,7 +433,7 @@ def test_login_and_email_of_a_user_share_a_count(acme, settings, clock, hashed):
     assert [fail(acme, name, "198.51.100.2").status_code for name in ("bob", "nobody")] == [401, 401]
 
 
-def test_names_that_nobody_has_are_counted_one_by_one(acme, settings, clock):
+def test_unknown_names_are_counted_separately(acme, settings, clock):
     """A deactivated user counts as unknown."""
     settings.FAILED_LOGIN_LIMIT = 1
     acme.carol.deactivate(by=acme.alice)
@@ -470,7 +470,7 @@ def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock
     assert "Too many attempts." in current_password(page, "password")
 
 
-def test_the_owner_of_an_attacked_login_gets_in_from_elsewhere(acme, settings, clock):
+def test_the_owner_of_an_attacked_login_can_sign_in_from_another_address(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 4
     for number in range(100):
         fail(acme, "alice", f"192.0.2.{number}")
@@ -482,7 +482,7 @@ def test_the_owner_of_an_attacked_login_gets_in_from_elsewhere(acme, settings, c
     assert enter(acme, "alice", address="198.51.100.1").status_code == 200
 
 
-def test_a_password_found_right_lately_is_never_refused(acme, settings, clock, hashed):
+def test_a_recently_verified_password_is_always_accepted(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 1
     assert enter(acme, "alice").status_code == 200
     assert [fail(acme).status_code for _ in range(5)] == [401, 429, 429, 429, 429]
@@ -491,7 +491,7 @@ def test_a_password_found_right_lately_is_never_refused(acme, settings, clock, h
     assert hashed == [PASSWORD, "wrong"]
 
 
-def test_right_passwords_are_not_counted(acme, settings, clock):
+def test_correct_passwords_are_not_counted(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 1
     for _ in range(3):
         passwords.verified.clear()
@@ -501,7 +501,7 @@ def test_right_passwords_are_not_counted(acme, settings, clock):
     assert used() == [0, 0]
 
 
-def test_known_and_unknown_logins_are_answered_alike(acme, settings, clock, hashed):
+def test_known_and_unknown_logins_get_the_same_responses(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 3
     XMLClient(acme.host).get(ME)
     answers = {}
@@ -526,7 +526,7 @@ class Statements:
         return execute(sql, params, many, context)
 
 
-def test_what_is_no_attempt_is_not_counted(acme, settings, clock):
+def test_requests_without_credentials_are_not_counted_as_attempts(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 1
     for header in ("Basic !", "Digest x", ""):
         response = XMLClient(acme.host).get(ME, headers={"Authorization": header})
@@ -548,7 +548,7 @@ def test_hostile_logins_are_counted_like_others(acme, settings, clock, raw):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("login", ["alice", "nobody"])
-def test_a_burst_of_failed_logins_does_not_outrun_the_limit(acme, settings, hashed, login):
+def test_simultaneous_failed_logins_do_not_exceed_the_limit(acme, settings, hashed, login):
     settings.FAILED_LOGIN_LIMIT = 5
     responses = at_once(*(lambda: fail(acme, login) for _ in range(CONNECTIONS)))
     assert sorted(response.status_code for response in responses) == [401] * 5 + [429] * (CONNECTIONS - 5)
@@ -557,7 +557,7 @@ def test_a_burst_of_failed_logins_does_not_outrun_the_limit(acme, settings, hash
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_burst_of_right_passwords_is_let_in(acme, settings):
+def test_simultaneous_correct_passwords_are_accepted(acme, settings):
     settings.FAILED_LOGIN_LIMIT = passwords.MAX_CONCURRENT_HASHES
     responses = at_once(*(lambda: enter(acme, "alice") for _ in range(CONNECTIONS)))
     assert [response.status_code for response in responses] == [200] * CONNECTIONS
@@ -611,13 +611,13 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
         ("2001:db8:1:2:ffff::", None, "2001:db8:1:2::/64"),
     ],
 )
-def test_the_address_behind_a_proxy(settings, remote, forwarded, address):
+def test_the_client_address_behind_a_proxy(settings, remote, forwarded, address):
     settings.TRUST_PROXY = True
     given = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
     assert throttling.client_address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **given)) == address
 
 
-def test_the_address_without_a_proxy(settings):
+def test_the_client_address_without_a_proxy(settings):
     settings.TRUST_PROXY = False
     request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1", HTTP_X_FORWARDED_FOR="198.51.100.1")
     assert throttling.client_address_of(request) == "192.0.2.1"
@@ -662,7 +662,7 @@ def test_new_accounts_of_a_partner_are_limited(partner, settings, clock):
     assert create(partner, "three").status_code == 201
 
 
-def test_each_partner_has_a_count_of_its_own(partner, other, settings, clock):
+def test_each_partner_has_its_own_count(partner, other, settings, clock):
     settings.ACCOUNT_LIMIT = 1
     Account.objects.filter(pk=other.account.pk).update(partner_key="other-partner")
     assert [create(partner, prefix).status_code for prefix in ("one", "two")] == [201, 429]
@@ -673,7 +673,7 @@ def test_each_partner_has_a_count_of_its_own(partner, other, settings, clock):
 # Retention
 
 
-def test_nothing_kept_tells_a_login_an_address_or_a_secret(partner, settings, clock):
+def test_stored_keys_reveal_no_login_address_or_secret(partner, settings, clock):
     settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT = 9, 1, 9
     fail(partner, "nobody@acme.example", "192.0.2.77")
     for _ in range(2):
@@ -706,7 +706,7 @@ def test_the_table_is_unlogged(db):
         assert cursor.fetchall() == [("u",)]
 
 
-def test_housekeeping_removes_windows_that_are_over(db):
+def test_housekeeping_removes_expired_windows(db):
     rate_limits.increment("open", 1, MINUTE)
     for key, seconds in (("over", 1), ("long over", 86_400)):
         with connection.cursor() as cursor:

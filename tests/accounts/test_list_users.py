@@ -1,7 +1,7 @@
 from accounts.models import User
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire
 from tests.support.factories import make_user
-from tests.support.lists import first, names, pages
+from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/users.json"
 
@@ -28,11 +28,11 @@ def test_it_works(acme, other):
         acme.json().get(PATH),
         200,
         [user_body(acme.alice, role="owner", notification="all"), user_body(acme.bob, name="Bob Nowak")],
-        link=first(PATH),
+        link=link_to_first_page(PATH),
     )
 
 
-def test_it_rejects_what_it_does_not_know(acme):
+def test_it_rejects_unknown_parameters(acme):
     assert_refused(
         acme.json().get(f"{PATH}?role=owner", headers={"Prefer": "handling=strict"}),
         422,
@@ -44,8 +44,8 @@ def test_it_rejects_what_it_does_not_know(acme):
 def test_pages_orders_and_searches(acme):
     make_user(acme.account, "zoe", role=User.Role.ADMIN, name="Żaneta Lis")
     make_user(acme.account, "gone", role=User.Role.AGENT, is_active=False)
-    assert pages(acme.json(), f"{PATH}?per_page=2", "login") == [["alice", "bob"], ["zoe"]]
-    assert names(acme.json().get(f"{PATH}?order=-name"), "login") == ["zoe", "bob", "alice"]
-    assert names(acme.json().get(f"{PATH}?updated_since=2009-01-26"), "login") == ["alice", "bob", "zoe"]
+    assert values_by_page(acme.json(), f"{PATH}?per_page=2", "login") == [["alice", "bob"], ["zoe"]]
+    assert values_of(acme.json().get(f"{PATH}?order=-name"), "login") == ["zoe", "bob", "alice"]
+    assert values_of(acme.json().get(f"{PATH}?updated_since=2009-01-26"), "login") == ["alice", "bob", "zoe"]
     for query, expected in {"zaneta": ["zoe"], "nowka": ["bob"], "acme example": ["alice", "bob", "zoe"]}.items():
-        assert names(acme.json().get(PATH, params={"q": query}), "login") == expected, query
+        assert values_of(acme.json().get(PATH, params={"q": query}), "login") == expected, query

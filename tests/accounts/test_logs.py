@@ -148,7 +148,7 @@ def test_it_works(acme, log, method, path, headers, body):
 
 
 @every_request
-def test_it_rejects_to_tell_when_the_service_fails(acme, log, monkeypatch, method, path, headers, body):
+def test_tracebacks_contain_no_secrets(acme, log, monkeypatch, method, path, headers, body):
     """Tracebacks are logged without secrets: here the message of the exception quotes the whole request."""
     given = [unquote(path), str(headers), repr(headers), body or "", repr(body), repr((body or "").encode())]
 
@@ -165,7 +165,7 @@ def test_it_rejects_to_tell_when_the_service_fails(acme, log, monkeypatch, metho
         assert not any(piece in response.text for piece in secrets_of(acme))
 
 
-def test_a_refusal_of_the_database(acme, log, monkeypatch):
+def test_database_errors_are_logged_without_row_values(acme, log, monkeypatch):
     """An error message of the database contains the rejected row."""
 
     def fail(self, *args, **kwargs):
@@ -178,7 +178,7 @@ def test_a_refusal_of_the_database(acme, log, monkeypatch):
     assert acme.bob.password not in text
 
 
-def test_the_database_is_away(acme, log, monkeypatch):
+def test_an_unavailable_database_is_logged_without_secrets(acme, log, monkeypatch):
     def fail(token):
         raise OperationalError(f'connection to "db", password={NEW_PASSWORD!r} for {token}')
 
@@ -187,7 +187,7 @@ def test_the_database_is_away(acme, log, monkeypatch):
     assert "the database is unavailable: OperationalError" in assert_unsaid(log, acme)
 
 
-def test_the_access_log(acme, log):
+def test_fields_of_the_access_log(acme, log):
     client = make_client(acme.alice)
     response = send(acme, "GET", f"/app/clients/{client.id}.json?api_token={{quoted}}&x=ą b", {}, None)
     line = next(line for line in log.getvalue().splitlines() if "rostrum.access" in line)
@@ -203,7 +203,7 @@ def test_the_access_log(acme, log):
 
 
 @pytest.mark.parametrize("path", ["/app/x.json%0Ax", "/%0d%0aFAKE", "/a?x=%0AFAKE", "/\u2028x", "/%00", "/%1b[31m"])
-def test_a_line_is_one_line(acme, log, path):
+def test_every_record_is_one_line(acme, log, path):
     Client(acme.host).get(path)
     lines = [line for line in log.getvalue().splitlines() if "rostrum.access" in line]
     assert len(lines) == 1
@@ -247,11 +247,11 @@ def test_a_line_is_one_line(acme, log, path):
         ("title=Why%3F", "title=Why%3F"),
     ],
 )
-def test_queries(query, written):
+def test_query_strings_are_redacted(query, written):
     assert redact_query(query) == written
 
 
-def test_queries_are_logged_where_that_is_wanted(settings):
+def test_query_strings_are_logged_if_log_queries_is_on(settings):
     settings.LOG_QUERIES = True
     query = "q=Ann&email=a@b.c&external_ids[x]=1&next=/a?q=Ann"
     assert redact_query(query + "&api_token=abc") == query + "&api_token=[redacted]"
@@ -272,7 +272,7 @@ def test_queries_are_logged_where_that_is_wanted(settings):
         ("/Why%3F", "/Why%3F"),
     ],
 )
-def test_the_access_log_has_all_its_parts(acme, log, path, written):
+def test_the_access_log_redacts_query_strings_in_any_path(acme, log, path, written):
     response = Client(acme.host).get(path)
     line = next(line for line in log.getvalue().splitlines() if "rostrum.access" in line)
     status, length = str(response.status_code), response.headers["Content-Length"]
@@ -291,11 +291,11 @@ def test_the_access_log_has_all_its_parts(acme, log, path, written):
         ("a query of q=1, page=2&quality=3", "a query of q=1, page=2&quality=3"),
     ],
 )
-def test_queries_in_other_lines(text, written):
+def test_query_strings_in_other_records_are_redacted(text, written):
     assert redact(text) == written
 
 
-def test_a_form_with_too_many_fields_is_no_fault(acme, log):
+def test_a_form_with_too_many_fields_is_not_logged_as_an_error(acme, log):
     response = Client(acme.host).post(
         "/app/sign-in",
         content="&".join(f"a{number}=1" for number in range(1001)),
@@ -336,7 +336,7 @@ def test_a_form_with_too_many_fields_is_no_fault(acme, log):
         "api_token[]=hunter2",
     ],
 )
-def test_redaction(text):
+def test_secrets_are_redacted(text):
     written = redact(f"before {text}")
     assert "[redacted]" in written
     assert "hunter2" not in written
@@ -356,7 +356,7 @@ def test_redaction(text):
         "api_token=[redacted]",
     ],
 )
-def test_what_is_no_secret_stays(text):
+def test_other_text_is_not_redacted(text):
     assert redact(text) == text
 
 
@@ -386,7 +386,7 @@ def test_what_is_no_secret_stays(text):
         ";%3f",
     ],
 )
-def test_a_hostile_line_takes_no_longer_than_its_length(text):
+def test_redaction_takes_linear_time(text):
     """Each text is repeated a million times, so that a pattern with quadratic time would not finish."""
     before = process_time()
     redact(text * (1_000_000 // len(text)))

@@ -37,7 +37,7 @@ def test_it_works(settings):
     assert headers["Message-ID"].endswith("@example.test>")
 
 
-def test_it_rejects_no_name_that_would_break_a_header():
+def test_line_breaks_in_names_cannot_add_headers():
     mail.send("new@example.com", "invitation", language="en", sender="Two\r\nBcc: lines", by="A\nB", url="https://a")
     [sent] = django_mail.outbox
     assert sent.message()["Bcc"] is None
@@ -45,7 +45,7 @@ def test_it_rejects_no_name_that_would_break_a_header():
     assert sent.from_email.startswith('"Two Bcc: lines" <')
 
 
-def test_it_is_in_the_language_of_its_reader():
+def test_emails_are_in_the_language_of_the_recipient():
     *_, page = letter().render()
     assert '<html lang="en">' in page
     polish = letter()
@@ -84,7 +84,7 @@ def failing(monkeypatch, *errors: Exception) -> list[QueuedEmail]:
     return tried
 
 
-def test_it_is_sent_by_another_thread(monkeypatch, mail_queue):
+def test_emails_are_sent_by_another_thread(monkeypatch, mail_queue):
     threads = []
     monkeypatch.setattr(QueuedEmail, "send", lambda self: threads.append(threading.current_thread()))
     # The server's threads are daemons too. The sending thread is joined when the process ends.
@@ -155,7 +155,7 @@ def test_a_retry_does_not_delay_others(monkeypatch, mail_queue):
     assert tried == [first, second, first]
 
 
-def test_a_process_that_ends_tries_each_pending_email_once(monkeypatch, caplog, mail_queue):
+def test_an_ending_process_tries_each_pending_email_once(monkeypatch, caplog, mail_queue):
     monkeypatch.setattr(mail, "RETRY_DELAYS", (600, 600))
     monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
     first, second = letter(), letter()
@@ -166,7 +166,7 @@ def test_a_process_that_ends_tries_each_pending_email_once(monkeypatch, caplog, 
     assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: TimeoutError"]
 
 
-def test_a_process_that_ends_does_not_take_long(monkeypatch, caplog, mail_queue):
+def test_an_ending_process_drops_emails_after_a_time_limit(monkeypatch, caplog, mail_queue):
     monkeypatch.setattr(mail, "SHUTDOWN_SECONDS", -1)
     monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
     deliver(mail_queue, letter(), letter())
@@ -196,7 +196,7 @@ def test_a_full_queue_rejects_emails(monkeypatch, caplog, mail_queue):
         "sign_up",
     ],
 )
-def test_each_has_a_subject_and_a_text(template):
+def test_every_email_has_a_subject_and_a_text(template):
     subject, text, _page = QueuedEmail("a@b.c", template, "en", "Ideas", {}).render()
     assert "Ideas" in subject
     assert text.count("\n\n") >= 1

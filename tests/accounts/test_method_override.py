@@ -33,24 +33,24 @@ def test_it_works(acme, ann, said, method):
 
 
 @pytest.mark.parametrize("said", SAID)
-def test_delete(acme, ann, said):
+def test_a_post_may_stand_for_delete(acme, ann, said):
     response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", "delete"))
     assert (response.status_code, read(response)) == (200, "ok")
     assert acme.json().get(f"/app/clients/{ann.id}.json").status_code == 404
 
 
 @pytest.mark.parametrize("method", ["", "post", "POST"])
-def test_post_stays_post(acme, method):
+def test_a_post_without_another_method_stays_a_post(acme, method):
     response = acme.json().post("/app/clients.json", json={"_method": method, "client": {"name": "Jan"}})
     assert response.status_code == 201
 
 
-def test_the_keys_of_the_body_of_a_delete_are_parameters(acme, ann):
+def test_the_body_of_an_overridden_delete_may_contain_the_token(acme, ann):
     body = {"_method": "delete", "api_token": acme.bob_token}
     assert JSONClient(acme.host).post(f"/app/clients/{ann.id}.json", json=body).status_code == 200
 
 
-def test_a_put_by_external_id(acme):
+def test_a_post_may_stand_for_a_put_by_external_id(acme):
     make_client(acme.alice, "Ann", external_ids={"shop": "5"})
     response = acme.json().post("/app/clients.json?external_ids[shop]=5&_method=put", json={"client": {"name": "Jan"}})
     assert (response.status_code, read(response)["name"]) == (200, "Jan")
@@ -66,13 +66,13 @@ def test_it_rejects_other_methods(acme, ann, said, method):
     assert_refused(response, 422, "validation_failed", {"_method": [rule]}, message=f"Method {rule}")
 
 
-def test_it_rejects_a_method_that_the_path_does_not_take(acme):
+def test_it_rejects_a_method_that_the_path_does_not_allow(acme):
     response = acme.json().post("/app/contacts.json", json={"_method": "delete"})
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_other_methods_than_post_are_what_they_are(acme, ann, method):
+def test_only_post_can_be_overridden(acme, ann, method):
     response = acme.json().request(
         method,
         f"/app/clients/{ann.id}.json?_method=delete",
@@ -83,7 +83,7 @@ def test_other_methods_than_post_are_what_they_are(acme, ann, method):
     assert acme.account.clients.filter(id=ann.id, trashed_at=None).exists() == (method != "DELETE")
 
 
-def test_it_rejects_a_session(acme, ann):
+def test_it_rejects_an_override_with_a_session_cookie(acme, ann):
     bob = acme.page(acme.bob)
     token = bob.get("/app/account/api").forms["new"]["csrfmiddlewaretoken"].value
     headers = {"X-CSRFToken": token, "X-HTTP-Method-Override": "DELETE"}
@@ -92,7 +92,7 @@ def test_it_rejects_a_session(acme, ann):
     assert acme.json().get(f"/app/clients/{ann.id}.json").status_code == 200
 
 
-def test_the_xml_interface_takes_no_other_method(acme):
+def test_the_xml_api_ignores_overrides(acme):
     response = acme.xml().post(
         "/app/posts.xml?_method=delete",
         content=b"<post><title>a</title></post>",

@@ -82,7 +82,7 @@ def test_it_works(name):
         ("boss", "босс"),
     ],
 )
-def test_it_rejects_no_different_names(name, other):
+def test_different_names_do_not_look_alike(name, other):
     assert not look_alike(name, other)
 
 
@@ -90,12 +90,12 @@ def test_it_rejects_no_different_names(name, other):
     ("name", "other"),
     [("paypal", "pаypаl"), ("Mary", "Маrу"), ("jan@firma.pl", "jan@fіrma.pl"), ("łukasz", "ŁUKАSZ"), ("ivan", "ıvan")],
 )
-def test_mixed_alphabets(name, other):
+def test_names_in_mixed_alphabets_look_alike(name, other):
     assert look_alike(name, other)
 
 
 @pytest.mark.parametrize("text", ["", "a", "Zażółć gęślą jaźń", "вoss", "x\u0328\u0301", "🙂", "ﷺ", "가"])
-def test_a_skeleton_is_that_of_itself(text):
+def test_the_skeleton_of_a_skeleton_is_the_same(text):
     assert skeleton(skeleton(text)) == skeleton(text)
 
 
@@ -124,7 +124,7 @@ def test_it_rejects_lookalikes_by_xml(acme, boss, name):
 
 
 @table(LOOKALIKES)
-def test_it_rejects_what_looks_like_it_the_other_way_round(acme, name):
+def test_it_rejects_a_plain_name_that_looks_like_an_existing_one(acme, name):
     """The plain name is created second. Another account may have both."""
     make_user(acme.account, name, email="first@acme.example")
     assert shown(create(acme, "boss")) == refusal(422, "Login is already taken")
@@ -132,7 +132,7 @@ def test_it_rejects_what_looks_like_it_the_other_way_round(acme, name):
     make_user(other, "boss")
 
 
-def test_ordinary_names_of_an_account(acme):
+def test_ordinary_names_are_accepted(acme):
     names = ["user1", "userl", "user10", "userl0", "łukasz", "lukasz", "zażółć", "Łukаsz2", "нина"]
     for number, name in enumerate(names):
         assert create(acme, name, f"u{number}@acme.example").status_code == 201
@@ -141,14 +141,14 @@ def test_ordinary_names_of_an_account(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_at_the_same_time_one_of_them_is_created(acme):
+def test_only_one_of_simultaneous_lookalikes_is_created(acme):
     names = ["boss", "bоss", "ｂoss", "вoss", "𝐛oss", "BOSS"]
     acts = [lambda name=name, n=n: create(acme, name, f"boss{n}@acme.example") for n, name in enumerate(names)]
     statuses = [response.status_code for response in at_once(*acts)]
     assert sorted(statuses) == [201] + [422] * (len(names) - 1)
 
 
-def test_it_asks_as_little_as_before(acme, boss):
+def test_lookalikes_need_no_further_query(acme, boss):
     """The search for lookalikes needs no further statement."""
     create(acme, "first", "first@acme.example")
     _response, queries = capture_queries(lambda: create(acme))
@@ -215,7 +215,7 @@ def invitation_path(acme) -> str:
 
 @table(INVISIBLE | LOOKALIKES)
 @pytest.mark.parametrize("path", [sign_up_path, invitation_path])
-def test_it_rejects_logins_of_those_who_join(acme, boss, path, name):
+def test_it_rejects_logins_of_new_members(acme, boss, path, name):
     words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
     assert words in join(acme, path(acme), name)
     assert acme.account.users.count() == 4
@@ -235,7 +235,7 @@ EMAILS = {"zero width space": "boss@ac\u200bme.example", "Cyrillic": "boss@аcme
 
 
 @table(EMAILS)
-def test_it_rejects_emails_by_page(acme, boss, name):
+def test_it_rejects_confusable_emails_in_forms(acme, boss, name):
     invisible = "\u200b" in name
     words = PAGE_WORDS if invisible else "Is of somebody who is a user here already"
     page = acme.page(acme.alice)
@@ -252,7 +252,7 @@ def forum(acme, name: str, **values: str) -> dict[str, str]:
 
 
 @table(INVISIBLE | LOOKALIKES)
-def test_it_rejects_names_of_forums(acme, name):
+def test_it_rejects_confusable_names_of_forums(acme, name):
     page, path = acme.page(acme.alice), "/app/account/forums/new"
     send(page, path, **forum(acme, "boss"))
     send(page, path, **forum(acme, "other"))
@@ -263,7 +263,7 @@ def test_it_rejects_names_of_forums(acme, name):
     assert sorted(acme.account.forums.values_list("name", flat=True)) == ["Acme", "boss", "other"]
 
 
-def test_a_forum_keeps_a_name_that_it_had(acme, other):
+def test_an_older_forum_may_keep_a_taken_name(acme, other):
     """Older forums may share a name. Other changes still succeed, and so does another case of the name."""
     page = acme.page(acme.alice)
     send(page, "/app/account/forums/new", **forum(acme, "other"))
@@ -279,7 +279,7 @@ def test_a_forum_keeps_a_name_that_it_had(acme, other):
 # The migration
 
 
-def test_the_migration_fills_in_rows_that_look_alike(acme, monkeypatch):
+def test_the_migration_accepts_existing_lookalikes(acme, monkeypatch):
     migration = importlib.import_module("accounts.migrations.0014_user_skeletons")
     monkeypatch.setattr(migration, "BATCH", 2)
     for number, name in enumerate(["boss", "вoss", "bo\u200bss"]):

@@ -7,7 +7,7 @@ import pytest
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_post
-from tests.support.lists import names
+from tests.support.lists import values_of
 
 PATH = "/app/clients.json"
 
@@ -28,12 +28,12 @@ def three(acme):
 def test_it_works(acme, three):
     body = {"api_token": acme.bob_token, "order": "-name", "per_page": 2}
     response = JSONClient(acme.host).request("GET", PATH, json=body)
-    assert names(response) == ["Jan", "Eve"]
+    assert values_of(response) == ["Jan", "Eve"]
     # The links repeat the parameters of the request, without the token.
     assert response.links["next"]["url"].partition("?")[2] == "order=-name&per_page=2&page=2"
 
 
-def test_a_client_that_pages_until_a_page_is_empty(acme, three):
+def test_a_client_may_read_pages_until_one_is_empty(acme, three):
     found, page = [], 1
     while rows := read(get(acme, {"page": page, "per_page": 2})):
         found += [row["name"] for row in rows]
@@ -41,7 +41,7 @@ def test_a_client_that_pages_until_a_page_is_empty(acme, three):
     assert (found, page) == (["Ann", "Eve", "Jan"], 3)
 
 
-def test_a_filter_of_statuses(acme):
+def test_the_body_may_filter_statuses(acme):
     found = read(get(acme, {"api_token": acme.bob_token, "kind": "deal"}, "/app/statuses.json"))
     assert {status["kind"] for status in found} == {"deal"}
 
@@ -59,31 +59,31 @@ def test_a_filter_of_statuses(acme):
         ([{"page": 2}], ["Ann", "Eve", "Jan"]),
     ],
 )
-def test_values(acme, three, body, expected):
-    assert names(get(acme, body)) == expected
+def test_values_of_parameters_in_the_body(acme, three, body, expected):
+    assert values_of(get(acme, body)) == expected
 
 
-def test_the_query_wins(acme, three):
-    assert names(get(acme, {"page": 2, "order": "-name"}, f"{PATH}?page=1")) == ["Jan", "Eve", "Ann"]
+def test_the_query_takes_precedence_over_the_body(acme, three):
+    assert values_of(get(acme, {"page": 2, "order": "-name"}, f"{PATH}?page=1")) == ["Jan", "Eve", "Ann"]
 
 
-def test_a_form_in_the_body_of_a_get(acme, three):
+def test_the_body_of_a_get_may_be_a_form(acme, three):
     response = acme.json().request("GET", PATH, data={"order": "-name", "external_ids[shop]": "Eve"})
-    assert names(response) == ["Eve"]
+    assert values_of(response) == ["Eve"]
 
 
-def test_other_lists(acme):
+def test_parameters_of_other_lists_in_the_body(acme):
     post = make_post(acme.alice)
     for text in ("first", "second"):
         post.comment(by=acme.alice, text=text)
     response = get(acme, {"per_page": 1, "page": 2}, f"/app/posts/{post.id}/comments.json")
-    assert names(response, "comment") == ["second"]
+    assert values_of(response, "comment") == ["second"]
     errors = {"limit": ["must be between 1 and 1000"]}
     assert_refused(get(acme, {"limit": 0}, "/app/changes.json"), 422, "validation_failed", errors)
     make_client(acme.alice).trash(by=acme.alice)
     post.trash(by=acme.alice)
     response = acme.json(acme.alice_token).request("GET", "/app/trash.json", json={"resource": "post"})
-    assert names(response, "resource") == ["post"]
+    assert values_of(response, "resource") == ["post"]
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_other_lists(acme):
         ({"external_ids": {"shop": "\ud800"}}, None),
     ],
 )
-def test_it_rejects_wrong_values(acme, body, errors):
+def test_it_rejects_invalid_values(acme, body, errors):
     response = get(acme, body)
     assert_refused(response, 422, "validation_failed", errors or read(response)["errors"])
     assert list(read(response)["errors"]) == list(body)
 
 
-def test_a_put_takes_parameters_from_its_query_alone(acme):
+def test_a_put_reads_parameters_only_from_its_query(acme):
     """In a PUT body, a key beside the resource is an ignored field, not a parameter."""
     response = acme.json().put(PATH, json={"external_ids": {"shop": "1"}, "client": {"name": "a"}})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["can't be blank"]})
@@ -116,9 +116,9 @@ def test_a_put_takes_parameters_from_its_query_alone(acme):
 UNKNOWN = "_=1&callback=show&locale=pl&format=json&utf8=%E2%9C%93&limit=5"
 
 
-def test_unknown_ones_are_ignored_and_named(acme, three):
+def test_unknown_parameters_are_ignored_and_reported(acme, three):
     response = acme.json().get(f"{PATH}?{UNKNOWN}&order=-name&external_ids=1")
-    assert names(response) == ["Jan", "Eve", "Ann"]
+    assert values_of(response) == ["Jan", "Eve", "Ann"]
     assert response.headers["X-Ignored-Parameters"] == "_,callback,locale,format,utf8,limit,external_ids"
     assert response.links["first"]["url"].partition("?")[2] == "order=-name&page=1"
 
@@ -128,7 +128,7 @@ TAG_LISTS = ("clients/tags", "posts/tags", "contacts/tags", "deals/tags")
 
 
 @pytest.mark.parametrize("path", [*LISTS, *TAG_LISTS])
-def test_every_list_names_them(acme, path):
+def test_every_list_reports_unknown_parameters(acme, path):
     client = acme.json(acme.alice_token)
     response = client.get(f"/app/{path}.json", params={"_": 1, "a,b": 2})
     assert (response.status_code, response.headers["X-Ignored-Parameters"]) == (200, "_,a%2Cb")
@@ -138,14 +138,14 @@ def test_every_list_names_them(acme, path):
     assert "X-Ignored-Parameters" not in client.get(f"/app/{path}.json").headers
 
 
-def test_unknown_ones_of_a_body(acme, three):
+def test_unknown_parameters_in_a_body(acme, three):
     body = {"api_token": acme.bob_token, "shoe": {"size": 42}, "\ud800": 1, "a" * 65: {"b": 1}, "deep": {"a": {"b": 1}}}
     response = get(acme, body)
-    assert names(response) == ["Ann", "Eve", "Jan"]
+    assert values_of(response) == ["Ann", "Eve", "Jan"]
     assert response.headers["X-Ignored-Parameters"] == f"shoe%5Bsize%5D,%3F,{'a' * 64},deep%5Ba%5D"
 
 
-def test_a_long_name_is_not_repeated_for_each_of_its_members(acme):
+def test_a_long_name_is_reported_once(acme):
     """Otherwise the response would grow by the name for each member."""
     body = {"a" * 400_000: dict.fromkeys(map(str, range(50_000)), 1)}
     response = get(acme, body)
@@ -156,7 +156,7 @@ def test_a_long_name_is_not_repeated_for_each_of_its_members(acme):
 # Pages
 
 
-def test_a_page_of_a_thousand(acme):
+def test_a_page_may_have_a_thousand_rows(acme):
     for _ in range(120):
         make_client(acme.alice)
     response = acme.json().get(f"{PATH}?per_page=1000")

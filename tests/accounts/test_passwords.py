@@ -27,18 +27,18 @@ def test_it_works(real_parameters):
     assert not identify_hasher(first).must_update(first)
 
 
-def test_it_rejects_another_password(real_parameters):
+def test_it_rejects_other_passwords(real_parameters):
     stored = make_password("correct horse battery")
     for other in ("correct horse", "correct horse battery ", "Correct horse battery", "", "\x00"):
         assert not identify_hasher(stored).verify(other, stored)
 
 
-def test_nobodys_hash_costs_as_much_as_anybodys():
+def test_the_hash_of_an_unknown_user_has_the_same_cost():
     assert passwords.UNKNOWN_USER_HASH.startswith(PREFIX)
     assert not passwords.verify(None, "correct horse battery")
 
 
-def test_few_are_hashed_at_once(monkeypatch):
+def test_simultaneous_hashes_are_limited(monkeypatch):
     """The number of simultaneous hashes is limited, which limits the memory that wrong passwords can use."""
     together, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(passwords.MAX_CONCURRENT_HASHES, timeout=60)
 
@@ -64,6 +64,6 @@ def test_few_are_hashed_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "], ids=ascii)
-def test_any_text_is_a_password(password):
+def test_any_text_may_be_a_password(password):
     stored = make_password(password)
     assert identify_hasher(stored).verify(password, stored)

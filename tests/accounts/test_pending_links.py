@@ -82,7 +82,7 @@ def test_it_works(acme, link):
 
 
 @every_link
-def test_it_rejects_what_never_was_and_what_is_anothers(acme, other, link):
+def test_it_rejects_ids_that_do_not_exist_and_ids_of_other_accounts(acme, other, link):
     kind, values, field, make = LINKS[link]
     theirs = make(other.mallory)
     theirs.trash(by=other.mallory)
@@ -99,7 +99,7 @@ def test_it_rejects_what_never_was_and_what_is_anothers(acme, other, link):
 
 
 @every_link_to_a_client
-def test_an_update(acme, kind):
+def test_an_update_may_link_to_a_trashed_row(acme, kind):
     live, gone = make_client(acme.alice), trashed(acme)
     row = MAKE[kind](acme.alice, client_id=live.id)
     response = put(acme, kind, row.id, client_id=gone.id)
@@ -110,7 +110,7 @@ def test_an_update(acme, kind):
 
 
 @every_link_to_a_client
-def test_another_link_cancels_it(acme, kind):
+def test_another_link_cancels_a_pending_link(acme, kind):
     live, gone = make_client(acme.alice), trashed(acme)
     row = MAKE[kind](acme.alice)
     put(acme, kind, row.id, client_id=gone.id)
@@ -122,7 +122,7 @@ def test_another_link_cancels_it(acme, kind):
 
 
 @every_link_to_a_client
-def test_one_sent_back_whole_keeps_it(acme, kind):
+def test_sending_the_whole_row_back_keeps_a_pending_link(acme, kind):
     gone = trashed(acme)
     row = MAKE[kind](acme.alice)
     whole = read(put(acme, kind, row.id, client_id=gone.id))
@@ -131,7 +131,7 @@ def test_one_sent_back_whole_keeps_it(acme, kind):
     assert get(acme, kind, row.id)["client_id"] == gone.id
 
 
-def test_the_last_of_two_counts(acme):
+def test_the_last_of_two_pending_links_wins(acme):
     first, last = trashed(acme), trashed(acme)
     deal = make_deal(acme.alice)
     put(acme, "deal", deal.id, client_id=first.id)
@@ -142,7 +142,7 @@ def test_the_last_of_two_counts(acme):
     assert get(acme, "deal", deal.id)["client_id"] == last.id
 
 
-def test_what_names_it_may_go_to_the_trash_too(acme):
+def test_the_linking_row_may_be_trashed_too(acme):
     gone, deal = trashed(acme), make_deal(acme.alice)
     put(acme, "deal", deal.id, client_id=gone.id)
     deal.refresh_from_db()
@@ -152,7 +152,7 @@ def test_what_names_it_may_go_to_the_trash_too(acme):
     assert get(acme, "deal", deal.id)["client_id"] == gone.id
 
 
-def test_a_nested_client_cancels_it(acme):
+def test_a_nested_client_cancels_a_pending_link(acme):
     gone, deal = trashed(acme), make_deal(acme.alice)
     put(acme, "deal", deal.id, client_id=gone.id)
     client_id = read(put(acme, "deal", deal.id, client={"name": "Ann"}))["client_id"]
@@ -160,7 +160,7 @@ def test_a_nested_client_cancels_it(acme):
     assert get(acme, "deal", deal.id)["client_id"] == client_id != gone.id
 
 
-def test_some_of_several_contact_lists(acme):
+def test_some_of_several_contact_lists_are_in_the_trash(acme):
     here, gone = make_contact_list(acme.alice), trashed(acme, make_contact_list)
     response = post(acme, "contact", name="a", contact_list_ids=[gone.id, here.id])
     assert (read(response)["contact_list_ids"], response.headers["X-Pending-Links"]) == ([here.id], "contact_list_ids")
@@ -170,13 +170,13 @@ def test_some_of_several_contact_lists(acme):
     assert get(acme, "contact_list", gone.id)["contacts_count"] == 1
 
 
-def test_several_links(acme):
+def test_several_pending_links_are_reported(acme):
     client, contact_list = trashed(acme), trashed(acme, make_contact_list)
     response = post(acme, "contact", name="a", client_id=client.id, contact_list_ids=[contact_list.id])
     assert response.headers["X-Pending-Links"] == "client_id,contact_list_ids"
 
 
-def test_it_is_dropped_when_what_it_names_is_erased(acme):
+def test_a_pending_link_is_removed_when_its_target_is_erased(acme):
     gone, deal = trashed(acme), make_deal(acme.alice)
     put(acme, "deal", deal.id, client_id=gone.id)
     Client.objects.filter(pk=gone.pk).update(trashed_at=timezone.now() - timedelta(days=31))
@@ -187,7 +187,7 @@ def test_it_is_dropped_when_what_it_names_is_erased(acme):
     assert_refused(put(acme, "deal", deal.id, client_id=gone.id), 422, "validation_failed", refused)
 
 
-def test_many_at_once(acme):
+def test_pending_links_in_bulk_creates(acme):
     gone, here = trashed(acme), make_client(acme.alice)
     items = [{"name": "a", "client_id": id} for id in (gone.id, here.id, 10**15)]
     response = acme.json().post("/app/deals/bulk.json", json={"deals": items})
@@ -199,7 +199,7 @@ def test_many_at_once(acme):
     assert get(acme, "deal", results[0]["deal"]["id"])["client_id"] == gone.id
 
 
-def test_a_put_by_external_id_and_try_update(acme):
+def test_pending_links_in_upserts(acme):
     gone, contact = trashed(acme), trashed(acme, make_contact)
     for _ in range(2):
         body = {"deal": {"name": "a", "client_id": gone.id}}
@@ -210,7 +210,7 @@ def test_a_put_by_external_id_and_try_update(acme):
         assert response.headers["X-Pending-Links"] == "contact_id"
 
 
-def test_an_idempotent_replay_has_the_header(acme):
+def test_an_idempotent_replay_reports_pending_links(acme):
     gone = trashed(acme)
     for replayed in (None, "true"):
         response = post(acme, "deal", {"Idempotency-Key": "1"}, name="a", client_id=gone.id)
@@ -219,7 +219,7 @@ def test_an_idempotent_replay_has_the_header(acme):
     assert acme.account.deals.count() == 1
 
 
-def test_the_client_of_an_external_id_that_is_in_the_trash_is_made_anew(acme):
+def test_a_nested_client_is_created_again_if_the_existing_one_is_in_the_trash(acme):
     gone = make_client(acme.alice, external_ids={"shop": "17"})
     gone.trash(by=acme.alice)
     deal = read(post(acme, "deal", name="a", client={"external_ids": {"shop": 17}}))
@@ -229,7 +229,7 @@ def test_the_client_of_an_external_id_that_is_in_the_trash_is_made_anew(acme):
 
 
 @pytest.mark.parametrize("link", ["deal of client", "comment on post"])
-def test_as_many_statements_as_for_what_is_there(acme, link):
+def test_a_pending_link_takes_no_more_statements_than_another_link(acme, link):
     kind, values, field, make = LINKS[link]
     numbers = []
     for row in (make(acme.alice), trashed(acme, make), trashed(acme, make)):
@@ -241,7 +241,7 @@ def test_as_many_statements_as_for_what_is_there(acme, link):
 
 @pytest.mark.django_db(transaction=True)
 @every_link_to_a_client
-def test_a_write_while_it_is_restored(acme, kind):
+def test_a_write_during_the_restore_of_its_target(acme, kind):
     """The write waits for the restore, and then links the row."""
     gone, row = trashed(acme), MAKE[kind](acme.alice)
     client = acme.json()
@@ -252,7 +252,7 @@ def test_a_write_while_it_is_restored(acme, kind):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_writes_and_restores_at_the_same_moment(acme):
+def test_simultaneous_writes_and_restores(acme):
     """In either order, the row is linked in the end."""
     for _ in range(10):
         gone = trashed(acme)

@@ -31,7 +31,7 @@ def test_it_works(acme):
                 assert logins(role=role, start=start, size=size, order=order) == [user.login for user in rows]
 
 
-def test_objects_with_what_is_selected_besides(acme):
+def test_objects_with_related_rows_and_annotations(acme):
     token = make_token(acme.bob, label="one")
 
     @prepared(digest=bytes)
@@ -80,7 +80,7 @@ def test_lists_of_values(acme):
     assert codes(account_id=acme.account.id)[:2] == ["new", "accepted"]
 
 
-def test_times_are_as_the_orm_reads_them(acme):
+def test_times_equal_those_of_the_orm(acme):
     @prepared(account_id=int)
     def moments(account_id):
         return User.objects.filter(account_id=account_id).values_list("created_at", flat=True)
@@ -90,7 +90,7 @@ def test_times_are_as_the_orm_reads_them(acme):
     assert set(moments(account_id=acme.account.id)) == set(User.objects.values_list("created_at", flat=True))
 
 
-def test_it_is_compiled_once_for_each_shape(acme, django_assert_num_queries):
+def test_a_query_is_compiled_once_for_each_shape(acme, django_assert_num_queries):
     calls = []
 
     @prepared(account_id=int)
@@ -105,7 +105,7 @@ def test_it_is_compiled_once_for_each_shape(acme, django_assert_num_queries):
     assert calls == ["owner", "agent"]
 
 
-def test_it_rejects_a_value_that_is_not_asked_with():
+def test_it_rejects_an_unused_parameter():
     @prepared(account_id=int, name=str)
     def wrong(account_id, name):
         return User.objects.filter(account_id=account_id)
@@ -115,7 +115,7 @@ def test_it_rejects_a_value_that_is_not_asked_with():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lost_connection_is_made_again():
+def test_a_lost_connection_is_reopened():
     @prepared(account_id=int)
     def some(account_id):
         return User.objects.filter(account_id=account_id).values_list("id", flat=True)
@@ -140,7 +140,7 @@ def seen_by_others(**fields) -> bool:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_alone_is_committed_by_its_own_statement(acme):
+def test_a_single_row_is_committed_by_its_own_statement(acme):
     """A query without lock does not open the transaction, so a lone insert commits itself."""
 
     @prepared(account_id=int)
@@ -170,7 +170,7 @@ def test_a_row_alone_is_committed_by_its_own_statement(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_alone_that_fails_as_it_is_committed(acme):
+def test_a_single_row_may_fail_at_its_commit(acme):
     """Deferred triggers run after the row was returned, and their error is raised."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
@@ -218,7 +218,7 @@ def values_of(row) -> dict:
     ],
     ids=["client", "client without much", "task"],
 )
-def test_a_row_is_inserted_and_updated_as_the_orm_does(acme, make):
+def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
     ours, theirs = make(acme.account, acme.alice), make(acme.account, acme.alice)
     insert(ours)
     theirs.save(force_insert=True)
@@ -237,7 +237,7 @@ def test_a_row_is_inserted_and_updated_as_the_orm_does(acme, make):
         update(ours, names)
 
 
-def test_what_the_database_computes_is_read(acme):
+def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
     again = Post.objects.get(pk=post.pk)
     assert (post.id, post.shelf) == (again.id, again.shelf)

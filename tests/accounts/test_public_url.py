@@ -70,7 +70,7 @@ def change_password(acme, visitor):
         ("ideas.example.org", "ideas.example.org.:8"),
     ],
 )
-def test_it_rejects_the_host_header_in_links(acme, settings, act, stored, host):
+def test_links_in_emails_ignore_the_host_header(acme, settings, act, stored, host):
     settings.PUBLIC_PORT = 8101
     make_forum(acme.account, "ideas")
     act(acme, Visitor(host))
@@ -81,7 +81,7 @@ def test_it_rejects_the_host_header_in_links(acme, settings, act, stored, host):
     assert "1234" not in letter.body
 
 
-def test_a_local_account_gets_links_to_its_own_address(acme, settings):
+def test_links_of_the_local_account_have_its_own_address(acme, settings):
     """`localhost` stands for an account only on a developer's machine."""
     settings.LOCAL_ACCOUNT, settings.PUBLIC_PORT = "acme", 8101
     host_cache.clear()

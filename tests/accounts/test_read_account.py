@@ -38,14 +38,14 @@ def test_it_rejects_other_methods(acme):
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
-def test_where_the_token_decides(acme, host):
+def test_hosts_without_an_account_show_the_account_of_the_token(acme, host):
     response = acme.json()
     response.base_url = f"http://{host}:8000"
     answer = response.get("/app/account.json")
     assert_answered(answer, 200, body(acme.account, url="http://acme.example.test:8000"))
 
 
-def test_a_partners_secret_is_not_told(acme):
+def test_the_response_does_not_contain_the_partner_key(acme):
     acme.account.partner_key = "secret"
     acme.account.save()
     response = acme.json().get("/app/account.json")
@@ -53,7 +53,7 @@ def test_a_partners_secret_is_not_told(acme):
     assert_answered(response, 200, body(acme.account))
 
 
-def test_queries(acme, django_assert_num_queries):
+def test_it_takes_one_query(acme, django_assert_num_queries):
     client = acme.json()
     client.get("/app/account.json")
     with django_assert_num_queries(1):

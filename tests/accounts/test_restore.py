@@ -65,7 +65,7 @@ def test_it_works(acme, admin):
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_each_kind_comes_back_as_it_was(acme, admin, kind):
+def test_restored_rows_are_unchanged(acme, admin, kind):
     row = MAKE[kind](acme.alice)
     path = f"/app/{kind.replace('task', 'post')}s/{row.id}.json"
     before = read(acme.json().get(path))
@@ -84,7 +84,7 @@ def test_it_rejects_agents(acme):
     assert client.trashed_at is not None
 
 
-def test_it_rejects_what_is_not_in_the_trash(acme, admin):
+def test_it_rejects_rows_that_are_not_in_the_trash(acme, admin):
     client = make_client(acme.alice)
     assert_refused(restore(admin, client), 404, "not_found")
     assert_refused(admin.post(f"/app/trash/{10**15}/restore.json"), 404, "not_found")
@@ -92,7 +92,7 @@ def test_it_rejects_what_is_not_in_the_trash(acme, admin):
     assert_refused(restore(admin, client, "?resource=deal"), 404, "not_found")
 
 
-def test_it_rejects_another_resource(acme, admin):
+def test_it_rejects_an_unknown_resource(acme, admin):
     errors = {"resource": ["is not one of client, contact, contact_list, deal, post"]}
     assert_refused(admin.get("/app/trash.json?resource=task"), 422, "validation_failed", errors)
     assert_refused(admin.post("/app/trash/1/restore.json?resource=task"), 422, "validation_failed", errors)
@@ -107,7 +107,7 @@ def test_it_rejects_other_parameters_and_methods(admin):
     assert_refused(admin.get("/app/trash/1/restore.json"), 405, "method_not_allowed", allow="POST")
 
 
-def test_pages_and_one_kind(acme, admin):
+def test_pages_and_filter_by_resource(acme, admin):
     entries = fill(acme)
     response = admin.get("/app/trash.json?per_page=4")
     assert read(response) == entries[:4]
@@ -119,7 +119,7 @@ def test_pages_and_one_kind(acme, admin):
     assert len(posts) == 2
 
 
-def test_it_rejects_an_id_that_two_have(acme, admin):
+def test_it_rejects_an_ambiguous_id(acme, admin):
     """Rows that were imported from another server may share an id."""
     client, deal = make_client(acme.alice), make_deal(acme.alice)
     for row in (client, deal):
@@ -143,7 +143,7 @@ def test_it_rejects_a_contact_list_whose_name_was_taken(acme, admin):
     assert read(restore(admin, gone))["name"] == "News"
 
 
-def test_a_client_comes_back_with_what_belonged_to_it(acme, admin):
+def test_a_client_is_restored_with_its_related_rows(acme, admin):
     client = make_client(acme.alice, external_ids={"a": "1", "b": "2"}, tags=["vip"])
     make_deal(acme.alice, client_id=client.id)
     client.trash(by=acme.alice)
@@ -152,14 +152,14 @@ def test_a_client_comes_back_with_what_belonged_to_it(acme, admin):
     assert (body["external_ids"], body["deals_count"], body["tags"]) == ({"b": "2"}, 1, ["vip"])
 
 
-def test_what_cannot_be_set_is_ignored(acme, admin):
+def test_fields_in_the_body_are_ignored(acme, admin):
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
     response = admin.post(f"/app/trash/{client.id}/restore.json", json={"name": "a"})
     assert response.headers["X-Ignored-Fields"] == "name"
 
 
-def test_queries(acme, admin):
+def test_it_takes_few_queries(acme, admin):
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
     admin.get("/app/trash.json")
@@ -174,7 +174,7 @@ def test_queries(acme, admin):
     assert len(statements) <= 1 + 10, statements
 
 
-def test_it_reads_indexes_alone_of_a_full_trash(acme):
+def test_the_trash_is_read_from_indexes(acme):
     """A page of the trash reads each kind from its index, up to the end of the page."""
     from core.db.trash import trash_contents
 

@@ -10,13 +10,13 @@ from core.search.terms import Query
 from crm.models import Client
 from tests.support.assertions import read
 from tests.support.factories import make_client
-from tests.support.lists import names
+from tests.support.lists import values_of
 
 PATH = "/app/clients.json"
 
 
 def found(acme, query: str) -> list[str]:
-    return names(acme.json().get(PATH, params={"q": query}))
+    return values_of(acme.json().get(PATH, params={"q": query}))
 
 
 def test_it_works(acme):
@@ -92,7 +92,7 @@ JAN = {
         *("kowalski 601234567", "jan 601 234 567", "zakłady 1043"),
     ],
 )
-def test_it_is_found(acme, query):
+def test_matching_queries(acme, query):
     make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
     make_client(acme.alice, "Somebody Else", email="else@example.org", phone="700 800 900", external_ids={"shop": "55"})
     assert found(acme, query) == ["Zakłady Mięsne Sp. z o.o."]
@@ -111,19 +111,19 @@ def test_it_is_found(acme, query):
         "😀a",
     ],
 )
-def test_it_is_not_found(acme, query):
+def test_queries_that_do_not_match(acme, query):
     make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
     assert found(acme, query) == []
 
 
-def test_short_parts_beside_longer_words(acme):
+def test_short_parts_are_found_together_with_longer_words(acme):
     make_client(acme.alice, "Felix Michalewicz", email="felix.michalewicz84@example.com")
     make_client(acme.alice, "Felix Michalewicz", email="felix.michalewicz91@example.com")
     for query in ("felix michalewicz 84", "84 felix", "michalewicz 84 example"):
         assert len(found(acme, query)) == 1, query
 
 
-def test_what_is_not_searched(acme):
+def test_fields_that_are_not_searched(acme):
     make_client(acme.alice, "A", origin="allegro", bank_account="PL611090", country="Polska", tags=["vip"])
     for query in ("allegro", "611090", "polska", "vip"):
         assert found(acme, query) == []
@@ -138,26 +138,26 @@ def test_what_is_not_searched(acme):
         "ewa": ["Ewa Nowak"],
     }.items(),
 )
-def test_the_best_is_first(acme, query, expected):
+def test_results_are_ordered_by_rank(acme, query, expected):
     for name in ("Nowka", "Nowakowski", "Jan Nowak", "Ewa Nowak", "Nowak"):
         make_client(acme.alice, name)
     make_client(acme.alice, "In the note", note="Knows Nowak")
     assert found(acme, query) == expected
 
 
-def test_a_telephone_number_is_better_than_one_that_has_it_in_the_middle(acme):
+def test_a_whole_phone_number_ranks_above_a_part_of_one(acme):
     make_client(acme.alice, "Middle", phone="91234567")
     make_client(acme.alice, "Whole", phone="234-567")
     assert found(acme, "234567") == ["Whole", "Middle"]
 
 
-def test_another_order(acme):
+def test_results_may_have_another_order(acme):
     for name in ("Zenon Nowak", "Nowak", "Adam Nowak"):
         make_client(acme.alice, name)
     assert found(acme, "nowak")[0] == "Nowak"
     json = acme.json()
-    assert names(json.get(f"{PATH}?q=nowak&order=name")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
-    assert names(json.get(f"{PATH}?q=nowak&order=-id")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
+    assert values_of(json.get(f"{PATH}?q=nowak&order=name")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
+    assert values_of(json.get(f"{PATH}?q=nowak&order=-id")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
 
 
 def test_pages_of_a_search(acme):
@@ -167,14 +167,14 @@ def test_pages_of_a_search(acme):
     pages, path = [], f"{PATH}?q=nowak&per_page=2"
     while path:
         response = acme.json().get(path)
-        pages.append(names(response))
+        pages.append(values_of(response))
         path = response.links.get("next", {}).get("url")
     assert pages == [["Nowak 0", "Nowak 1"], ["Nowak 2", "Nowak 3"], ["Nowak 4", "Nowka"]]
 
 
 @pytest.mark.parametrize("front", [1, 3, 100])
 @pytest.mark.parametrize("most", [2, 1000])
-def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, front, most):
+def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatch, front, most):
     monkeypatch.setattr("core.search.queries.estimate_counts", lambda every, *several: [0, *(10_000 for _ in several)])
     monkeypatch.setattr("core.search.queries.SCAN_ROWS", front)
     monkeypatch.setattr("core.search.queries.MAX_RESULTS", most)
@@ -187,7 +187,7 @@ def test_what_most_have_is_met_from_the_beginning(acme, other, monkeypatch, fron
     assert found(acme, "nowak") == expected
 
 
-def test_it_is_the_accounts_own(acme, other):
+def test_only_live_rows_of_the_account_are_found(acme, other):
     make_client(other.mallory, "Nowak")
     make_client(acme.alice, "Nowak").trash(by=acme.alice)
     assert found(acme, "nowak") == found(acme, "nowka") == []
@@ -199,12 +199,12 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
     for number in range(8):
         make_client(acme.alice, f"Nowak {number}")
     json = acme.json()
-    assert len(names(json.get(f"{PATH}?q=nowak"))) == 5
-    assert len(names(json.get(f"{PATH}?q=nowak&order=-name"))) == 5
+    assert len(values_of(json.get(f"{PATH}?q=nowak"))) == 5
+    assert len(values_of(json.get(f"{PATH}?q=nowak&order=-name"))) == 5
     last = json.get(f"{PATH}?q=nowak&per_page=2&page=3")
-    assert len(names(last)) == 1
+    assert len(values_of(last)) == 1
     assert "next" not in last.links
-    assert names(json.get(f"{PATH}?q=nowak&per_page=2&page=4")) == []
+    assert values_of(json.get(f"{PATH}?q=nowak&per_page=2&page=4")) == []
     assert MAX_RESULTS == 1000
 
 
@@ -236,13 +236,13 @@ def test_at_most_a_thousand_are_found(acme, monkeypatch):
         "\u2028a\u00a0b",
     ],
 )
-def test_whatever_is_asked_is_answered(acme, text):
+def test_any_query_is_accepted(acme, text):
     make_client(acme.alice, "Jan")
     with search_transaction(acme.account.id, text) as query:
         assert isinstance(search(Client.objects.filter(account=acme.account), query), list)
 
 
-def test_long_texts_of_any_letters_are_stored(acme):
+def test_long_texts_of_any_letters_can_be_stored(acme):
     for letters in ("ﷺ", "aż ", "𐐀 𐐁 ", "a1 b2 "):
         text = (letters * 65_536)[:65_536]
         body = {"client": {"name": text[:255], "note": text, "description": text, "email": text[:255]}}
@@ -262,7 +262,7 @@ def test_long_texts_of_any_letters_are_stored(acme):
         " a\t\n_b` ": "a b",
     }.items(),
 )
-def test_folding(db, text, folded):
+def test_folded_texts(db, text, folded):
     with search_transaction(0, text) as query:
         assert query.text == folded
 
@@ -277,7 +277,7 @@ def test_folding(db, text, folded):
         max_size=20,
     )
 )
-def test_text_that_is_composed_already_is_folded_alike(db, texts):
+def test_composed_and_normalized_texts_are_equal(db, texts):
     with connection.cursor() as cursor:
         cursor.execute("SELECT t, search.composed(t), normalize(t, NFKC) FROM unnest(%s::text[]) AS t", [texts])
         for text, composed, always in cursor.fetchall():
@@ -300,6 +300,6 @@ def test_text_that_is_composed_already_is_folded_alike(db, texts):
         ),
     ],
 )
-def test_what_is_looked_for(text, digits, words, like_words):
+def test_terms_of_a_query(text, digits, words, like_words):
     query = Query(text)
     assert (query.digits, query.prefix_tsquery, query.variant_tsquery) == (digits, words, like_words)

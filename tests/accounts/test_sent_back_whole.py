@@ -25,7 +25,7 @@ def former(acme, request) -> tuple[User, dict]:
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_who_is_responsible_may_have_left_the_team(acme, former, kind):
+def test_the_responsible_user_may_have_left_the_team(acme, former, kind):
     dave, how = former
     row, another = (MAKE[kind](acme.alice, responsible_id=id) for id in (dave.id, acme.bob.id))
     User.objects.filter(pk=dave.pk).update(**how)
@@ -40,7 +40,7 @@ def test_who_is_responsible_may_have_left_the_team(acme, former, kind):
     assert_refused(put(acme, kind, row, **whole), 422, "validation_failed", refused)
 
 
-def test_many_at_once(acme, former):
+def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, former):
     dave, how = former
     make_client(acme.alice, "Ann", external_ids={"shop": "1"}, responsible_id=dave.id)
     User.objects.filter(pk=dave.pk).update(**how)
@@ -52,7 +52,7 @@ def test_many_at_once(acme, former):
     assert results[1]["errors"] == {"responsible_id": ["can't be found"]}
 
 
-def test_a_link_that_was_let_go_meanwhile_is_pending(acme):
+def test_a_link_to_a_client_trashed_meanwhile_is_pending(acme):
     """A deal may be sent with a client that is in the trash meanwhile. The restore links it again."""
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id)
@@ -92,7 +92,7 @@ def test_it_rejects_two_different_statuses(acme):
     assert (response.status_code, read(response)["status"]) == (201, "planned")
 
 
-def test_a_deal_stays_in_a_currency_that_is_none(acme):
+def test_a_deal_may_keep_an_invalid_currency(acme):
     deal, another = make_deal(acme.alice, currency="ZZZ"), make_deal(acme.alice)
     whole = read(acme.json().get(path_of("deal", deal)))
     response = put(acme, "deal", deal, **whole)

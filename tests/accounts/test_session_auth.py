@@ -24,13 +24,13 @@ def test_it_works(acme, path):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_it_rejects_the_cookie_alone(acme, path):
+def test_it_rejects_the_cookie_without_a_csrf_token(acme, path):
     bob = acme.page(acme.bob)
     assert status(bob, path) == 401
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_it_rejects_a_wrong_token(acme, path):
+def test_it_rejects_a_wrong_csrf_token(acme, path):
     bob = acme.page(acme.bob)
     right = token_of(bob)
     assert status(bob, path, X_CSRFToken="x" * len(right)) == 403
@@ -48,7 +48,7 @@ def test_it_rejects_a_session_of_another_account(acme, other, path):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_browser_is_not_asked_for_a_password(acme, path):
+def test_browsers_get_no_basic_challenge(acme, path):
     bob = acme.page(acme.bob)
     token = token_of(bob)
     acme.account.sessions.all().delete()
@@ -58,7 +58,7 @@ def test_a_browser_is_not_asked_for_a_password(acme, path):
     assert acme.xml().get("/app/users/me.xml", auth=("alice", "wrong")).headers["WWW-Authenticate"].startswith("Basic")
 
 
-def test_it_may_do_what_the_user_may(acme):
+def test_a_session_has_the_permissions_of_its_user(acme):
     carol = acme.page(acme.carol)
     token = carol.get("/").html.find("input", attrs={"name": "csrfmiddlewaretoken"})["value"]
     assert status(carol, "/app/users/me.xml", X_CSRFToken=token) == 200
@@ -66,7 +66,7 @@ def test_it_may_do_what_the_user_may(acme):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_credentials_come_first(acme, path):
+def test_credentials_take_precedence_over_a_session(acme, path):
     """Requests with credentials need no query for the session."""
     bob = acme.page(acme.bob)
     token = token_of(bob)
@@ -81,7 +81,7 @@ def test_credentials_come_first(acme, path):
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
-def test_it_rejects_a_session_at_the_service_s_own_hosts(acme, host):
+def test_it_rejects_a_session_at_the_hosts_of_the_service(acme, host):
     """The service's own hosts belong to no account."""
     bob = acme.page(acme.bob)
     token, cookies = token_of(bob), bob.cookies

@@ -9,7 +9,7 @@ from crm.models import Client
 from forum.models import Post
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_user
-from tests.support.lists import names
+from tests.support.lists import values_of
 
 
 def words(account: Account, table: str = "crm_client") -> set[str]:
@@ -22,17 +22,17 @@ def clean_up() -> None:
 
 
 def found(acme, query: str, path: str = "/app/clients.json") -> list[str]:
-    return names(acme.json().get(path, params={"q": query}))
+    return values_of(acme.json().get(path, params={"q": query}))
 
 
-def test_words_of_five_letters_or_more_of_the_short_texts(acme):
+def test_words_of_at_least_five_letters_are_recorded(acme):
     make_client(
         acme.alice, "Łucja Źdźbło-Kowalska III", email="lucja.k2000@example.com", street="Długosza", note="Secretly"
     )
     assert words(acme.account) == {"lucja", "zdzblo", "kowalska", "example"}
 
 
-def test_each_searched_table_has_its_own(acme):
+def test_each_searched_table_has_its_own_words(acme):
     make_client(acme.alice, "Clients")
     make_contact(acme.alice, "Contacts")
     make_contact_list(acme.alice, "Listed")
@@ -53,7 +53,7 @@ def test_each_searched_table_has_its_own(acme):
         assert list(having) == [table]
 
 
-def test_however_rows_are_written(acme):
+def test_bulk_writes_record_words(acme):
     made = {"account": acme.account, "creator_id": acme.alice.id, "updater_id": acme.alice.id}
     rows = Client.objects.bulk_create([Client(**made, name=name) for name in ("Anton", "Berta")])
     assert words(acme.account) == {"anton", "berta"}
@@ -63,7 +63,7 @@ def test_however_rows_are_written(acme):
     assert words(acme.account) == {"berta", "caesar"}
 
 
-def test_a_word_is_forgotten_with_the_last_row_that_has_it(acme, other):
+def test_a_word_is_removed_with_its_last_row(acme, other):
     first, second = make_client(acme.alice, "Kowalski"), make_client(acme.alice, "Kowalski Junior")
     make_client(other.mallory, "Kowalski")
     first.trash(by=acme.alice)
@@ -75,7 +75,7 @@ def test_a_word_is_forgotten_with_the_last_row_that_has_it(acme, other):
     assert words(other.account) == {"kowalski"}
 
 
-def test_it_comes_back_with_its_row(acme):
+def test_a_word_is_recorded_again_when_its_row_is_restored(acme):
     client = make_client(acme.alice, "Kowalski")
     client.trash(by=acme.alice)
     clean_up()
@@ -85,27 +85,27 @@ def test_it_comes_back_with_its_row(acme):
     assert found(acme, "kovalski") == ["Kowalski"]
 
 
-def test_a_row_that_is_deleted_at_once(acme):
+def test_the_words_of_a_deleted_row_are_removed(acme):
     make_contact_list(acme.alice, "Newsletter").delete()
     clean_up()
     assert words(acme.account, "crm_contactlist") == set()
 
 
-def test_a_user_of_either_kind(acme):
+def test_words_of_users_are_kept_when_their_role_changes(acme):
     user = make_user(acme.account, "wilhelmina", role="member")
     User.objects.filter(pk=user.pk).update(role="agent")
     clean_up()
     assert "wilhelmina" in words(acme.account, "accounts_user")
 
 
-def test_nothing_is_noted_of_what_changes_no_word(acme):
+def test_writes_that_change_no_word_record_nothing(acme):
     post = make_post(acme.alice, "Keyboard shortcuts")
     post.vote(by=acme.bob)
     Post.objects.filter(id=post.id).update(content="Something else entirely")
     assert not StaleWord.objects.exists()
 
 
-def test_the_closest_words_come_first_and_are_the_accounts_own(acme, other):
+def test_similar_words_are_ordered_and_of_the_same_account(acme, other):
     for name in ("Kowalski", "Kowalska", "Kowalewski", "Nowak"):
         make_client(acme.alice, name)
     make_client(other.mallory, "Kovalskij")
@@ -117,7 +117,7 @@ def test_the_closest_words_come_first_and_are_the_accounts_own(acme, other):
     assert Word.objects.similar(acme.account.id, "crm_contact", ["kovalski"]) == {"kovalski": []}
 
 
-def test_a_mistyped_word_is_found_from_its_first_row_on(acme):
+def test_a_mistyped_word_finds_a_new_row(acme):
     json = acme.json()
     response = json.post("/app/clients.json", json={"client": {"name": "Przedsiębiorstwo Wielobranżowe"}})
     assert response.status_code == 201, read(response)
@@ -125,7 +125,7 @@ def test_a_mistyped_word_is_found_from_its_first_row_on(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_words_are_noted_by_several_at_once(acme):
+def test_simultaneous_connections_record_their_own_words(acme):
     """Each connection writes its own notes, and the same note only once."""
     client = make_client(acme.alice, "Kowalski")
     for name in ("Nowak", "Kowalski", "Nowak"):

@@ -10,7 +10,7 @@ from accounts.models import Status
 from tests.support.assertions import assert_answered, assert_refused, headers_of, read
 from tests.support.bodies import status_body
 from tests.support.factories import make_client, make_deal, make_post, make_task, make_token, make_user
-from tests.support.lists import names, pages
+from tests.support.lists import values_by_page, values_of
 
 ADMINS_ONLY = "Only an admin or the owner may do this"
 
@@ -74,7 +74,7 @@ def test_it_works(acme, admin):
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_it_rejects(acme, admin, given, errors):
+def test_it_rejects_invalid_values(acme, admin, given, errors):
     before = stored(acme)
     assert_refused(post(admin, **given), 422, "validation_failed", errors)
     assert stored(acme) == before
@@ -86,7 +86,7 @@ def test_it_rejects_a_body_without_a_status(admin, body):
     assert_refused(response, 422, "validation_failed", {"status": ["can't be blank"]})
 
 
-def test_it_rejects_agents_who_write(acme):
+def test_it_rejects_changes_by_agents(acme):
     status = acme.account.statuses.first()
     before = stored(acme)
     assert_refused(post(acme.json(), code="a", name="a"), 403, "forbidden", message=ADMINS_ONLY)
@@ -97,18 +97,18 @@ def test_it_rejects_agents_who_write(acme):
 
 
 @pytest.mark.parametrize("role", ["admin", "owner"])
-def test_admins_may(acme, role):
+def test_admins_may_create_statuses(acme, role):
     token = make_token(make_user(acme.account, role=role))
     assert post(acme.json(token), code="a", name="a").status_code == 201
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
-def test_it_rejects_one_that_is_not_there(admin, method):
+def test_it_rejects_unknown_statuses(admin, method):
     response = admin.request(method, f"/app/statuses/{10**15}.json", json={"status": {"name": "a"}})
     assert_refused(response, 404, "not_found")
 
 
-def test_the_usual_values(acme, admin):
+def test_default_values(acme, admin):
     response = post(admin, code="a", name="A")
     row = acme.account.statuses.get(code="a")
     location = f"http://acme.example.test/app/statuses/{row.id}.json"
@@ -119,7 +119,7 @@ def test_the_usual_values(acme, admin):
     assert read(post(admin, code="c", name="C"))["position"] == 2**31 - 1
 
 
-def test_one_whose_code_is_there_is_updated(acme, admin):
+def test_posting_an_existing_code_updates_its_status(acme, admin):
     row = acme.account.statuses.get(kind="post", code="new")
     response = post(admin, id=10**6, code="new", name="Fresh", color="")
     row.refresh_from_db()
@@ -134,7 +134,7 @@ def test_one_whose_code_is_there_is_updated(acme, admin):
     assert post(admin, code="NEW", name="Brand new").status_code == 201
 
 
-def test_a_shop_posts_its_whole_list_on_every_save(acme, admin):
+def test_a_shop_may_post_its_whole_list_repeatedly(acme, admin):
     given = [{"code": 10 + number, "name": f"Step {number}", "kind": "deal"} for number in range(3)]
     first = [post(admin, **status) for status in given]
     second = [post(admin, **status) for status in given]
@@ -144,7 +144,7 @@ def test_a_shop_posts_its_whole_list_on_every_save(acme, admin):
     assert [code for _, code, _ in wanted] == ["10", "11", "12"]
 
 
-def test_a_code_and_a_name_may_be_changed_to_free_ones(acme, admin):
+def test_codes_and_names_may_change_to_unused_values(acme, admin):
     row = acme.account.statuses.get(kind="post", code="planned")
     path = f"/app/statuses/{row.id}.json"
     assert admin.put(path, json={"status": {"code": "soon", "name": "Soon", "kind": "post"}}).status_code == 200
@@ -156,7 +156,7 @@ def test_a_code_and_a_name_may_be_changed_to_free_ones(acme, admin):
     assert_refused(response, 422, "validation_failed", {"kind": ["can't be changed"]})
 
 
-def test_the_list(acme, admin):
+def test_the_list_is_ordered_by_kind_and_position(acme, admin):
     for status in Status.objects.filter(kind="post"):
         if status.code != "new":
             status.delete()
@@ -191,9 +191,13 @@ def test_orders_filters_and_searches(acme, other):
     json = acme.json()
 
     def found(query: str) -> list[str]:
-        return names(json.get(f"/app/statuses.json?{query}"), "code")
+        return values_of(json.get(f"/app/statuses.json?{query}"), "code")
 
-    assert pages(json, "/app/statuses.json?per_page=2", "code") == [["new", "qualified"], ["proposal", "won"], ["lost"]]
+    assert values_by_page(json, "/app/statuses.json?per_page=2", "code") == [
+        ["new", "qualified"],
+        ["proposal", "won"],
+        ["lost"],
+    ]
     assert found("order=name") == ["lost", "new", "proposal", "qualified", "won"]
     assert found("order=-id") == ["lost", "won", "proposal", "qualified", "new"]
     Status.objects.filter(account=acme.account, code="won").update(updated_at="2009-01-26T17:06:53Z")
@@ -216,7 +220,7 @@ def test_orders_filters_and_searches(acme, other):
 @pytest.mark.parametrize(
     ("kind", "make"), [("post", make_post), ("post", make_task), ("deal", make_deal), ("client", make_client)]
 )
-def test_it_rejects_the_deletion_of_one_in_use(acme, admin, kind, make):
+def test_it_rejects_the_deletion_of_a_status_in_use(acme, admin, kind, make):
     status = acme.account.statuses.create(kind=kind, code="mine", name="Mine")
     row = make(acme.alice, **({"status": status} if kind == "post" else {"status_id": status.id}))
     for act in (lambda: None, lambda: row.trash(by=acme.alice)):
@@ -228,7 +232,7 @@ def test_it_rejects_the_deletion_of_one_in_use(acme, admin, kind, make):
     assert_answered(admin.delete(f"/app/statuses/{status.id}.json"), 200, "ok")
 
 
-def test_it_rejects_the_deletion_of_the_last_one_for_posts(acme, admin):
+def test_it_rejects_the_deletion_of_the_last_status_for_posts(acme, admin):
     *others, last = acme.account.statuses.filter(kind="post")
     for status in others:
         assert_answered(admin.delete(f"/app/statuses/{status.id}.json"), 200, "ok")
@@ -240,7 +244,7 @@ def test_it_rejects_the_deletion_of_the_last_one_for_posts(acme, admin):
         assert admin.delete(f"/app/statuses/{status.id}.json").status_code == 200
 
 
-def test_a_new_status_is_one_for_posts(acme, admin):
+def test_a_new_status_can_be_used_for_posts(acme, admin):
     post(admin, code="waiting", name="Waiting", closed=True)
     task = make_task(acme.alice)
     response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": {"status": "waiting"}})
@@ -257,7 +261,7 @@ def test_a_new_status_is_one_for_posts(acme, admin):
         ("DELETE", 3, None),
     ],
 )
-def test_queries(acme, admin, method, number, body):
+def test_requests_take_few_queries(acme, admin, method, number, body):
     row = acme.account.statuses.get(kind="post", code="planned")
     admin.get("/app/statuses.json")
     with CaptureQueriesContext(connection) as queries:
@@ -275,7 +279,7 @@ OF_A_SHOP = {
 }  # fmt: skip
 
 
-def test_no_default_status_has_the_name_of_one_of_a_shop(acme):
+def test_no_default_status_has_the_name_of_a_shop_status(acme):
     posts = acme.account.statuses.filter(kind=Status.Kind.POST)
     assert posts.get(code="completed").name == "Done"
     names = {status.name.lower() for status in posts}
@@ -285,7 +289,7 @@ def test_no_default_status_has_the_name_of_one_of_a_shop(acme):
     assert names & OF_A_SHOP == set()
 
 
-def test_a_slash_behind_the_suffix(acme):
+def test_paths_may_end_in_a_slash(acme):
     json = acme.json(acme.alice_token)
     response = json.post("/app/statuses.json/", json={"status": {"code": "paid", "name": "Paid", "kind": "deal"}})
     assert response.status_code == 201

@@ -88,13 +88,13 @@ def test_it_works(world, row):
     assert response.status_code == row.team, response.text
 
 
-def test_it_rejects_a_route_without_a_row():
+def test_every_route_has_a_row_in_the_table():
     assert {(row.method, row.route) for row in TABLE} == routes()
     assert len(TABLE) == len({(row.method, row.route) for row in TABLE})
 
 
 @every_guarded_row
-def test_it_rejects_another_tenant_at_this_host(world, row):
+def test_it_rejects_users_of_another_account(world, row):
     # Mallory's login exists only in the other account.
     response = send(row, caller(row, world.acme.host, world.other.mallory), world.theirs, world.theirs)
     assert_turned_away(row, response, 401)
@@ -103,7 +103,7 @@ def test_it_rejects_another_tenant_at_this_host(world, row):
 
 
 @every_guarded_row
-def test_it_rejects_nobody(world, row):
+def test_it_rejects_requests_without_credentials(world, row):
     response = send(row, caller(row, world.acme.host, None), world.theirs, world.theirs)
     assert_turned_away(row, response, 401)
     assert SECRET not in response.text
@@ -111,7 +111,7 @@ def test_it_rejects_nobody(world, row):
 
 
 @every_row
-def test_a_member(world, row):
+def test_responses_to_a_member(world, row):
     response = send(row, caller(row, world.acme.host, world.acme.carol), world.theirs, world.theirs)
     assert response.status_code == row.member, response.text
     if row.member == 403 and row.is_json:
@@ -125,7 +125,7 @@ def test_a_member(world, row):
 
 
 @every_row
-def test_another_tenant_at_her_own_host(world, row):
+def test_ids_of_another_account_are_not_found(world, row):
     response = send(row, caller(row, world.other.host, world.other.mallory), world.theirs, world.hers)
     if row.names_a_thing:
         assert_turned_away(row, response, 404)
@@ -141,13 +141,13 @@ every_json_row = pytest.mark.parametrize(
 
 
 @every_json_row
-def test_it_works_as_a_form(world, row):
+def test_every_json_route_accepts_forms(world, row):
     response = send_otherwise(row, caller(row, world.acme.host, world.acme.alice), world.theirs, world.theirs)
     assert response.status_code == row.team, response.text
 
 
 @every_json_row
-def test_another_tenant_who_sends_forms(world, row):
+def test_it_rejects_forms_of_another_account(world, row):
     mallory = world.other.mallory
     response = send_otherwise(row, caller(row, world.acme.host, mallory), world.theirs, world.theirs)
     assert_turned_away(row, response, 401)
@@ -161,7 +161,7 @@ def test_another_tenant_who_sends_forms(world, row):
 
 
 @every_row_with_ids
-def test_another_tenant_with_these_ids_in_her_body(world, row):
+def test_it_rejects_ids_of_another_account_in_the_body(world, row):
     hers = snapshot(world.other.account)
     response = send(row, caller(row, world.other.host, world.other.mallory), world.hers, world.theirs)
     if row.is_json:
@@ -185,7 +185,7 @@ def test_another_tenant_with_these_ids_in_her_body(world, row):
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.method == "GET"], ids=lambda row: f"/{row.route}")
-def test_head_tells_no_more_than_get(world, row):
+def test_head_has_the_status_and_headers_of_get(world, row):
     for host, user, path in (
         (world.acme.host, None, world.theirs),
         (world.acme.host, world.other.mallory, world.theirs),
@@ -202,14 +202,14 @@ def test_head_tells_no_more_than_get(world, row):
         assert head.headers == get.headers
 
 
-def test_another_tenant_comments_on_no_post_of_this_one(world):
+def test_it_rejects_comments_on_posts_of_another_account(world):
     body = {"post": {"task_kind": "comment", "post_id": world.theirs.post, "content": "Mine"}}
     response = world.other.json().post("/app/posts.json", json=body)
     assert_refused(response, 422, "validation_failed", {"post_id": ["can't be found"]})
     assert snapshot(world.acme.account) == world.before
 
 
-def test_external_ids_are_an_accounts_own(world):
+def test_external_ids_are_unique_in_each_account(world):
     mallory = world.other.json()
     response = mallory.post("/app/clients.json", json={"client": {"name": "Mine", "external_ids": {"key": SECRET}}})
     assert response.status_code == 201
@@ -223,7 +223,7 @@ def test_external_ids_are_an_accounts_own(world):
     assert snapshot(world.acme.account) == world.before
 
 
-def test_names_that_are_unique_in_an_account_are_free_in_another(world):
+def test_unique_names_may_be_used_in_another_account(world):
     response = world.other.json().post("/app/contact_lists.json", json={"contact_list": {"name": f"{SECRET} list"}})
     assert response.status_code == 201
     response = world.other.json().post("/app/clients.json", json={"client": {"name": "a", "tags": [f"{SECRET} tag"]}})

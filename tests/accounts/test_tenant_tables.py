@@ -23,7 +23,7 @@ def count_from(number: int, account: Account) -> None:
     query("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])
 
 
-def test_the_same_id_is_two_things_in_two_accounts(acme, other):
+def test_two_accounts_may_have_rows_with_the_same_id(acme, other):
     for account in (acme.account, other.account):
         count_from(5000, account)
     ours, hers = make_client(acme.alice, "Ours"), make_client(other.mallory, "Hers")
@@ -35,7 +35,7 @@ def test_the_same_id_is_two_things_in_two_accounts(acme, other):
     assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Ours"
 
 
-def test_ids_tell_nothing_of_other_accounts(acme, other):
+def test_ids_reveal_nothing_about_other_accounts(acme, other):
     """Each account numbers its own rows."""
 
     def ids(client):
@@ -48,7 +48,7 @@ def test_ids_tell_nothing_of_other_accounts(acme, other):
     assert [*first, *ids(acme.json())] == list(range(first[0], first[0] + 6))
 
 
-def test_an_accounts_sequence_goes_with_it(acme):
+def test_the_sequence_of_an_account_is_dropped_with_it(acme):
     bare = Account.objects.create(prefix="bare")
 
     def sequences() -> set[str]:
@@ -83,7 +83,7 @@ def links() -> list[tuple[str, str, str]]:
     return [(table, of[1], to) for _, table, of, to, _ in foreign_keys() if to != "accounts_account"]
 
 
-def test_every_foreign_key_between_tenant_tables_has_the_account(db):
+def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
     for name, _, columns, target, ends in foreign_keys():
         if target == "accounts_account":
             assert (columns, ends) == (("account_id",), ("id",)), name
@@ -111,7 +111,7 @@ def test_every_id_of_another_row_is_a_foreign_key(db):
     assert known - ids == set()
 
 
-def test_the_database_refuses_every_link_between_tenants(acme, other):
+def test_the_database_rejects_links_between_accounts(acme, other):
     fill_both(acme, other)
     refused = set()
     for table, column, target in links():
@@ -149,7 +149,7 @@ def test_every_index_and_unique_constraint_begins_with_the_account(db):
     assert others == EXCEPTIONS
 
 
-def test_every_table_is_planned_for_large_accounts(db):
+def test_statistics_of_every_table_assume_large_accounts(db):
     options = query("""
         SELECT relname, attoptions FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
         WHERE attname = 'account_id' AND relkind = 'r'
@@ -162,6 +162,6 @@ def test_every_table_is_planned_for_large_accounts(db):
 OF_NO_TENANT = {"accounts_account", "accounts_ratecount", "django_migrations"}
 
 
-def test_every_table_is_a_tenants(db):
+def test_every_table_belongs_to_accounts(db):
     tables = {name for (name,) in query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
     assert tables - OF_NO_TENANT == {model._meta.db_table for model in TENANT_TABLES}

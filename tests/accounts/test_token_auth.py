@@ -37,19 +37,19 @@ def test_it_works(acme, method, path, body):
 
 
 @every_method
-def test_it_rejects_nobody(acme, method, path, body):
+def test_it_rejects_requests_without_a_token(acme, method, path, body):
     assert_refused(call(acme, method, path, body), 401, "unauthenticated")
 
 
 @every_method
 @pytest.mark.parametrize("scheme", ["Bearer", "Token", "bearer", "TOKEN"])
-def test_in_a_header(acme, method, path, body, scheme):
+def test_the_token_in_a_header(acme, method, path, body, scheme):
     response = call(acme, method, path, body, Authorization=f"{scheme} {acme.bob_token}")
     assert response.status_code in (200, 201)
 
 
 @every_method
-def test_in_the_query(acme, method, path, body):
+def test_the_token_in_the_query(acme, method, path, body):
     assert "/" in acme.bob_token
     for token in (acme.bob_token.replace("/", "%2F"), acme.bob_token.replace("/", "%2f"), acme.bob_token):
         response = call(acme, method, path, body, query=f"?api_token={token}")
@@ -63,13 +63,13 @@ def everywhere(acme, header, query, body):
     return JSONClient(acme.host).request("GET", "/app/tasks.json" + where, json=sent, headers=headers)
 
 
-def test_several_that_agree(acme):
+def test_equal_tokens_in_several_places(acme):
     token = acme.bob_token
     assert everywhere(acme, token, [token, token], token).status_code == 200
     assert everywhere(acme, token, [], None).status_code == 200
 
 
-def test_it_rejects_several_that_disagree(acme):
+def test_it_rejects_different_tokens_in_several_places(acme):
     bob, alice = acme.bob_token, acme.alice_token
     for header, query, body in (
         (bob, [alice], ...),
@@ -89,14 +89,14 @@ def test_it_rejects_several_that_disagree(acme):
     ["", " ", "x", "/", "a/acme", "\x00", "ą", "\ud800", "x" * 256, "x" * 100_000, 7, 1.5, True, False, [], {}, ["a"]],
     ids=lambda value: ascii(value)[:9],
 )
-def test_it_rejects_a_token_in_the_body(acme, token):
+def test_it_rejects_invalid_tokens_in_the_body(acme, token):
     content = json.dumps({"api_token": token, "client": {"name": "a"}})
     response = JSONClient(acme.host).post("/app/clients.json", content=content)
     assert_refused(response, 401, "unauthenticated")
 
 
 @pytest.mark.parametrize("token", ["", "x", "%00", "%ff", "%", "%zz", "x" * 300])
-def test_it_rejects_a_token_in_the_query(acme, token):
+def test_it_rejects_invalid_tokens_in_the_query(acme, token):
     assert_refused(JSONClient(acme.host).get(f"/app/tasks.json?api_token={token}"), 401, "unauthenticated")
 
 
@@ -105,7 +105,7 @@ def test_it_rejects_a_token_in_the_query(acme, token):
     ["Bearer", "Bearer ", "Bearer x", "Token", "Basic YWxpY2U6Y29ycmVjdCBob3JzZSBiYXR0ZXJ5", "Digest x", "", "x"],
     ids=ascii,
 )
-def test_it_rejects_a_header(acme, header):
+def test_it_rejects_invalid_headers(acme, header):
     response = JSONClient(acme.host).get("/app/tasks.json", headers={"Authorization": header})
     assert_refused(response, 401, "unauthenticated")
 
@@ -125,7 +125,7 @@ def test_it_rejects_parts_of_a_token_and_another_case(acme):
         assert_refused(acme.json(token).get("/app/tasks.json"), 401, "unauthenticated")
 
 
-def test_the_secret_alone_at_a_host_of_its_account(acme, other):
+def test_the_secret_without_prefix_is_valid_at_hosts_of_its_account(acme, other):
     acme.account.hosts.create(name="ideas.customer.test")
     secret = acme.bob_token.partition("/")[0]
     for host in (acme.host, "ideas.customer.test"):
@@ -141,7 +141,7 @@ def test_the_secret_alone_at_a_host_of_its_account(acme, other):
 @pytest.mark.parametrize(
     "header", ['Token token="{}"', "Token token={}", 'token Token = "{}", nonce="a"', 'Bearer token="{}"; x=1']
 )
-def test_the_header_as_rails_writes_it(acme, header):
+def test_the_header_in_the_notation_of_rails(acme, header):
     client = JSONClient(acme.host)
     client.headers["Authorization"] = header.format(acme.bob_token)
     assert client.get("/app/tasks.json").status_code == 200
@@ -149,7 +149,7 @@ def test_the_header_as_rails_writes_it(acme, header):
     assert_refused(client.get("/app/tasks.json"), 401, "unauthenticated")
 
 
-def test_it_rejects_one_that_was_revoked_or_has_expired_on_the_very_next_request(acme):
+def test_it_rejects_revoked_and_expired_tokens_immediately(acme):
     client = acme.json()
     rows = APIToken.objects.filter(user_id=acme.bob.id, account_id=acme.account.id)
     now = timezone.now()
@@ -173,20 +173,20 @@ def test_it_rejects_a_member(acme, method, path, body):
     assert_refused(response, 403, "forbidden", message="Only the team may do this")
 
 
-def test_a_member_who_joins_the_team_may_at_once(acme):
+def test_a_member_who_joins_the_team_gets_access_immediately(acme):
     client = acme.json(make_token(acme.carol))
     acme.carol.role = "agent"
     acme.carol.save()
     assert client.get("/app/tasks.json").status_code == 200
 
 
-def test_what_it_does_its_user_did(acme):
+def test_rows_are_created_by_the_user_of_the_token(acme):
     for token, user in ((acme.alice_token, acme.alice), (acme.bob_token, acme.bob)):
         body = read(acme.json(token).post("/app/clients.json", json={"client": {"name": "a"}}))
         assert body["creator_id"] == body["updater_id"] == user.id
 
 
-def test_its_form(acme):
+def test_the_format_of_a_token(acme):
     """Clients use the part after the last slash as the first label of the host."""
     for token in (acme.alice_token, acme.bob_token):
         secret, slash, prefix = token.rpartition("/")
@@ -198,7 +198,7 @@ def test_its_form(acme):
     assert acme.alice_token != acme.bob_token
 
 
-def test_only_its_digest_is_stored(acme):
+def test_only_the_digest_of_a_token_is_stored(acme):
     row = APIToken.objects.get(user_id=acme.bob.id)
     secret = acme.bob_token.partition("/")[0]
     stored = " ".join(str(getattr(row, field.attname)) for field in row._meta.concrete_fields)
@@ -210,14 +210,14 @@ def test_only_its_digest_is_stored(acme):
     assert str(row) == f"{secret[:3]}… (test)"
 
 
-def test_another_prefix_breaks_no_token(acme):
+def test_tokens_stay_valid_when_the_prefix_changes(acme):
     Account.objects.filter(id=acme.account.id).update(prefix="renamed")
     assert acme.json().get("/app/tasks.json").status_code == 200
     # The user's next token has the new prefix.
     assert make_token(User.objects.get(pk=acme.bob.pk)).endswith("/renamed")
 
 
-def test_when_it_was_used_is_noted_once_a_minute(acme, django_assert_num_queries):
+def test_the_last_use_is_recorded_once_a_minute(acme, django_assert_num_queries):
     client, row = acme.json(), APIToken.objects.get(user_id=acme.bob.id)
     before = datetime.now(UTC)
     client.get("/app/tasks.json")
@@ -235,13 +235,13 @@ def test_when_it_was_used_is_noted_once_a_minute(acme, django_assert_num_queries
     assert row.last_used_at >= before
 
 
-def test_a_user_may_have_several(acme):
+def test_a_user_may_have_several_tokens(acme):
     second = make_token(acme.bob, label="second")
     for token in (acme.bob_token, second):
         assert acme.json(token).get("/app/tasks.json").status_code == 200
 
 
-def test_the_body_is_read_before_the_token_is_asked_for(acme):
+def test_the_body_is_parsed_before_the_token_is_checked(acme):
     """The body may contain the token, so a body that cannot be parsed is the first error."""
     client = JSONClient(acme.host)
     response = client.post("/app/clients.json", content=b"{")
@@ -250,7 +250,7 @@ def test_the_body_is_read_before_the_token_is_asked_for(acme):
     assert_refused(response, 415, "unsupported_media_type")
 
 
-def test_deleting_with_the_token_in_the_body(acme):
+def test_a_delete_may_have_the_token_in_its_body(acme):
     deal = make_deal(acme.alice)
     response = JSONClient(acme.host).request("DELETE", f"/app/deals/{deal.id}.json", json={"api_token": acme.bob_token})
     assert_answered(response, 200, "ok")

@@ -40,7 +40,7 @@ def test_it_works(acme, kind):
 
 
 @every_kind
-def test_it_comes_back_as_it_was(acme, kind):
+def test_a_restored_row_is_unchanged(acme, kind):
     row = MAKE[kind](acme.alice)
     body = read(acme.json().get(path(kind, row)))
     row.trash(by=acme.bob)
@@ -64,7 +64,7 @@ def client_ids(acme, rows) -> list[int | None]:
     return [read(acme.json().get(path(kinds[type(row)], row)))["client_id"] for row in rows]
 
 
-def test_its_children_are_kept_and_linked_again(acme):
+def test_rows_of_a_trashed_client_are_kept_and_linked_again(acme):
     client, other = make_client(acme.alice), make_client(acme.alice)
     rows, others = children(client, acme.alice), children(other, acme.alice)
     acme.json().delete(f"/app/clients/{client.id}.json")
@@ -75,7 +75,7 @@ def test_its_children_are_kept_and_linked_again(acme):
     assert client_ids(acme, rows) == [client.id] * 4
 
 
-def test_a_child_that_was_linked_to_another_meanwhile_stays_there(acme):
+def test_rows_linked_to_another_client_meanwhile_keep_their_link(acme):
     client, other = make_client(acme.alice), make_client(acme.alice)
     rows = children(client, acme.alice)
     client.trash(by=acme.alice)
@@ -85,7 +85,7 @@ def test_a_child_that_was_linked_to_another_meanwhile_stays_there(acme):
     assert client_ids(acme, rows) == [other.id] * 4
 
 
-def test_a_child_that_was_sent_back_as_it_is_meanwhile_is_linked_again(acme):
+def test_rows_sent_back_whole_meanwhile_are_linked_again(acme):
     """Clients send all fields: a null that was null before does not remove a pending link."""
     client = make_client(acme.alice)
     rows = children(client, acme.alice)
@@ -97,7 +97,7 @@ def test_a_child_that_was_sent_back_as_it_is_meanwhile_is_linked_again(acme):
     assert client_ids(acme, rows) == [client.id] * 4
 
 
-def test_children_that_are_in_the_trash_too(acme):
+def test_trashed_rows_of_a_trashed_client(acme):
     client = make_client(acme.alice)
     rows = children(client, acme.alice)
     first, *later = rows
@@ -114,7 +114,7 @@ def test_children_that_are_in_the_trash_too(acme):
     assert client_ids(acme, rows) == [client.id] * 4
 
 
-def test_its_main_contact(acme):
+def test_the_main_contact_of_a_client(acme):
     contact = make_contact(acme.alice)
     client = make_client(acme.alice, contact_id=contact.id)
     contact.trash(by=acme.alice)
@@ -131,7 +131,7 @@ def test_its_main_contact(acme):
     assert read(acme.json().get(path("client", client)))["contact_id"] == another.id
 
 
-def test_both_of_two_that_name_each_other(acme):
+def test_two_trashed_rows_that_link_to_each_other(acme):
     contact = make_contact(acme.alice)
     client = make_client(acme.alice, contact_id=contact.id)
     contact.write({"client_id": client.id}, by=acme.alice)
@@ -147,7 +147,7 @@ def test_both_of_two_that_name_each_other(acme):
 
 
 @pytest.mark.parametrize("kind", ["client", "deal"])
-def test_external_ids_are_free_and_held_again_where_nobody_took_them(acme, kind):
+def test_external_ids_are_restored_unless_they_were_taken(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     row.trash(by=acme.alice)
     other = MAKE[kind](acme.alice, external_ids={"a": "1"})
@@ -159,7 +159,7 @@ def test_external_ids_are_free_and_held_again_where_nobody_took_them(acme, kind)
     assert_refused(response, 422, "validation_failed", {"external_ids": [f"b 2 belongs to {kind} {row.id}"]})
 
 
-def test_places_in_a_contact_list(acme):
+def test_contacts_of_a_restored_contact_list(acme):
     contact_list, other = make_contact_list(acme.alice), make_contact_list(acme.alice)
     contact = make_contact(acme.alice, contact_list_ids=[contact_list.id])
     contact_list.trash(by=acme.alice)
@@ -170,7 +170,7 @@ def test_places_in_a_contact_list(acme):
     assert ids == [contact_list.id, other.id]
 
 
-def test_comments_and_votes_come_back_with_a_post(acme):
+def test_comments_and_votes_are_restored_with_their_post(acme):
     post = make_post(acme.carol)
     post.comment(by=acme.bob, text="Yes")
     post.vote(by=acme.bob)
@@ -192,7 +192,7 @@ def housekeeping(days: int) -> None:
 
 
 @every_kind
-def test_it_is_erased_after_thirty_days(acme, kind):
+def test_rows_are_erased_after_thirty_days(acme, kind):
     row, kept = MAKE[kind](acme.alice), MAKE[kind](acme.alice)
     row.trash(by=acme.alice)
     housekeeping(days=29)
@@ -202,7 +202,7 @@ def test_it_is_erased_after_thirty_days(acme, kind):
     assert type(row).objects.filter(pk=kept.pk).exists()
 
 
-def test_the_children_of_an_erased_client_are_kept(acme):
+def test_rows_of_an_erased_client_are_kept(acme):
     client = make_client(acme.alice, external_ids={"a": "1"}, tags=["vip"])
     rows = children(client, acme.alice)
     client.trash(by=acme.alice)
@@ -215,7 +215,7 @@ def test_the_children_of_an_erased_client_are_kept(acme):
     assert read(acme.json().get("/app/clients/tags.json")) == []
 
 
-def test_what_an_erased_contact_and_list_leave(acme):
+def test_links_to_erased_contacts_and_lists_are_removed(acme):
     contact_list, contact = make_contact_list(acme.alice), make_contact(acme.alice)
     contact.write({"contact_list_ids": [contact_list.id]}, by=acme.alice)
     client = make_client(acme.alice, contact_id=contact.id)
@@ -231,7 +231,7 @@ def test_what_an_erased_contact_and_list_leave(acme):
     assert not ContactListMembership.objects.exists()
 
 
-def test_the_comments_and_votes_of_an_erased_post_go_with_it(acme):
+def test_comments_and_votes_are_erased_with_their_post(acme):
     post, other = make_post(acme.carol), make_post(acme.carol)
     for row in (post, other):
         row.comment(by=acme.bob, text="Yes")
@@ -245,7 +245,7 @@ def test_the_comments_and_votes_of_an_erased_post_go_with_it(acme):
     assert duplicate.duplicate_from_id is None
 
 
-def test_one_that_comes_back_while_it_is_erased_is_kept(acme, monkeypatch):
+def test_a_row_restored_during_its_erasure_is_kept(acme, monkeypatch):
     """A row that is restored between its selection and its deletion is kept."""
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
@@ -263,7 +263,7 @@ def test_one_that_comes_back_while_it_is_erased_is_kept(acme, monkeypatch):
     assert Client.objects.live().filter(pk=client.pk).exists()
 
 
-def test_every_account_is_tidied(acme, other):
+def test_housekeeping_erases_rows_of_every_account(acme, other):
     for user in (acme.alice, other.mallory):
         make_client(user).trash(by=user)
     housekeeping(days=31)

@@ -61,7 +61,7 @@ def state(user: User) -> tuple:
 
 
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", rule="create"))
-def test_creating_by_xml(acme, actor, action, target, allowed):
+def test_who_may_create_users_by_xml(acme, actor, action, target, allowed):
     make_user(acme.account, "actor", role=actor)
     fields = "<login>dora</login><email>dora@acme.example</email><password>a very good secret</password>"
     body = f"<user>{fields}<role>{target}</role></user>"
@@ -82,7 +82,7 @@ def test_it_rejects_inactive_users_by_xml(acme, role):
 
 
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("invite", rule="invite"))
-def test_inviting_by_page(acme, actor, action, target, allowed):
+def test_who_may_invite_users(acme, actor, action, target, allowed):
     by = make_user(acme.account, "actor", role=actor)
     status = 303 if allowed else 403
     send(acme.page(by), PAGE, status=status, do="invite", email="new@example.com", role=target)
@@ -93,7 +93,7 @@ def test_inviting_by_page(acme, actor, action, target, allowed):
 @pytest.mark.parametrize(
     ("actor", "action", "target", "allowed"), cases("resend", rule="invite", targets=["admin", "agent", "member"])
 )
-def test_sending_an_invitation_again_by_page(acme, actor, action, target, allowed):
+def test_who_may_send_an_invitation_again(acme, actor, action, target, allowed):
     by = make_user(acme.account, "actor", role=actor)
     row, _secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=target, by=acme.alice)
     send(acme.page(by), PAGE, status=303 if allowed else 403, do="resend", id=row.id)
@@ -101,7 +101,7 @@ def test_sending_an_invitation_again_by_page(acme, actor, action, target, allowe
 
 
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases(*MANAGE, rule="manage"))
-def test_managing_by_page(acme, actor, action, target, allowed):
+def test_who_may_manage_users(acme, actor, action, target, allowed):
     by, user = people(acme, actor, target)
     make_token(user)
     values = {"do": "role", "role": "member"}
@@ -119,7 +119,7 @@ def test_managing_by_page(acme, actor, action, target, allowed):
 
 
 @pytest.mark.parametrize("actor", ROLES)
-def test_own_tokens_and_sessions(acme, actor):
+def test_users_may_end_their_own_tokens_and_sessions(acme, actor):
     """Users may end their own tokens and sessions. Members have no tokens."""
     by = make_user(acme.account, "actor", role=actor)
     page, _other = acme.page(by), acme.page(by)
@@ -133,7 +133,7 @@ def test_own_tokens_and_sessions(acme, actor):
 
 @pytest.mark.parametrize("actor", ROLES)
 @pytest.mark.parametrize("target", ROLES)
-def test_it_rejects_tokens_and_sessions_of_others_by_the_own_pages(acme, actor, target):
+def test_it_rejects_tokens_and_sessions_of_other_users(acme, actor, target):
     by, user = people(acme, actor, target)
     make_token(user)
     acme.page(user)
@@ -143,7 +143,7 @@ def test_it_rejects_tokens_and_sessions_of_others_by_the_own_pages(acme, actor, 
     assert state(user) == before
 
 
-def test_the_page_of_an_owner_offers_an_admin_nothing(acme):
+def test_the_page_of_an_owner_has_no_actions_for_admins(acme):
     page = acme.page(make_user(acme.account, "adam", role="admin")).get(f"{PAGE}/{acme.alice.id}")
     assert texts(page, "main form button") == []
     # The form does not offer the role of an owner to an admin.
@@ -156,7 +156,7 @@ def test_the_page_of_an_owner_offers_an_admin_nothing(acme):
 
 @pytest.mark.parametrize("is_active", [True, False])
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", "invite", *MANAGE, rule="manage"))
-def test_the_model(acme, actor, action, target, allowed, is_active):
+def test_permissions_in_the_models(acme, actor, action, target, allowed, is_active):
     by, user = people(acme, actor, target)
     make_token(user)
     token = user.tokens.get()
@@ -187,7 +187,7 @@ def test_the_model(acme, actor, action, target, allowed, is_active):
 
 @pytest.mark.parametrize("end", ["deactivated", "agent", "member"])
 @pytest.mark.parametrize("role", ["admin", "agent", "member"])
-def test_accepting_after_the_sender_lost_the_right(acme, role, end):
+def test_an_invitation_is_void_if_the_sender_lost_the_permission(acme, role, end):
     """The right of the sender is checked on acceptance, as the invitation may still exist after a demotion."""
     by = make_user(acme.account, "adam", role="admin")
     row, secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=role, by=by)
@@ -204,7 +204,7 @@ def test_accepting_after_the_sender_lost_the_right(acme, role, end):
         assert not acme.account.users.filter(login="new").exists()
 
 
-def test_a_sender_who_was_demoted_meanwhile_invites_nobody(acme):
+def test_a_sender_who_was_demoted_meanwhile_cannot_invite(acme):
     by = make_user(acme.account, "adam", role="admin")
     User.objects.filter(pk=by.pk).update(role="agent")
     with pytest.raises(PermissionDenied), transaction.atomic():

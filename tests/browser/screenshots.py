@@ -44,8 +44,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="rostrum-screenshots-") as directory:
         service = Service(Path(directory) / "data", WORKERS="1", LOG_LEVEL="ERROR", DEMO="")
         try:
-            service.await_text(READY, 120)
-            service.await_text("Try it:", 10)
+            service.wait_for_output(READY, 120)
+            service.wait_for_output("Try it:", 10)
             faults = take(service)
         finally:
             service.process.terminate()

@@ -85,7 +85,7 @@ def test_every_example_runs(acme, browse):
     expect(page.locator("#tokens")).to_contain_text("last used")
 
 
-def test_a_deleting_example_asks(acme, browse):
+def test_a_deleting_example_asks_for_confirmation(acme, browse):
     page = browse(acme.alice)
     shown = {example.id: example for example in open_section(page, "clients")}
     run(page, shown["create_client"]).locator("[data-offer]").click()
@@ -106,7 +106,7 @@ def test_a_deleting_example_asks(acme, browse):
     assert acme.account.clients.live().count() == 0
 
 
-def test_examples_without_javascript(acme, browse):
+def test_examples_run_without_javascript(acme, browse):
     page = browse(acme.alice, javascript=False)
     make_token(page)
     page.goto(f"{PATH}/clients")
@@ -134,7 +134,7 @@ def test_examples_without_javascript(acme, browse):
     assert acme.account.clients.live().count() == 0
 
 
-def test_the_reference_is_as_dark_as_the_pages(acme, browse):
+def test_the_reference_has_the_color_scheme_of_the_pages(acme, browse):
     page = browse(theme="dark")
     page.goto("/app/docs")
     page.get_by_role("heading", name="Rostrum").wait_for()

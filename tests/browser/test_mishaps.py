@@ -9,7 +9,7 @@ from tests.support.people import at, count_of, messages_on, sign_in, vote_button
 GONE = "This suggestion was deleted in the meantime"
 
 
-def test_voting_for_what_was_deleted_meanwhile(acme, browse, javascript):
+def test_voting_for_a_suggestion_that_was_deleted_meanwhile(acme, browse, javascript):
     post = make_post(acme.bob, "Soon gone")
     page = browse(acme.carol, javascript=javascript)
     page.goto("/")
@@ -22,7 +22,7 @@ def test_voting_for_what_was_deleted_meanwhile(acme, browse, javascript):
     expect(page.get_by_text(GONE)).to_be_visible()
 
 
-def test_voting_for_what_was_merged_meanwhile(acme, browse, javascript):
+def test_voting_for_a_suggestion_that_was_merged_meanwhile(acme, browse, javascript):
     post, original = make_post(acme.bob, "Twice"), make_post(acme.bob, "Once")
     page = browse(acme.carol, javascript=javascript)
     page.goto(f"/app/posts/{post.id}")
@@ -77,7 +77,7 @@ def test_signing_in_in_another_tab(acme, browse, javascript):
     expect(messages_on(first)).to_have_text("Thank you! Your suggestion is posted.")
 
 
-def test_no_answer(acme, browse, faults):
+def test_the_server_does_not_respond(acme, browse, faults):
     """The message appears in view, no input is lost, and the next response removes the message."""
     post = make_post(acme.bob)
     page = browse(acme.carol)
@@ -103,7 +103,7 @@ def test_no_answer(acme, browse, faults):
     faults.clear()
 
 
-def test_no_answer_while_typing(acme, browse, faults):
+def test_the_server_does_not_respond_while_typing(acme, browse, faults):
     page = browse(acme.carol)
     page.goto("/app/posts/new")
     page.context.set_offline(True)
@@ -119,7 +119,7 @@ def test_no_answer_while_typing(acme, browse, faults):
     faults.clear()
 
 
-def test_going_back_to_what_was_typed(acme, browse, javascript):
+def test_going_back_to_a_filled_form(acme, browse, javascript):
     page = browse(acme.carol, javascript=javascript)
     page.goto("/app/posts/new")
     page.get_by_label("Title").fill("Half a thought")

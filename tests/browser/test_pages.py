@@ -39,7 +39,7 @@ def frames() -> set[str]:
 
 
 @pytest.mark.parametrize("shown", PAGES, ids=str)
-def test_it_is_for_everyone(world, windows, faults, frames, shown):
+def test_every_page_is_accessible(world, windows, faults, frames, shown):
     """All checks share one visit of the page, which takes most of the time."""
     window = windows(shown.login)
     page, response = window.page, window.visit(shown.address(world))

@@ -96,7 +96,7 @@ def test_inviting_an_agent(acme, browse, javascript):
     assert acme.account.users.get(login="dora").role == User.Role.AGENT
 
 
-def test_tools_that_come_while_the_suggestion_is_deleted(acme, browse):
+def test_tools_that_load_while_the_suggestion_is_deleted(acme, browse):
     """The tools are fetched in the background, and must not replace the page with the message."""
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice)
@@ -141,7 +141,7 @@ def test_moving_a_status_by_its_buttons(acme, browse):
     expect(page.locator(".ordered > li").nth(1)).to_contain_text("Planned")
 
 
-def test_the_menu_closes_behind_the_focus(acme, browse):
+def test_the_menu_closes_when_it_loses_the_focus(acme, browse):
     page = browse(acme.alice)
     page.goto("/")
     page.get_by_label("Your menu").focus()
@@ -155,7 +155,7 @@ def test_the_menu_closes_behind_the_focus(acme, browse):
     expect(menu).not_to_have_attribute("open", "")
 
 
-def test_getting_something_back(acme, browse, javascript):
+def test_restoring_a_deleted_suggestion(acme, browse, javascript):
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice, javascript=javascript)
     page.goto(f"/app/posts/{post.id}")

@@ -69,7 +69,7 @@ def test_paging_through_a_list(acme, browse, javascript):
     expect(page.get_by_role("link", name="Top")).not_to_have_attribute("aria-current", "page")
 
 
-def test_a_search_among_those_of_a_status(acme, browse, javascript):
+def test_searching_within_a_status(acme, browse, javascript):
     planned = acme.account.statuses.get(kind="post", code="planned")
     make_post(acme.bob, "A dark theme")
     make_post(acme.bob, "Dark pages", status=planned)
@@ -88,7 +88,7 @@ def test_a_search_among_those_of_a_status(acme, browse, javascript):
     expect(page).to_have_url(at("/?q=dark"))
 
 
-def test_voting_for_what_one_has_found(acme, browse, javascript):
+def test_voting_for_a_search_result(acme, browse, javascript):
     post = make_post(acme.bob, "A dark theme for the evening")
     make_post(acme.bob, "Invoices in one file")
     page = browse(javascript=javascript)
@@ -112,7 +112,7 @@ def test_voting_for_what_one_has_found(acme, browse, javascript):
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["its session ends", "it is refused"])
-def test_a_search_that_is_answered_on_the_way_to_another_page(acme, browse, ends):
+def test_a_search_response_during_the_navigation_to_another_page(acme, browse, ends):
     """A late response to a search must not replace the other page. If the user stays, its redirect is followed."""
     acme.account.forums.update(access="private")
     held = {}
@@ -155,7 +155,7 @@ def test_a_search_that_is_answered_on_the_way_to_another_page(acme, browse, ends
     expect(page.locator("#results")).to_contain_text("Results for “dark”")
 
 
-def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
+def test_voting_for_a_similar_suggestion(acme, browse, javascript):
     post = make_post(acme.bob, "A dark theme for the evening")
     page = browse(javascript=javascript)
     page.goto("/")
@@ -176,7 +176,7 @@ def test_voting_for_what_one_was_about_to_suggest(acme, browse, javascript):
 
 
 @pytest.mark.parametrize("first", ["the list", "the vote"])
-def test_voting_while_the_list_is_on_its_way(acme, browse, first):
+def test_voting_while_the_list_is_loading(acme, browse, first):
     """A list that arrives after a vote, but was rendered before it, must still show the vote."""
     post = make_post(acme.bob, "A dark theme for the evening")
     page = browse(acme.carol)

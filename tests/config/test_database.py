@@ -43,7 +43,7 @@ def test_it_works(db):
 
 
 @pytest.mark.parametrize("block", [contextlib.nullcontext, transaction.atomic])
-def test_a_statement_without_an_answer_fails_and_ends_its_connection(impatient, block):
+def test_an_unanswered_statement_fails_and_ends_its_connection(impatient, block):
     began = time.monotonic()
     with pytest.raises(OperationalError, match="did not answer in time"), block():
         fetch("SELECT pg_sleep(50)", [])
@@ -78,14 +78,14 @@ def insert():
         connection.set_client_timeout(0.2)
 
 
-def test_a_commit_without_an_answer_fails(committed_slowly, impatient):
+def test_an_unanswered_commit_fails(committed_slowly, impatient):
     connection.set_client_timeout(60)
     with pytest.raises(OperationalError, match="did not answer in time"):
         insert()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_limit_can_be_lifted():
+def test_the_timeouts_can_be_lifted():
     before, limit = server_timeout(), connection.client_timeout
     with connection.without_statement_timeout():
         assert (server_timeout(), connection.connection.client_timeout) == ("0", None)
@@ -101,7 +101,7 @@ def test_the_limit_can_be_lifted():
     assert (server_timeout(), connection.connection.client_timeout) == (before, limit)
 
 
-def test_readiness_is_told_in_time_while_the_database_is_asked():
+def test_readiness_responds_in_time_while_a_query_is_running():
     readiness, answered, asked = Readiness(), threading.Event(), []
 
     def ask():

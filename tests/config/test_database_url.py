@@ -50,13 +50,13 @@ def test_it_works(url, found):
         "postgresql://ann:hunter2%@db/rostrum",
     ],
 )
-def test_it_rejects_what_is_no_address(url):
+def test_it_rejects_invalid_addresses(url):
     with pytest.raises(ValueError, match=r"^write an address such as postgresql://") as error:
         database(url)
     assert "hunter2" not in str(error.value)
 
 
-def test_connections_notice_a_server_that_is_gone(monkeypatch):
+def test_connections_detect_a_lost_server(monkeypatch):
     options = configured(monkeypatch, "postgresql://ann@db/rostrum")["OPTIONS"]
     assert (options["keepalives"], options["tcp_user_timeout"], options["connect_timeout"]) == (1, 15_000, 5)
     assert "target_session_attrs" not in options
@@ -66,7 +66,7 @@ def test_connections_notice_a_server_that_is_gone(monkeypatch):
 
 
 @pytest.mark.parametrize(("more", "wanted"), [("", "read-write"), ("?target_session_attrs=any", "any")])
-def test_the_host_that_takes_writes_is_found(monkeypatch, more, wanted):
+def test_connections_prefer_a_host_that_accepts_writes(monkeypatch, more, wanted):
     found = configured(monkeypatch, MANY + more)
     assert (found["HOST"], found["PORT"], found["OPTIONS"]["target_session_attrs"]) == ("a,b", "1,2", wanted)
 
@@ -89,7 +89,7 @@ def test_a_command_reaches_the_second_host():
     assert (done.stdout.strip(), done.stderr) == (host, "")
 
 
-def test_hosts_without_ports_are_at_the_usual_one():
+def test_hosts_without_ports_have_the_default_port():
     """Nothing listens there; the test asserts that all hosts are tried."""
     found = database("postgresql://ann@127.0.0.1,127.0.0.2/rostrum")
     with pytest.raises(psycopg.OperationalError) as error:

@@ -46,13 +46,13 @@ def test_every_resource_of_the_json_api_is_registered():
     assert unregistered == [], ADVICE
 
 
-def test_every_model_that_goes_to_the_trash_is_registered():
+def test_every_trashable_model_is_registered():
     models = [model for model in apps.get_models() if issubclass(model, Trashable)]
     unregistered = set(models) - set(registry.trashable_models().values())
     assert unregistered == set(), f"the trash cannot list its rows: {ADVICE}"
 
 
-def test_the_change_feed_is_told_of_every_resource_and_of_nothing_else(db):
+def test_triggers_of_the_change_feed_match_the_registered_resources(db):
     """The first argument of each trigger is the resource's name in the feed."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -78,7 +78,7 @@ def test_every_id_in_the_path_of_an_example_has_a_sample():
 
 
 @pytest.mark.parametrize("resource", list(registry), ids=lambda resource: resource.key)
-def test_people_have_names_and_an_icon_for_it(resource):
+def test_every_resource_has_translated_labels_and_an_icon(resource):
     assert "<svg" in icon(resource.icon)
     with override("pl"):
         polish = str(resource.label), str(resource.plural_label)

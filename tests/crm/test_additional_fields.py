@@ -83,7 +83,7 @@ def test_it_works(acme):
     ],
     ids=lambda value: value[:30],
 )
-def test_it_rejects(acme, given, rule):
+def test_it_rejects_invalid_fields(acme, given, rule):
     client = make_client(acme.alice, additional_fields={"kept": 1})
     for method, path in (("POST", "/app/clients.json"), ("PUT", f"/app/clients/{client.id}.json")):
         response = send(acme, method, path, f'{{"name": "a", "additional_fields": {given}}}')
@@ -111,7 +111,7 @@ def test_it_rejects_every_error_at_once(acme):
     )
 
 
-def test_they_are_merged_and_a_null_removes(acme):
+def test_fields_are_merged_and_null_removes_a_field(acme):
     client = make_client(acme.alice, additional_fields={"a": 1, "b": "two"})
     for given, after in (
         ({"c": True}, {"a": 1, "b": "two", "c": True}),
@@ -133,7 +133,7 @@ def test_it_rejects_more_than_two_hundred_after_the_merge(acme):
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_those_with_a_type(acme, inside):
+def test_typed_fields(acme, inside):
     texts = {name: str(value) for name, value in ALL_TYPES.items()}
     client = make_client(acme.alice, "Ann")
     response = put(acme, client, **({"additional_fields": texts} if inside else texts))
@@ -147,7 +147,7 @@ def test_those_with_a_type(acme, inside):
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
 
 
-def test_a_null_or_blank_takes_it_away(acme):
+def test_null_or_blank_removes_a_field(acme):
     client = make_client(acme.alice)
     put(acme, client, **{name: str(value) for name, value in ALL_TYPES.items()})
     response = put(acme, client, **dict.fromkeys(ALL_TYPES, ""))
@@ -158,7 +158,7 @@ def test_a_null_or_blank_takes_it_away(acme):
     assert not ALL_TYPES.keys() & read(response).keys()
 
 
-def test_of_what_is_sent_back_whole_the_change_counts(acme):
+def test_changed_value_wins_when_the_whole_client_is_sent_back(acme):
     client = make_client(acme.alice)
     put(acme, client, string1="old", integer1=1)
     whole = get(acme, client)
@@ -172,7 +172,7 @@ def test_of_what_is_sent_back_whole_the_change_counts(acme):
     assert read(response)["string1"] == "a"
 
 
-def test_times_are_in_the_zone_of_the_account(acme):
+def test_times_are_in_the_time_zone_of_the_account(acme):
     client = make_client(acme.alice)
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
@@ -193,7 +193,7 @@ def test_numbers_are_exact(acme, number):
         assert f'"additional_fields":{{"a":{number}}}' in answer.text
 
 
-def test_there_is_no_eleventh(acme):
+def test_names_outside_the_numbered_fields_are_ignored(acme):
     response = put(acme, make_client(acme.alice), string11="a", decimal0=1, decimals1=2, text11="")
     assert response.headers["X-Ignored-Fields"] == "string11,decimal0,decimals1,text11"
     assert DecimalField.MAX_DECIMAL_PLACES == 6

@@ -40,7 +40,7 @@ def test_it_works(acme):
     assert {row["name"]: row["count"] for row in Tag.objects.in_use("client")} == {"vip": 2, "new": 1}
 
 
-def test_contacts(acme):
+def test_bulk_creates_contacts(acme):
     client, news, offers = make_client(acme.alice), make_contact_list(acme.alice), make_contact_list(acme.alice)
     response = send(
         acme,
@@ -116,7 +116,7 @@ def test_deals_with_nested_clients(acme):
     }
 
 
-def test_an_item_meets_those_before_it(acme):
+def test_an_item_conflicts_with_items_before_it(acme):
     held = make_client(acme.alice, external_ids={"shop": "1"})
     results = read(
         send(
@@ -172,7 +172,7 @@ def test_try_update(acme):
     }
 
 
-def test_try_update_after_an_email_went_to_another(acme):
+def test_try_update_after_an_email_moved_to_another_client(acme):
     oldest, next_one = (make_client(acme.alice, email="ann@example.net", external_ids={"shop": str(n)}) for n in "12")
     results = read(
         send(
@@ -196,7 +196,7 @@ def test_try_update_after_an_email_went_to_another(acme):
 
 
 @pytest.mark.parametrize("word", ["true", "1", "TRUE"])
-def test_all_or_nothing(acme, word):
+def test_atomic_requests_create_all_items_or_none(acme, word):
     items = [{"name": "A", "tags": ["new"], "external_ids": {"shop": "1"}}, {"note": "nobody", "discount": "x"}, 7]
     response = send(acme, "client", items, headers={"X-Atomic": word})
     assert_refused(
@@ -221,7 +221,7 @@ def test_all_or_nothing(acme, word):
     assert read(send(acme, "client", [{"name": "B"}], headers={"X-Atomic": word}))[0]["status"] == 201
 
 
-def test_all_or_nothing_names_none_that_is_not_made(acme):
+def test_errors_of_atomic_requests_name_no_rolled_back_client(acme):
     held = make_client(acme.alice, external_ids={"shop": "1"})
     atomic = {"X-Atomic": "true"}
     clients = [
@@ -251,7 +251,7 @@ def test_all_or_nothing_names_none_that_is_not_made(acme):
     assert_refused(send(acme, "deal", deals, headers=atomic), 422, "validation_failed", errors)
 
 
-def test_a_refused_item_leaves_nothing_of_its_nested_client(acme):
+def test_a_rejected_item_creates_no_nested_client(acme):
     results = read(send(acme, "deal", [{"client": {"name": "a", "external_ids": {"shop": "1"}}}]))
     assert results[0]["errors"] == {"name": ["can't be blank"]}
     assert not Client.objects.exists()
@@ -269,23 +269,23 @@ def test_a_refused_item_leaves_nothing_of_its_nested_client(acme):
     ],
     ids=["none", "null", "object", "text", "1001"],
 )
-def test_it_rejects_what_is_no_list(acme, body, errors):
+def test_it_rejects_bodies_without_a_valid_list(acme, body, errors):
     assert_refused(acme.json().post("/app/clients/bulk.json", json=body), 422, "validation_failed", errors)
     assert not Client.objects.exists()
 
 
 @pytest.mark.parametrize("word", ["perhaps", "", " "])
-def test_it_rejects_a_header_that_says_neither(acme, word):
+def test_it_rejects_an_x_atomic_header_that_is_not_a_boolean(acme, word):
     response = send(acme, "client", [], headers={"X-Atomic": word})
     assert_refused(response, 422, "validation_failed", {"x_atomic": ["is not true or false"]})
 
 
-def test_nothing_to_do(acme):
+def test_an_empty_list(acme):
     assert_answered(send(acme, "client", []), 200, [])
 
 
 @pytest.mark.parametrize("kind", ["client", "contact", "deal"])
-def test_ignored_fields(acme, kind):
+def test_ignored_fields_of_items(acme, kind):
     items = [{"name": "a", "id": 7, "nme": "b"}, {"name": "a", "id": 8}]
     response = send(acme, kind, items, other=1)
     assert response.headers["X-Ignored-Fields"] == "other,id,nme"
@@ -351,7 +351,7 @@ def test_a_thousand_deals_take_few_statements(acme):
     assert Deal.objects.filter(client_id__isnull=False).count() == 1000
 
 
-def test_one_key_for_all_of_them(acme):
+def test_one_idempotency_key_covers_the_whole_request(acme):
     make_deal(acme.alice)
     items = [{"name": "a"}, {}]
     first = send(acme, "deal", items, headers={"Idempotency-Key": "import 1"})
@@ -361,7 +361,7 @@ def test_one_key_for_all_of_them(acme):
     assert Deal.objects.count() == 2
 
 
-def test_each_is_told_to_the_sync_feed(acme):
+def test_every_created_row_is_in_the_change_feed(acme):
     response = send(acme, "client", [{"name": "a"}, {"name": "b"}])
     made = {result["client"]["id"] for result in read(response)}
     with connection.cursor() as cursor:

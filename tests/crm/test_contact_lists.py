@@ -37,7 +37,7 @@ def test_it_works(acme):
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_it_rejects_a_name(acme, name, rule):
+def test_it_rejects_invalid_names(acme, name, rule):
     make_contact_list(acme.alice, "Taken")
     mine = make_contact_list(acme.alice, "Mine")
     client = acme.json()
@@ -60,7 +60,7 @@ def test_it_rejects_a_body_without_a_contact_list(acme):
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
-def test_it_rejects_one_that_is_not_there(acme, method):
+def test_it_rejects_unknown_and_trashed_lists(acme, method):
     gone = make_contact_list(acme.alice)
     gone.trash(by=acme.alice)
     for id in (gone.id, 10**15):
@@ -77,24 +77,24 @@ def test_it_rejects_other_methods(acme):
     )
 
 
-def test_its_own_name_is_not_taken(acme):
+def test_a_list_may_keep_its_own_name(acme):
     row = make_contact_list(acme.alice, "Mine")
     response = acme.json().put(f"/app/contact_lists/{row.id}.json", json={"contact_list": {"name": "Mine"}})
     assert response.status_code == 200
 
 
-def test_a_name_of_another_case_is_another_name(acme):
+def test_names_are_case_sensitive(acme):
     make_contact_list(acme.alice, "News")
     assert acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "NEWS"}}).status_code == 201
 
 
-def test_the_name_of_one_in_the_trash_is_free(acme):
+def test_the_name_of_a_trashed_list_is_free(acme):
     make_contact_list(acme.alice, "News").trash(by=acme.alice)
     response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "News"}})
     assert response.status_code == 201
 
 
-def test_its_contacts_stay(acme):
+def test_contacts_of_a_deleted_list_are_kept(acme):
     contact_list = make_contact_list(acme.alice)
     contact = make_contact(acme.alice, "Ann", contact_list_ids=[contact_list.id])
     acme.json().delete(f"/app/contact_lists/{contact_list.id}.json")
@@ -102,7 +102,7 @@ def test_its_contacts_stay(acme):
     assert (body["name"], body["contact_list_ids"]) == ("Ann", [])
 
 
-def test_contacts_are_assigned_from_the_contact_alone(acme):
+def test_contact_ids_of_a_list_are_ignored(acme):
     """A list may have too many members to send, so it does not accept them."""
     contact = make_contact(acme.alice)
     response = acme.json().post(

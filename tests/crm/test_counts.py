@@ -49,7 +49,7 @@ def test_it_works(acme):
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_the_trash_is_not_counted(acme, kind):
+def test_trashed_rows_are_not_counted(acme, kind):
     client = make_client(acme.alice)
     row = MAKE[kind](acme.alice, client_id=client.id)
     one = tuple(int(name == f"{kind}_count") for name in COUNTS)
@@ -64,7 +64,7 @@ def test_the_trash_is_not_counted(acme, kind):
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_the_last_activity_is_of_what_belongs_to_it(acme, kind):
+def test_last_activity_includes_related_rows(acme, kind):
     client = make_client(acme.alice)
     row = MAKE[kind](acme.alice, client_id=client.id)
     later = timezone.now() + timedelta(days=1)
@@ -86,7 +86,7 @@ def test_a_comment_is_activity(acme):
 # Contact lists
 
 
-def test_contacts_of_a_list(acme):
+def test_contacts_of_a_list_are_counted(acme):
     news, other = make_contact_list(acme.alice, "News"), make_contact_list(acme.alice)
     ann, eve = (make_contact(acme.alice, contact_list_ids=[news.id]) for _ in range(2))
     assert_answered(
@@ -111,7 +111,7 @@ def test_contacts_of_a_list(acme):
     assert members(acme, news) == 2
 
 
-def test_one_that_is_assigned_while_a_list_of_its_is_in_the_trash(acme):
+def test_a_contact_whose_lists_change_while_one_is_in_the_trash(acme):
     news, other = make_contact_list(acme.alice), make_contact_list(acme.alice)
     ann = make_contact(acme.alice, contact_list_ids=[news.id])
     news.trash(by=acme.alice)
@@ -122,7 +122,7 @@ def test_one_that_is_assigned_while_a_list_of_its_is_in_the_trash(acme):
     assert (members(acme, news), members(acme, other)) == (0, 0)
 
 
-def test_a_contact_that_is_erased_was_uncounted_before(acme):
+def test_erasing_a_trashed_contact_changes_no_count(acme):
     news = make_contact_list(acme.alice)
     gone, _ = (make_contact(acme.alice, contact_list_ids=[news.id]) for _ in range(2))
     gone.trash(by=acme.alice)
@@ -130,7 +130,7 @@ def test_a_contact_that_is_erased_was_uncounted_before(acme):
     assert members(acme, news) == 1
 
 
-def test_the_counts_of_an_erased_list_go_with_it(acme):
+def test_the_count_of_an_erased_list_is_deleted(acme):
     news = make_contact_list(acme.alice)
     make_contact(acme.alice, contact_list_ids=[news.id])
     news.delete()

@@ -37,7 +37,7 @@ def test_it_rejects_a_body_without_a_client(acme, body):
 
 
 @pytest.mark.parametrize("client", ["text", 7, True, [], [{"name": "a"}]], ids=str)
-def test_it_rejects_what_is_no_object(acme, client):
+def test_it_rejects_a_client_that_is_not_an_object(acme, client):
     response = acme.json().post("/app/clients.json", json={"client": client})
     assert_refused(response, 422, "validation_failed", {"client": ["must be an object"]})
 
@@ -52,7 +52,7 @@ def test_it_rejects_every_error_at_once(acme):
     assert response.status_code == 422
 
 
-def test_it_rejects_faults_of_many_fields(acme):
+def test_it_rejects_invalid_values_of_many_fields(acme):
     client = {
         "name": "a" * 256,
         "note": "a" * 65_537,
@@ -82,7 +82,7 @@ def test_it_rejects_faults_of_many_fields(acme):
     assert not acme.account.clients.exists()
 
 
-def test_all_of_its_fields(acme):
+def test_all_fields(acme):
     contact = make_contact(acme.alice)
     status = acme.account.statuses.create(kind="client", code="good", name="Good")
     given = {
@@ -143,14 +143,14 @@ def test_all_of_its_fields(acme):
     ],
     ids=str,
 )
-def test_a_blank_name_is_built(acme, given, name):
+def test_a_blank_name_is_built_from_other_fields(acme, given, name):
     response = acme.json().post("/app/clients.json", json={"client": given})
     assert response.status_code == 201
     assert read(response)["name"] == name
     assert acme.account.clients.get().name == name
 
 
-def test_a_name_is_not_built_of_nothing(acme):
+def test_a_blank_name_is_rejected_if_no_other_field_can_replace_it(acme):
     client = {"name": "", "first_name": " ", "last_name": None, "email": ""}
     response = acme.json().post("/app/clients.json", json={"client": client})
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
@@ -163,7 +163,7 @@ def test_longest_values(acme):
     assert {name: read(response)[name] for name in client} == client
 
 
-def test_an_empty_text_is_not_a_null_one(acme):
+def test_an_empty_text_is_not_stored_as_null(acme):
     response = acme.json().post("/app/clients.json", json={"client": {"name": "a", "note": "", "phone": None}})
     row = acme.account.clients.get()
     assert_answered(
@@ -174,14 +174,14 @@ def test_an_empty_text_is_not_a_null_one(acme):
     )
 
 
-def test_a_client_may_be_in_the_account_twice(acme):
+def test_two_clients_may_have_the_same_values(acme):
     for _ in range(2):
         client = {"name": "Ann", "email": "ann@example.net"}
         assert acme.json().post("/app/clients.json", json={"client": client}).status_code == 201
     assert acme.account.clients.count() == 2
 
 
-def test_times_are_in_the_zone_of_the_account(acme):
+def test_times_are_in_the_time_zone_of_the_account(acme):
     acme.account.time_zone = "Asia/Kolkata"
     acme.account.save()
     body = read(acme.json().post("/app/clients.json", json={"client": {"name": "a"}}))
@@ -191,7 +191,7 @@ def test_times_are_in_the_zone_of_the_account(acme):
 
 
 @pytest.mark.parametrize("role", ["agent", "admin", "owner"])
-def test_the_team_may(acme, role):
+def test_every_team_role_may_create_clients(acme, role):
     user = make_user(acme.account, role=role)
     response = acme.json(make_token(user)).post("/app/clients.json", json={"client": {"name": "a"}})
     assert response.status_code == 201
@@ -206,7 +206,7 @@ def test_a_blank_id_is_null(acme, field, value):
     assert read(response)[field] is None
 
 
-def test_it_rejects_related_things_that_are_not_there(acme):
+def test_it_rejects_related_rows_that_do_not_exist(acme):
     deal_status = acme.account.statuses.get(kind="deal", code="new")
     former = make_user(acme.account, role="agent", is_active=False)
     client = {"name": "a", "status_id": deal_status.id, "responsible_id": former.id, "contact_id": 10**15}

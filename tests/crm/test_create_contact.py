@@ -60,14 +60,14 @@ def test_it_rejects_a_body_without_a_contact(acme, body):
         lambda number: {"0": "", "1": number},
     ],
 )
-def test_ids_as_forms_and_php_write_them(acme, written):
+def test_ids_of_lists_in_the_notations_of_forms_and_php(acme, written):
     vip = make_contact_list(acme.alice)
     body = {"contact": {"name": "Jan", "contact_list_ids": written(vip.id)}}
     response = acme.json().post("/app/contacts.json", json=body)
     assert (response.status_code, read(response)["contact_list_ids"]) == (201, [vip.id])
 
 
-def test_a_list_of_a_blank_id_is_empty(acme):
+def test_a_list_with_only_a_blank_id_is_empty(acme):
     contact = make_contact(acme.alice, contact_list_ids=[make_contact_list(acme.alice).id])
     response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": [""]}})
     assert (response.status_code, read(response)["contact_list_ids"]) == (200, [])
@@ -96,13 +96,13 @@ def test_it_rejects_a_contact_without_a_name(acme):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_it_rejects_lists_that_are_none(acme, ids, rule):
+def test_it_rejects_invalid_ids_of_contact_lists(acme, ids, rule):
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": ids}})
     assert_refused(response, 422, "validation_failed", {"contact_list_ids": [rule]})
     assert not acme.account.contacts.exists()
 
 
-def test_all_of_its_fields(acme):
+def test_all_fields(acme):
     client = make_client(acme.alice)
     lists = [make_contact_list(acme.alice), make_contact_list(acme.alice)]
     given = {
@@ -128,7 +128,7 @@ def test_all_of_its_fields(acme):
     assert_answered(client.get(f"/app/contacts/{row.id}.json"), 200, body)
 
 
-def test_lists_are_each_once_and_in_order(acme):
+def test_ids_of_lists_are_sorted_and_without_duplicates(acme):
     first, second = make_contact_list(acme.alice), make_contact_list(acme.alice)
     ids = [str(second.id), first.id, second.id]
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": ids}})
@@ -137,7 +137,7 @@ def test_lists_are_each_once_and_in_order(acme):
 
 
 @pytest.mark.parametrize("value", [None, "", []], ids=str)
-def test_no_lists(acme, value):
+def test_null_and_empty_ids_of_lists(acme, value):
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "a", "contact_list_ids": value}})
     assert response.status_code == 201
     assert read(response)["contact_list_ids"] == []
@@ -151,19 +151,19 @@ def test_no_lists(acme, value):
     ],
     ids=str,
 )
-def test_a_blank_name_is_built(acme, given, name):
+def test_a_blank_name_is_built_from_other_fields(acme, given, name):
     response = acme.json().post("/app/contacts.json", json={"contact": given})
     assert response.status_code == 201
     assert read(response)["name"] == name
 
 
-def test_a_main_contact(acme):
+def test_a_contact_may_be_the_main_contact_of_a_client(acme):
     contact = make_contact(acme.alice)
     response = acme.json().post("/app/clients.json", json={"client": {"name": "a", "contact_id": contact.id}})
     assert read(response)["contact_id"] == contact.id
 
 
 @pytest.mark.parametrize("id", [2**63 - 1, 2**63, -(2**63) - 1, 9_999_999_999_999_999_999, 0, "9223372036854775808"])
-def test_it_rejects_contact_lists_that_there_cannot_be(acme, id):
+def test_it_rejects_ids_of_contact_lists_that_are_out_of_range(acme, id):
     response = acme.json().post("/app/contacts.json", json={"contact": {"name": "Jan", "contact_list_ids": [id]}})
     assert_refused(response, 422, "validation_failed", {"contact_list_ids": [f"{id} can't be found"]})

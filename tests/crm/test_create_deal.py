@@ -68,7 +68,7 @@ def test_it_rejects_other_methods(acme):
     )
 
 
-def test_all_of_its_fields(acme):
+def test_all_fields(acme):
     client = make_client(acme.alice)
     status = acme.account.statuses.get(kind="deal", code="qualified")
     given = {
@@ -94,7 +94,7 @@ def test_all_of_its_fields(acme):
     assert_answered(client.get(f"/app/deals/{row.id}.json"), 200, body)
 
 
-def test_the_currency_is_the_accounts(acme):
+def test_the_currency_defaults_to_that_of_the_account(acme):
     acme.account.currency = "PLN"
     acme.account.save()
     for given in ({}, {"currency": None}, {"currency": " "}):
@@ -109,7 +109,7 @@ def make_deal_with(acme, client, **fields):
     return acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": client, **fields}})
 
 
-def test_a_new_client(acme):
+def test_a_nested_client_is_created(acme):
     given = {"name": "Ann", "email": "ann@example.net", "note": "n", "external_ids": {"shop_id": "17"}}
     response = make_deal_with(acme, given)
     client, deal = acme.account.clients.get(), acme.account.deals.get()
@@ -123,7 +123,7 @@ def test_a_new_client(acme):
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
 
 
-def test_a_client_that_holds_one_of_the_external_ids(acme):
+def test_a_nested_client_is_found_by_one_of_its_external_ids(acme):
     client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop_id": "17"})
     given = {"name": "Else", "email": "else@example.net", "note": "x", "external_ids": {"shop_id": 17, "other": "5"}}
     response = make_deal_with(acme, given)
@@ -148,7 +148,7 @@ def test_a_client_that_holds_one_of_the_external_ids(acme):
     assert read(make_deal_with(acme, {"external_ids": {"other": "5"}}))["client_id"] == client.id
 
 
-def test_a_client_that_is_found_keeps_the_external_ids_that_it_has(acme):
+def test_an_existing_client_keeps_its_external_ids(acme):
     held = {"shop_id": "17", "erp": "K-1", "crm": "9"}
     client = make_client(acme.alice, external_ids=held)
     given = {"external_ids": {"shop_id": 17, "erp": "K-2", "crm": None, "new": "5", "gone": None}}
@@ -162,7 +162,7 @@ def test_a_client_that_is_found_keeps_the_external_ids_that_it_has(acme):
     assert read(make_deal_with(acme, another))["client_id"] != client.id
 
 
-def test_a_client_that_is_found_has_no_more_external_ids_than_there_may_be(acme):
+def test_it_rejects_too_many_external_ids_for_an_existing_client(acme):
     """The limit applies even if a null in the same request removes an id."""
     client = make_client(acme.alice, external_ids={f"key{number}": "1" for number in range(50)})
     response = make_deal_with(acme, {"external_ids": {"key0": "1", "key1": None, "new": "1"}})
@@ -171,33 +171,33 @@ def test_a_client_that_is_found_has_no_more_external_ids_than_there_may_be(acme)
     assert len(client.external_ids) == 50
 
 
-def test_other_fields_of_a_client_that_is_found_are_not_judged(acme):
+def test_other_fields_of_an_existing_client_are_not_validated(acme):
     client = make_client(acme.alice, "Ann", external_ids={"shop_id": "17"})
     response = make_deal_with(acme, {"name": "", "email": [], "external_ids": {"shop_id": "17"}})
     assert response.status_code == 201
     assert read(response)["client_id"] == client.id
 
 
-def test_a_client_is_built_a_name(acme):
+def test_a_nested_client_without_a_name_is_named_by_its_email(acme):
     assert make_deal_with(acme, {"email": "ann@example.net"}).status_code == 201
     assert acme.account.clients.get().name == "ann@example.net"
 
 
 @pytest.mark.parametrize("client_id", [None, "", "  "], ids=repr)
-def test_a_null_client_id_beside_a_client(acme, client_id):
+def test_a_blank_client_id_next_to_a_nested_client_is_ignored(acme, client_id):
     response = make_deal_with(acme, {"name": "Ann"}, client_id=client_id)
     assert response.status_code == 201
     assert read(response)["client_id"] == acme.account.clients.get().id
 
 
-def test_a_null_client(acme):
+def test_a_null_nested_client_is_ignored(acme):
     client = make_client(acme.alice)
     response = make_deal_with(acme, None, client_id=client.id)
     assert read(response)["client_id"] == client.id
     assert read(make_deal_with(acme, None))["client_id"] is None
 
 
-def test_it_rejects_a_client_together_with_a_client_id(acme):
+def test_it_rejects_a_nested_client_together_with_a_client_id(acme):
     client = make_client(acme.alice)
     response = make_deal_with(acme, {"name": "Ann"}, client_id=client.id)
     assert_refused(response, 422, "validation_failed", {"client": ["can't be given together with client_id"]})
@@ -241,19 +241,19 @@ def test_it_rejects_external_ids_of_different_clients(acme):
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_it_rejects_faults_of_the_client(acme, client, errors):
+def test_it_rejects_invalid_nested_clients(acme, client, errors):
     assert_refused(make_deal_with(acme, client), 422, "validation_failed", errors)
     assert not acme.account.deals.exists()
     assert not acme.account.clients.exists()
 
 
-def test_it_rejects_a_deal_and_makes_no_client(acme):
+def test_an_invalid_deal_creates_no_nested_client(acme):
     response = acme.json().post("/app/deals.json", json={"deal": {"client": {"name": "Ann"}}})
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
     assert not acme.account.clients.exists()
 
 
-def test_faults_of_both(acme):
+def test_errors_of_the_deal_and_of_its_nested_client_are_reported_together(acme):
     response = acme.json().post("/app/deals.json", json={"deal": {"price": "x", "client": {"name": []}}})
     assert_refused(
         response,
@@ -263,7 +263,7 @@ def test_faults_of_both(acme):
     )
 
 
-def test_a_client_in_the_trash_is_not_found(acme):
+def test_a_trashed_client_is_not_found_by_its_external_id(acme):
     gone = make_client(acme.alice, external_ids={"a": "1"})
     gone.trash(by=acme.alice)
     response = make_deal_with(acme, {"name": "New", "external_ids": {"a": "1"}})
@@ -271,7 +271,7 @@ def test_a_client_in_the_trash_is_not_found(acme):
     assert read(response)["client_id"] == acme.account.clients.live().get().id != gone.id
 
 
-def test_names_that_a_nested_client_does_not_take_are_ignored(acme):
+def test_unknown_fields_of_a_nested_client_are_ignored(acme):
     response = make_deal_with(acme, {"name": "Ann", "id": 7, "phone": "1"}, colour="red")
     assert response.status_code == 201
     assert response.headers["X-Ignored-Fields"] == "colour,client.id,client.phone"
@@ -281,7 +281,7 @@ def test_names_that_a_nested_client_does_not_take_are_ignored(acme):
 @pytest.mark.parametrize(
     "client", [{}, {"name": " ", "email": ""}, {"name": None, "external_ids": {"shop": "1"}}], ids=str
 )
-def test_a_client_without_name_and_e_mail_is_a_guest(acme, language, name, client):
+def test_a_nested_client_without_name_and_email_is_named_guest(acme, language, name, client):
     acme.account.language = language
     acme.account.save()
     response = make_deal_with(acme, client)
@@ -292,6 +292,6 @@ def test_a_client_without_name_and_e_mail_is_a_guest(acme, language, name, clien
     assert [row.name for row in acme.account.clients.all()] == [name, name]
 
 
-def test_it_rejects_a_client_without_a_name_that_is_not_in_a_deal(acme):
+def test_it_rejects_a_client_without_a_name_outside_a_deal(acme):
     response = acme.json().post("/app/clients.json", json={"client": {"note": "x"}})
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})

@@ -12,14 +12,14 @@ def test_it_works(acme):
     assert_refused(acme.json().get(f"/app/clients/{client.id}.json"), 404, "not_found")
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_unknown_and_trashed_clients(acme):
     client = make_client(acme.alice)
     assert acme.json().delete(f"/app/clients/{client.id}.json").status_code == 200
     for id in (client.id, 10**15):
         assert_refused(acme.json().delete(f"/app/clients/{id}.json"), 404, "not_found")
 
 
-def test_only_that_one_is_gone(acme):
+def test_other_clients_are_kept(acme):
     client, other = make_client(acme.alice), make_client(acme.alice)
     acme.json().delete(f"/app/clients/{client.id}.json")
     assert list(acme.account.clients.live()) == [other]

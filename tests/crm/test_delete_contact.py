@@ -8,14 +8,14 @@ def test_it_works(acme):
     assert_refused(acme.json().get(f"/app/contacts/{contact.id}.json"), 404, "not_found")
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_unknown_and_trashed_contacts(acme):
     contact = make_contact(acme.alice)
     acme.json().delete(f"/app/contacts/{contact.id}.json")
     for id in (contact.id, 10**15):
         assert_refused(acme.json().delete(f"/app/contacts/{id}.json"), 404, "not_found")
 
 
-def test_its_client_and_lists_stay(acme):
+def test_the_client_and_the_lists_of_a_contact_are_kept(acme):
     client, contact_list = make_client(acme.alice), make_contact_list(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id, contact_list_ids=[contact_list.id])
     main = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"contact_id": contact.id}})

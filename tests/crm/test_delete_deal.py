@@ -10,7 +10,7 @@ def test_it_works(acme):
     assert acme.json().get(f"/app/clients/{client.id}.json").status_code == 200
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_unknown_and_trashed_deals(acme):
     deal = make_deal(acme.alice)
     acme.json().delete(f"/app/deals/{deal.id}.json")
     for id in (deal.id, 10**15):

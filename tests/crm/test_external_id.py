@@ -5,7 +5,7 @@ import pytest
 from crm.models import ClientExternalId
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact
-from tests.support.lists import names
+from tests.support.lists import values_of
 
 
 def post(acme, **values):
@@ -48,7 +48,7 @@ def test_it_works(acme):
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_it_rejects(acme, value, rule):
+def test_it_rejects_invalid_and_taken_values(acme, value, rule):
     holder = read(post(acme, name="Ann", external_id="17"))
     errors = {"external_ids": [rule.format(holder["id"])]}
     for given in ({"external_id": value}, {"additional_fields": {"external_id": value}}):
@@ -58,7 +58,7 @@ def test_it_rejects(acme, value, rule):
 
 
 @pytest.mark.parametrize("value", [None, "", " "])
-def test_a_null_or_blank_takes_it_away(acme, value):
+def test_null_or_blank_removes_the_external_id(acme, value):
     client = read(post(acme, name="Ann", external_id="17", external_ids={"shop": "1"}))
     body = read(put(acme, client, external_id=value))
     assert (places(body), body["external_ids"]) == ((None, None, None), {"shop": "1"})
@@ -66,7 +66,7 @@ def test_a_null_or_blank_takes_it_away(acme, value):
 
 
 @pytest.mark.parametrize("place", [None, "additional_fields", "external_ids"])
-def test_of_what_is_sent_back_whole_the_change_counts(acme, place):
+def test_the_changed_place_wins_when_the_whole_client_is_sent_back(acme, place):
     whole = read(post(acme, name="Ann", external_id="1", additional_fields={"size": 42}))
     change = {"external_id": "2"}
     body = read(put(acme, whole, **{**whole, **(change if place is None else {place: {**whole[place], **change}})}))
@@ -75,7 +75,7 @@ def test_of_what_is_sent_back_whole_the_change_counts(acme, place):
     assert places(read(put(acme, body, **body))) == ("2", "2", "2")
 
 
-def test_it_is_one_that_try_update_goes_by(acme):
+def test_try_update_finds_a_client_by_its_external_id(acme):
     client = read(post(acme, name="Ann", external_id="17"))
     response = post(acme, name="Ann K.", external_id=17, try_update=True)
     assert (response.status_code, read(response)["id"]) == (200, client["id"])
@@ -85,13 +85,13 @@ def test_it_is_one_that_try_update_goes_by(acme):
     assert results[0]["client"]["id"] == client["id"]
 
 
-def test_a_put_by_external_id(acme):
+def test_a_put_by_another_external_id_sets_the_field(acme):
     body = {"client": {"name": "Ann", "external_id": "17"}}
     response = acme.json().put("/app/clients.json?external_ids[shop]=1", json=body)
     assert (response.status_code, read(response)["external_ids"]) == (201, {"external_id": "17", "shop": "1"})
 
 
-def test_it_is_free_while_its_client_is_in_the_trash(acme):
+def test_the_external_id_of_a_trashed_client_is_free(acme):
     client = read(post(acme, name="Ann", external_id="17"))
     acme.json().delete(f"/app/clients/{client['id']}.json")
     assert read(acme.json().get("/app/clients.json?external_id=17")) == []
@@ -101,28 +101,28 @@ def test_it_is_free_while_its_client_is_in_the_trash(acme):
     assert places(read(acme.json().get(f"/app/clients/{client['id']}.json"))) == (None, None, None)
 
 
-def test_one_of_another_account_is_not_found(acme, other):
+def test_clients_of_another_account_are_not_found(acme, other):
     make_client(other.mallory, external_ids={"external_id": "17"}, email="ann@example.com")
     for query in ("external_id=17", "email=ann@example.com"):
         assert read(acme.json().get(f"/app/clients.json?{query}")) == []
 
 
 @pytest.mark.parametrize(("kind", "make"), [("client", make_client), ("contact", make_contact)])
-def test_by_e_mail(acme, kind, make):
+def test_lists_filter_by_email(acme, kind, make):
     for number, email in enumerate(("Ann@Example.com", "ann@example.com", "ann@example.co", None)):
         make(acme.alice, f"{number}", email=email)
     make(acme.alice, "gone", email="ann@example.com").trash(by=acme.alice)
     path = f"/app/{kind}s.json"
-    assert names(acme.json().get(f"{path}?email=ANN@example.com")) == ["0", "1"]
-    assert names(acme.json().get(f"{path}?email=ann@example.com&order=-id&per_page=1")) == ["1"]
-    assert names(acme.json().get(f"{path}?email=ann")) == []
-    assert names(acme.json().get(f"{path}?email= ")) == ["0", "1", "2", "3"]
+    assert values_of(acme.json().get(f"{path}?email=ANN@example.com")) == ["0", "1"]
+    assert values_of(acme.json().get(f"{path}?email=ann@example.com&order=-id&per_page=1")) == ["1"]
+    assert values_of(acme.json().get(f"{path}?email=ann")) == []
+    assert values_of(acme.json().get(f"{path}?email= ")) == ["0", "1", "2", "3"]
     rule = "has a character that can't be used (a control character or half of a surrogate pair)"
     assert_refused(acme.json().get(f"{path}?email=a%00"), 422, "validation_failed", {"email": [rule]})
 
 
 @pytest.mark.parametrize("query", ["external_id=17", "email=ann@example.com"])
-def test_queries(acme, query, django_assert_max_num_queries):
+def test_it_takes_few_queries(acme, query, django_assert_max_num_queries):
     client = make_client(acme.alice, email="ann@example.com", external_ids={"external_id": "17"})
     acme.json().get(f"/app/clients.json?{query}")
     # The token; the planner setting; the holder; an estimate; the ids; the rows.

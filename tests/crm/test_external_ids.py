@@ -66,7 +66,7 @@ def test_it_works(acme, kind):
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_it_rejects(acme, kind, external_ids, rule):
+def test_it_rejects_invalid_external_ids(acme, kind, external_ids, rule):
     row = MAKE[kind](acme.alice, external_ids={"kept": "1"})
     content = json.dumps({kind: {"name": "a", "external_ids": external_ids}})
     client = acme.json()
@@ -77,7 +77,7 @@ def test_it_rejects(acme, kind, external_ids, rule):
 
 
 @both
-def test_it_rejects_every_bad_pair_at_once(acme, kind):
+def test_it_rejects_every_invalid_pair_at_once(acme, kind):
     response = create(acme, kind, {"a b": "1", "c": "", "d": "4"})
     assert_refused(
         response,
@@ -93,7 +93,7 @@ def test_it_rejects_every_bad_pair_at_once(acme, kind):
 
 
 @both
-def test_it_rejects_what_others_hold(acme, kind):
+def test_it_rejects_external_ids_of_other_rows(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "x"})
     second = MAKE[kind](acme.alice, external_ids={"b": "2"})
     mine = MAKE[kind](acme.alice, external_ids={"a": "2"})
@@ -106,7 +106,7 @@ def test_it_rejects_what_others_hold(acme, kind):
 
 
 @both
-def test_it_rejects_what_others_hold_along_with_all_else(acme, kind):
+def test_taken_external_ids_are_reported_together_with_other_errors(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     errors = {"name": ["can't be blank"], "external_ids": [f"a 1 belongs to {kind} {row.id}"]}
     assert_refused(create(acme, kind, {"a": "1"}, name=""), 422, "validation_failed", errors)
@@ -125,7 +125,7 @@ def test_it_rejects_more_than_fifty_after_the_merge(acme, kind):
 
 
 @both
-def test_the_longest(acme, kind):
+def test_longest_keys_and_values(acme, kind):
     external_ids = {"A-z_0.9" + "a" * 57: "😀" * 255}
     response = create(acme, kind, external_ids)
     assert response.status_code == 201
@@ -133,7 +133,7 @@ def test_the_longest(acme, kind):
 
 
 @both
-def test_a_number_is_taken_as_its_text(acme, kind):
+def test_a_number_is_stored_as_its_text(acme, kind):
     content = json.dumps({kind: {"name": "a", "external_ids": {"a": 17}}}).replace("17", "17.50")
     response = acme.json().post(f"/app/{kind}s.json", content=content)
     assert read(response)["external_ids"] == {"a": "17.50"}
@@ -148,7 +148,7 @@ def test_a_number_is_taken_as_its_text(acme, kind):
 
 
 @both
-def test_its_own_are_not_taken(acme, kind):
+def test_a_row_may_keep_and_swap_its_own_external_ids(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert update(acme, kind, row.id, {"a": "1"}).status_code == 200
     # Two keys may swap their values.
@@ -157,7 +157,7 @@ def test_its_own_are_not_taken(acme, kind):
 
 
 @both
-def test_what_is_removed_or_changed_is_free(acme, kind):
+def test_removed_and_changed_external_ids_are_free(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     second = MAKE[kind](acme.alice)
     update(acme, kind, first.id, {"a": None, "b": "3"})
@@ -167,18 +167,18 @@ def test_what_is_removed_or_changed_is_free(acme, kind):
 
 
 @both
-def test_what_a_deleted_one_held_is_free(acme, kind):
+def test_external_ids_of_a_deleted_row_are_free(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert acme.json().delete(f"/app/{kind}s/{first.id}.json").status_code == 200
     assert create(acme, kind, {"a": "1"}).status_code == 201
 
 
 @both
-def test_case_and_spaces_count(acme, kind):
+def test_case_and_spaces_are_significant(acme, kind):
     for external_ids in ({"a": "x"}, {"A": "x"}, {"a": "X"}, {"a": " x"}):
         assert create(acme, kind, external_ids).status_code == 201
 
 
-def test_a_client_and_a_deal_may_have_the_same(acme):
+def test_a_client_and_a_deal_may_have_the_same_external_id(acme):
     assert create(acme, "client", {"a": "1"}).status_code == 201
     assert create(acme, "deal", {"a": "1"}).status_code == 201

@@ -9,7 +9,7 @@ from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body
 from tests.support.factories import make_client, make_contact, make_deal, make_user
-from tests.support.lists import first, names, pages
+from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/clients.json"
 ORDERS = "id, -id, created_at, -created_at, updated_at, -updated_at, name, -name"
@@ -46,14 +46,14 @@ def test_it_works(acme):
             ),
             client_body(anna, acme.bob, name="Anna"),
         ],
-        link=first(PATH),
+        link=link_to_first_page(PATH),
     )
 
 
-def test_none(acme, other):
+def test_an_empty_list(acme, other):
     make_client(other.mallory)
     make_client(acme.alice).trash(by=acme.alice)
-    assert_answered(acme.json().get(PATH), 200, [], link=first(PATH))
+    assert_answered(acme.json().get(PATH), 200, [], link=link_to_first_page(PATH))
 
 
 REFUSALS = {
@@ -79,12 +79,12 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(("query", "errors"), REFUSALS.items(), ids=lambda value: str(value)[:30])
-def test_it_rejects_what_it_can_not_read(acme, query, errors):
+def test_it_rejects_invalid_parameters(acme, query, errors):
     assert_refused(acme.json().get(f"{PATH}?{query}"), 422, "validation_failed", errors)
 
 
 @pytest.mark.parametrize("name", ["colour", "external_ids", "limit"])
-def test_it_rejects_an_unknown_parameter_where_the_client_asks_for_that(acme, name):
+def test_it_rejects_unknown_parameters_under_strict_handling(acme, name):
     response = acme.json().get(f"{PATH}?{name}=1", headers={"Prefer": "handling=strict"})
     assert_refused(response, 422, "validation_failed", {name: [f"is not one of the parameters {PARAMETERS}"]})
 
@@ -109,11 +109,11 @@ def test_it_rejects_every_error_at_once(acme):
     )
 
 
-def test_a_blank_parameter_is_none(acme, django_assert_num_queries):
+def test_blank_parameters_are_ignored(acme, django_assert_num_queries):
     make_client(acme.alice, "Jan")
     json = acme.json()
     blank = dict.fromkeys(("page", "per_page", "order", "q", "tag", "status_id", "updated_since"), " ")
-    assert names(json.get(PATH, params=blank)) == ["Jan"]
+    assert values_of(json.get(PATH, params=blank)) == ["Jan"]
     # There is no query for it: only the token, the ids and the rows.
     with django_assert_num_queries(3):
         json.get(PATH, params=blank)
@@ -122,12 +122,12 @@ def test_a_blank_parameter_is_none(acme, django_assert_num_queries):
 def test_pages(acme):
     for number in range(7):
         make_client(acme.alice, f"Client {number}")
-    found = pages(acme.json(), f"{PATH}?per_page=3")
+    found = values_by_page(acme.json(), f"{PATH}?per_page=3")
     assert found == [[f"Client {n}" for n in page] for page in ([0, 1, 2], [3, 4, 5], [6])]
     response = acme.json().get(f"{PATH}?per_page=3&page=2&order=id&api_token={quote(acme.bob_token)}")
     url = f"http://acme.example.test{PATH}?per_page=3&order=id&page="
     assert response.headers["Link"] == f'<{url}1>; rel="first", <{url}1>; rel="prev", <{url}3>; rel="next"'
-    assert names(acme.json().get(f"{PATH}?page={10**40}")) == []
+    assert values_of(acme.json().get(f"{PATH}?page={10**40}")) == []
 
 
 @pytest.fixture
@@ -151,19 +151,23 @@ def three(acme):
     }.items(),
 )
 def test_orders(three, order, expected):
-    assert names(three.json().get(f"{PATH}?order={order}")) == expected
-    assert names(three.json().get(f"{PATH}?order=-{order}")) == expected[::-1]
+    assert values_of(three.json().get(f"{PATH}?order={order}")) == expected
+    assert values_of(three.json().get(f"{PATH}?order=-{order}")) == expected[::-1]
 
 
 @pytest.mark.parametrize("order", ["created_at", "-created_at", "updated_at", "-updated_at", "name", "-name"])
-def test_ties_are_broken_by_the_id(acme, order):
+def test_ties_are_ordered_by_id(acme, order):
     ids = [make_client(acme.alice, "Same").id for _ in range(5)]
     Client.objects.update(created_at=START, updated_at=START)
     expected = ids[::-1] if order.startswith("-") else ids
-    assert pages(acme.json(), f"{PATH}?per_page=2&order={order}", "id") == [expected[:2], expected[2:4], expected[4:]]
+    assert values_by_page(acme.json(), f"{PATH}?per_page=2&order={order}", "id") == [
+        expected[:2],
+        expected[2:4],
+        expected[4:],
+    ]
 
 
-def test_by_what_they_name(acme):
+def test_filters_by_related_rows(acme):
     status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
     contact = make_contact(acme.alice)
     carl = make_user(acme.account, "carl", role=User.Role.AGENT)
@@ -171,7 +175,7 @@ def test_by_what_they_name(acme):
     make_client(carl, "B", contact_id=contact.id, responsible_id=acme.bob.id).write({"note": "a"}, by=acme.bob)
 
     def found(query: str) -> list[str]:
-        return names(acme.json().get(f"{PATH}?{query}"))
+        return values_of(acme.json().get(f"{PATH}?{query}"))
 
     assert found(f"status_id={status.id}") == ["A"]
     assert found(f"responsible_id={acme.bob.id}") == ["A", "B"]
@@ -201,29 +205,29 @@ def test_updated_since(acme, since, expected):
     for name, seconds in (("A", 0), ("B", 1)):
         row = make_client(acme.alice, name)
         Client.objects.filter(pk=row.pk).update(updated_at=START + timedelta(seconds=seconds))
-    assert names(acme.json().get(f"{PATH}?updated_since={since}")) == expected
+    assert values_of(acme.json().get(f"{PATH}?updated_since={since}")) == expected
 
 
-def test_a_tag(acme, other):
+def test_filter_by_tag(acme, other):
     make_client(acme.alice, "A", tags=["VIP", "Łódź"])
     make_client(acme.alice, "B", tags=["other"])
     make_client(acme.alice, "C", tags=["vip"])
     make_client(other.mallory, "D", tags=["theirs"])
     for tag in ("vip", "VIP", " Vip "):
-        assert names(acme.json().get(PATH, params={"tag": tag})) == ["A", "C"]
-    assert names(acme.json().get(PATH, params={"tag": "łódź"})) == ["A"]
-    assert names(acme.json().get(PATH, params={"tag": "vi"})) == []
-    assert names(acme.json().get(PATH, params={"tag": "theirs"})) == []
+        assert values_of(acme.json().get(PATH, params={"tag": tag})) == ["A", "C"]
+    assert values_of(acme.json().get(PATH, params={"tag": "łódź"})) == ["A"]
+    assert values_of(acme.json().get(PATH, params={"tag": "vi"})) == []
+    assert values_of(acme.json().get(PATH, params={"tag": "theirs"})) == []
 
 
-def test_external_ids(acme, other):
+def test_filter_by_external_ids(acme, other):
     make_client(acme.alice, "A", external_ids={"shop": "1", "erp": "x/ż"})
     make_client(acme.alice, "B", external_ids={"shop": "2", "erp.id": "1"})
     make_client(acme.alice, "C", external_ids={"shop": "3"}).trash(by=acme.alice)
     make_client(other.mallory, "D", external_ids={"shop": "4"})
 
     def found(**pairs: str) -> list[str]:
-        return names(acme.json().get(PATH, params={f"external_ids[{key}]": value for key, value in pairs.items()}))
+        return values_of(acme.json().get(PATH, params={f"external_ids[{key}]": value for key, value in pairs.items()}))
 
     assert found(shop="1") == ["A"]
     assert found(shop="1", erp="x/ż") == ["A"]
@@ -248,7 +252,7 @@ def test_external_ids(acme, other):
     ids=str,
 )
 @pytest.mark.parametrize("order", ["id", "-id", "name", "-name", "updated_at"])
-def test_however_a_page_is_found_it_is_the_same(acme, other, monkeypatch, limits, order):
+def test_every_strategy_of_paging_returns_the_same_pages(acme, other, monkeypatch, limits, order):
     for name, limit in limits.items():
         monkeypatch.setattr(f"core.api.lists.{name}", limit)
     for number in range(12):
@@ -259,23 +263,23 @@ def test_however_a_page_is_found_it_is_the_same(acme, other, monkeypatch, limits
         make_client(acme.alice, f"Client {number}", tags=["vip"]).trash(by=acme.alice)
     rows = Client.objects.filter(account=acme.account, trashed_at=None, tags=["vip"])
     expected = list(rows.order_by(order).values_list("name", flat=True))
-    found = pages(acme.json(), f"{PATH}?tag=vip&order={order}&per_page=2")
+    found = values_by_page(acme.json(), f"{PATH}?tag=vip&order={order}&per_page=2")
     assert found == [expected[n : n + 2] for n in range(0, len(expected), 2)]
 
 
-def test_all_at_once(acme):
+def test_search_filters_and_order_together(acme):
     for name, tags in (("Jan Nowak", ["vip"]), ("Anna Nowak", ["vip"]), ("Ewa Nowak", []), ("Jan Lis", ["vip"])):
         make_client(acme.alice, name, tags=tags, responsible_id=acme.bob.id)
     query = f"q=nowak&tag=vip&responsible_id={acme.bob.id}&updated_since=2009-01-26&order=name&per_page=1"
-    assert pages(acme.json(), f"{PATH}?{query}") == [["Anna Nowak"], ["Jan Nowak"]]
+    assert values_by_page(acme.json(), f"{PATH}?{query}") == [["Anna Nowak"], ["Jan Nowak"]]
 
 
-def test_what_is_written_is_found_at_once(acme):
+def test_changes_are_found_immediately(acme):
     json = acme.json()
     client = read(json.post(PATH, json={"client": {"name": "Jan", "external_ids": {"shop": "1"}, "tags": ["vip"]}}))
     searches = ("q=jan", "tag=vip", "external_ids[shop]=1", "order=name")
-    assert [names(json.get(f"{PATH}?{query}")) for query in searches] == [["Jan"]] * 4
+    assert [values_of(json.get(f"{PATH}?{query}")) for query in searches] == [["Jan"]] * 4
     json.put(f"/app/clients/{client['id']}.json", json={"client": {"name": "Ewa", "tags": []}})
-    assert [names(json.get(f"{PATH}?{query}")) for query in ("q=jan", "tag=vip", "q=ewa")] == [[], [], ["Ewa"]]
+    assert [values_of(json.get(f"{PATH}?{query}")) for query in ("q=jan", "tag=vip", "q=ewa")] == [[], [], ["Ewa"]]
     json.delete(f"/app/clients/{client['id']}.json")
-    assert [names(json.get(f"{PATH}?{query}")) for query in ("q=ewa", "external_ids[shop]=1")] == [[], []]
+    assert [values_of(json.get(f"{PATH}?{query}")) for query in ("q=ewa", "external_ids[shop]=1")] == [[], []]

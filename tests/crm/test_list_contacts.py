@@ -3,7 +3,7 @@ import pytest
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.bodies import contact_body
 from tests.support.factories import make_client, make_contact, make_contact_list
-from tests.support.lists import first, names, pages
+from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/contacts.json"
 PARAMETERS = "page, per_page, order, updated_since, q, tag, email, client_id, contact_list_id, responsible_id, creator_id, updater_id"
@@ -18,17 +18,17 @@ def test_it_works(acme):
         acme.json().get(PATH),
         200,
         [contact_body(jan, acme.alice, name="Jan", **fields), contact_body(anna, acme.bob, name="Anna")],
-        link=first(PATH),
+        link=link_to_first_page(PATH),
     )
 
 
-def test_none(acme, other):
+def test_an_empty_list(acme, other):
     make_contact(other.mallory)
     make_contact(acme.alice).trash(by=acme.alice)
-    assert_answered(acme.json().get(PATH), 200, [], link=first(PATH))
+    assert_answered(acme.json().get(PATH), 200, [], link=link_to_first_page(PATH))
 
 
-def test_it_rejects_what_it_does_not_know(acme):
+def test_it_rejects_unknown_and_invalid_parameters(acme):
     assert_refused(
         acme.json().get(f"{PATH}?external_ids[key]=1&client_id=x&order=email", headers={"Prefer": "handling=strict"}),
         422,
@@ -46,17 +46,17 @@ def test_it_rejects_what_it_does_not_know(acme):
 def test_pages_and_orders(acme):
     for name in ("Ćwik", "cat", "Bob"):
         make_contact(acme.alice, name)
-    assert pages(acme.json(), f"{PATH}?per_page=2") == [["Ćwik", "cat"], ["Bob"]]
-    assert pages(acme.json(), f"{PATH}?per_page=2&order=name") == [["Bob", "cat"], ["Ćwik"]]
-    assert pages(acme.json(), f"{PATH}?per_page=2&order=-id") == [["Bob", "cat"], ["Ćwik"]]
+    assert values_by_page(acme.json(), f"{PATH}?per_page=2") == [["Ćwik", "cat"], ["Bob"]]
+    assert values_by_page(acme.json(), f"{PATH}?per_page=2&order=name") == [["Bob", "cat"], ["Ćwik"]]
+    assert values_by_page(acme.json(), f"{PATH}?per_page=2&order=-id") == [["Bob", "cat"], ["Ćwik"]]
 
 
 @pytest.fixture
 def found(acme):
-    return lambda query: names(acme.json().get(f"{PATH}?{query}"))
+    return lambda query: values_of(acme.json().get(f"{PATH}?{query}"))
 
 
-def test_by_what_they_name(acme, found):
+def test_filters_by_related_rows(acme, found):
     client = make_client(acme.alice)
     make_contact(acme.alice, "A", client_id=client.id, tags=["VIP"])
     make_contact(acme.bob, "B", responsible_id=acme.bob.id)
@@ -68,7 +68,7 @@ def test_by_what_they_name(acme, found):
     assert found("updated_since=2009-01-26") == ["A", "B"]
 
 
-def test_of_a_contact_list(acme, other, found):
+def test_filter_by_contact_list(acme, other, found):
     news, old = make_contact_list(acme.alice), make_contact_list(acme.alice)
     make_contact(acme.alice, "A", contact_list_ids=[news.id, old.id])
     make_contact(acme.alice, "B", contact_list_ids=[news.id])

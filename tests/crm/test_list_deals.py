@@ -3,7 +3,7 @@ from decimal import Decimal
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.bodies import deal_body
 from tests.support.factories import make_client, make_deal
-from tests.support.lists import first, names, pages
+from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/deals.json"
 PARAMETERS = (
@@ -20,17 +20,17 @@ def test_it_works(acme):
         acme.json().get(PATH),
         200,
         [deal_body(order, acme.alice, name="Order", **fields), deal_body(other, acme.bob, name="Other")],
-        link=first(PATH),
+        link=link_to_first_page(PATH),
     )
 
 
-def test_none(acme, other):
+def test_an_empty_list(acme, other):
     make_deal(other.mallory)
     make_deal(acme.alice).trash(by=acme.alice)
-    assert_answered(acme.json().get(PATH), 200, [], link=first(PATH))
+    assert_answered(acme.json().get(PATH), 200, [], link=link_to_first_page(PATH))
 
 
-def test_it_rejects_what_it_does_not_know(acme):
+def test_it_rejects_unknown_and_invalid_parameters(acme):
     assert_refused(
         acme.json().get(f"{PATH}?contact_id=1&order=price", headers={"Prefer": "handling=strict"}),
         422,
@@ -50,9 +50,9 @@ def test_pages_orders_filters_and_searches(acme):
     make_deal(acme.bob, "Chairs", description="Dwa krzesła dębowe")
 
     def found(query: str) -> list[str]:
-        return names(acme.json().get(f"{PATH}?{query}"))
+        return values_of(acme.json().get(f"{PATH}?{query}"))
 
-    assert pages(acme.json(), f"{PATH}?per_page=2&order=name") == [["Chairs", "Order 1043"], ["Order 1044"]]
+    assert values_by_page(acme.json(), f"{PATH}?per_page=2&order=name") == [["Chairs", "Order 1043"], ["Order 1044"]]
     assert found("order=-updated_at") == ["Chairs", "Order 1044", "Order 1043"]
     assert found(f"client_id={client.id}") == ["Order 1043"]
     assert found(f"status_id={won.id}") == ["Order 1044"]

@@ -18,18 +18,18 @@ def test_it_works(acme):
 @pytest.mark.parametrize(
     "id", ["0", "999999999999999999", "9999999999999999999", "1e3", "-1", "x", "٣", "%00", "1%2F2"]
 )
-def test_it_rejects_an_id_that_is_not_there(acme, id):
+def test_it_rejects_unknown_and_invalid_ids(acme, id):
     make_client(acme.bob)
     assert_refused(acme.json().get(f"/app/clients/{id}.json"), 404, "not_found")
 
 
-def test_it_rejects_one_in_the_trash(acme):
+def test_it_rejects_a_trashed_client(acme):
     client = make_client(acme.bob)
     client.trash(by=acme.bob)
     assert_refused(acme.json().get(f"/app/clients/{client.id}.json"), 404, "not_found")
 
 
-def test_it_rejects_the_id_of_something_else(acme):
+def test_it_rejects_the_id_of_a_row_of_another_kind(acme):
     assert_refused(acme.json().get(f"/app/clients/{acme.bob.id}.json"), 404, "not_found")
 
 

@@ -21,7 +21,7 @@ def test_it_works(acme):
     )
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_deals_that_do_not_exist(acme):
     gone, client = make_deal(acme.bob), make_client(acme.bob)
     gone.trash(by=acme.bob)
     for id in (gone.id, client.id, 10**15):

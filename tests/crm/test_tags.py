@@ -66,7 +66,7 @@ def test_it_rejects_other_methods(acme, kind):
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_it_rejects(acme, kind, tags, rule):
+def test_it_rejects_invalid_tags(acme, kind, tags, rule):
     row = MAKE[kind](acme.alice, tags=["kept"])
     assert_refused(put(acme, kind, row, tags), 422, "validation_failed", {"tags": [rule]})
     assert listed(acme, kind) == {"kept": 1}
@@ -99,7 +99,7 @@ def test_it_rejects(acme, kind, tags, rule):
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_forms(acme, kind, tags, names):
+def test_accepted_notations_of_tags(acme, kind, tags, names):
     row = MAKE[kind](acme.alice, tags=["old"])
     response = put(acme, kind, row, tags)
     assert response.status_code == 200
@@ -109,14 +109,14 @@ def test_forms(acme, kind, tags, names):
 
 
 @every_kind
-def test_a_tag_keeps_the_name_that_it_was_made_with(acme, kind):
+def test_a_tag_keeps_the_spelling_of_its_first_use(acme, kind):
     make_client(acme.alice, tags=["VIP"])
     row = MAKE[kind](acme.alice)
     assert read(put(acme, kind, row, ["vip", "Vip"]))["tags"] == ["VIP"]
     assert acme.account.tags.count() == 1
 
 
-def test_each_kind_counts_its_own(acme):
+def test_tags_are_counted_for_each_kind_of_row(acme):
     for make in MAKE.values():
         make(acme.alice, tags=["all"])
     make_deal(acme.alice, tags=["all", "deals"])
@@ -129,7 +129,7 @@ def test_each_kind_counts_its_own(acme):
 
 
 @every_kind
-def test_tags_that_are_not_named_stay(acme, kind):
+def test_an_update_without_tags_keeps_them(acme, kind):
     row = MAKE[kind](acme.alice, tags=["vip"])
     field = "title" if kind == "post" else "name"
     response = acme.json().put(f"/app/{kind}s/{row.id}.json", json={kind: {field: "new"}})
@@ -138,7 +138,7 @@ def test_tags_that_are_not_named_stay(acme, kind):
 
 
 @every_kind
-def test_counts_go_down_with_the_trash_and_up_with_what_comes_back(acme, kind):
+def test_trashed_rows_are_not_counted_until_they_are_restored(acme, kind):
     row = MAKE[kind](acme.alice, tags=["vip", "new"])
     MAKE[kind](acme.alice, tags=["vip"])
     acme.json().delete(f"/app/{kind}s/{row.id}.json")
@@ -149,12 +149,12 @@ def test_counts_go_down_with_the_trash_and_up_with_what_comes_back(acme, kind):
     assert read(acme.json().get(f"/app/{kind}s/{row.id}.json"))["tags"] == ["vip", "new"]
 
 
-def test_names_in_order_are_without_regard_to_case(acme):
+def test_tags_are_ordered_by_name_ignoring_case(acme):
     make_client(acme.alice, tags=["b", "C", "A", "Ź", "d"])
     assert list(listed(acme, "client")) == ["A", "b", "C", "d", "Ź"]
 
 
-def test_a_contact_list_has_none(acme):
+def test_tags_of_a_contact_list_are_ignored(acme):
     row = make_contact_list(acme.alice)
     response = acme.json().put(f"/app/contact_lists/{row.id}.json", json={"contact_list": {"tags": ["a"]}})
     assert response.headers["X-Ignored-Fields"] == "tags"

@@ -53,7 +53,7 @@ def test_it_rejects_a_body_without_a_client(acme, body):
     assert_refused(response, 422, "validation_failed", {"client": ["can't be blank"]})
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_unknown_and_trashed_clients(acme):
     gone = make_client(acme.bob)
     gone.trash(by=acme.bob)
     for id in (gone.id, 10**15):
@@ -61,7 +61,7 @@ def test_it_rejects_one_that_is_not_there(acme):
         assert_refused(response, 404, "not_found")
 
 
-def test_a_blank_name_is_built_from_what_it_has(acme):
+def test_a_blank_name_is_built_from_the_values_of_the_client(acme):
     client = make_client(acme.bob, "ACME", first_name="Ann", last_name="Nowak")
     for given, name in (
         ({"name": ""}, "Ann Nowak"),
@@ -73,7 +73,7 @@ def test_a_blank_name_is_built_from_what_it_has(acme):
         assert read(response)["name"] == name
 
 
-def test_patch_is_the_same(acme):
+def test_patch_is_the_same_as_put(acme):
     client = make_client(acme.alice, "Ann", note="old")
     response = acme.json().patch(f"/app/clients/{client.id}.json", json={"client": {"note": "new"}})
     client.refresh_from_db()
@@ -91,7 +91,7 @@ def test_a_null_empties_a_field(acme):
     assert_answered(response, 200, client_body(client, acme.bob, name="Ann"))
 
 
-def test_what_was_answered_may_be_sent_back_whole(acme):
+def test_the_whole_response_may_be_sent_back(acme):
     client = make_client(acme.bob, "Ann", external_ids={"key": "1"}, tags=["vip"], discount=7)
     whole = read(acme.json().get(f"/app/clients/{client.id}.json"))
     response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": whole})
@@ -111,7 +111,7 @@ def test_an_empty_object_changes_nothing(acme):
     assert_answered(response, 200, client_body(client, acme.bob, name="Ann", note="old"))
 
 
-def test_a_refused_update_changes_nothing(acme):
+def test_a_rejected_update_changes_nothing(acme):
     client = make_client(acme.alice, "Ann", external_ids={"key": "1"}, tags=["vip"])
     other = make_client(acme.alice, external_ids={"key": "2"})
     before = Client.objects.filter(id=client.id).values().get()

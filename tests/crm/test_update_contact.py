@@ -31,7 +31,7 @@ def test_it_rejects_a_body_without_a_contact(acme):
     assert_refused(response, 422, "validation_failed", {"contact": ["can't be blank"]})
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_unknown_and_trashed_contacts(acme):
     gone = make_contact(acme.bob)
     gone.trash(by=acme.bob)
     for id in (gone.id, 10**15):
@@ -39,7 +39,7 @@ def test_it_rejects_one_that_is_not_there(acme):
         assert_refused(response, 404, "not_found")
 
 
-def test_it_rejects_lists_that_are_not_there_and_changes_nothing(acme):
+def test_unknown_lists_are_rejected_and_nothing_changes(acme):
     contact_list = make_contact_list(acme.bob)
     contact = make_contact(acme.bob, "Ann", contact_list_ids=[contact_list.id])
     response = acme.json().put(
@@ -53,7 +53,7 @@ def test_it_rejects_lists_that_are_not_there_and_changes_nothing(acme):
     )
 
 
-def test_lists_that_are_not_named_stay(acme):
+def test_an_update_without_lists_keeps_them(acme):
     contact_list = make_contact_list(acme.alice)
     contact = make_contact(acme.alice, contact_list_ids=[contact_list.id])
     response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"note": "new"}})
@@ -61,14 +61,14 @@ def test_lists_that_are_not_named_stay(acme):
 
 
 @pytest.mark.parametrize("none", [[], None, ""], ids=str)
-def test_it_is_taken_out_of_every_list(acme, none):
+def test_null_and_empty_ids_remove_a_contact_from_all_lists(acme, none):
     contact = make_contact(acme.alice, contact_list_ids=[make_contact_list(acme.alice).id])
     response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": none}})
     assert read(response)["contact_list_ids"] == []
     assert read(acme.json().get(f"/app/contacts/{contact.id}.json"))["contact_list_ids"] == []
 
 
-def test_another_client(acme):
+def test_the_client_of_a_contact_may_change(acme):
     first, second = make_client(acme.alice), make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=first.id)
     for given, client_id in ((str(second.id), second.id), ("", None), (first.id, first.id), (None, None)):
@@ -76,7 +76,7 @@ def test_another_client(acme):
         assert read(response)["client_id"] == client_id
 
 
-def test_other_contacts_of_the_list_stay(acme):
+def test_other_contacts_stay_in_the_list(acme):
     contact_list = make_contact_list(acme.alice)
     contact, other = (make_contact(acme.alice, contact_list_ids=[contact_list.id]) for _ in range(2))
     acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": []}})

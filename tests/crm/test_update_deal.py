@@ -29,7 +29,7 @@ def test_it_rejects_a_blank_name(acme, name):
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
 
 
-def test_it_rejects_one_that_is_not_there(acme):
+def test_it_rejects_unknown_and_trashed_deals(acme):
     gone = make_deal(acme.bob)
     gone.trash(by=acme.bob)
     for id in (gone.id, 10**15):
@@ -55,7 +55,7 @@ def test_nulls_and_blanks(acme):
     assert_answered(response, 200, deal_body(deal, acme.bob, name="Deal", currency="PLN"))
 
 
-def test_a_nested_client(acme):
+def test_a_nested_client_is_found_or_created(acme):
     first = make_client(acme.alice, external_ids={"shop_id": "17"})
     deal = make_deal(acme.alice)
     for client, expected in (
@@ -67,7 +67,7 @@ def test_a_nested_client(acme):
         assert read(response)["client_id"] == expected().id
 
 
-def test_a_null_nested_client_says_nothing(acme):
+def test_a_null_nested_client_is_ignored(acme):
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id)
     response = acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": {"client": None}})

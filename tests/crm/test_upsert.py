@@ -54,14 +54,14 @@ def test_it_works(acme, kind, method):
     ],
     ids=lambda value: value[:20],
 )
-def test_it_rejects_a_query(acme, kind, query, rule):
+def test_it_rejects_invalid_queries(acme, kind, query, rule):
     response = put(acme, kind, query, name="a")
     assert_refused(response, 422, "validation_failed", {"external_ids": [rule]})
     assert not rows(acme, kind).exists()
 
 
 @both
-def test_it_rejects_a_key_that_is_repeated(acme, kind):
+def test_it_rejects_a_repeated_key(acme, kind):
     """The error is that of a list, which has the same parameters."""
     query = "external_ids[shop]=17&external_ids%5Bshop%5D=17&external_ids[erp]=1"
     errors = {"external_ids[shop]": ["is given more than once"]}
@@ -72,7 +72,7 @@ def test_it_rejects_a_key_that_is_repeated(acme, kind):
 
 @both
 @pytest.mark.parametrize("given", [False, 0, "", [], "17"])
-def test_it_rejects_external_ids_that_are_no_object(acme, kind, given):
+def test_it_rejects_external_ids_that_are_not_an_object(acme, kind, given):
     response = put(acme, kind, "external_ids[shop]=17", name="First", external_ids=given)
     rule = "must be an object of key to identifier"
     assert_refused(response, 422, "validation_failed", {"external_ids": [rule]})
@@ -80,7 +80,7 @@ def test_it_rejects_external_ids_that_are_no_object(acme, kind, given):
 
 
 @both
-def test_it_rejects_a_new_one_that_is_not_whole(acme, kind):
+def test_it_rejects_a_new_row_without_required_fields(acme, kind):
     response = put(acme, kind, "external_ids[a]=1", description="x")
     assert_refused(response, 422, "validation_failed", {"name": ["can't be blank"]})
     response = acme.json().put(f"/app/{kind}s.json?external_ids[a]=1", json={})
@@ -93,7 +93,7 @@ def test_it_rejects_a_new_one_that_is_not_whole(acme, kind):
 
 
 @both
-def test_several_keys_are_all_of_one(acme, kind):
+def test_all_external_ids_of_a_query_must_belong_to_the_same_row(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     second = MAKE[kind](acme.alice, external_ids={"c": "3"})
     assert read(put(acme, kind, "external_ids[a]=1&external_ids[b]=2", description="x"))["id"] == first.id
@@ -108,7 +108,7 @@ def test_several_keys_are_all_of_one(acme, kind):
 
 
 @both
-def test_its_ids_may_be_changed_but_not_made_otherwise(acme, kind):
+def test_a_new_row_must_have_the_external_id_of_the_address(acme, kind):
     response = put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": "2"})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["a is 1 in the address"]})
     assert put(acme, kind, "external_ids[a]=1", name="New", external_ids={"a": 1}).status_code == 201
@@ -117,7 +117,7 @@ def test_its_ids_may_be_changed_but_not_made_otherwise(acme, kind):
 
 
 @both
-def test_one_in_the_trash_is_not_found(acme, kind):
+def test_a_trashed_row_is_not_found(acme, kind):
     gone = MAKE[kind](acme.alice, external_ids={"a": "1"})
     gone.trash(by=acme.alice)
     response = put(acme, kind, "external_ids[a]=1", name="New")
@@ -125,7 +125,7 @@ def test_one_in_the_trash_is_not_found(acme, kind):
 
 
 @both
-def test_one_of_another_account_is_not_found(acme, other, kind):
+def test_a_row_of_another_account_is_not_found(acme, other, kind):
     hers = MAKE[kind](other.mallory, "Hers", external_ids={"a": "1"})
     assert put(acme, kind, "external_ids[a]=1", name="New").status_code == 201
     hers.refresh_from_db()
@@ -143,7 +143,7 @@ def create(acme, beside=None, **fields):
     "by", [{"external_ids": {"shop": "17"}}, {"email": "ann@example.net"}, {"email": "ANN@Example.NET"}], ids=str
 )
 @pytest.mark.parametrize("inside", [False, True])
-def test_try_update(acme, by, inside):
+def test_try_update_updates_an_existing_client(acme, by, inside):
     client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop": "17"}, note="old")
     flag = {"try_update": True}
     response = create(acme, {} if inside else flag, **by, note="new", **(flag if inside else {}))
@@ -173,7 +173,7 @@ def test_try_update(acme, by, inside):
     ],
     ids=str,
 )
-def test_where_there_is_none_one_is_made(acme, given):
+def test_try_update_creates_a_client_if_none_exists(acme, given):
     make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
     make_client(acme.alice, email="")
     response = create(acme, try_update=True, **given)
@@ -184,13 +184,13 @@ def test_where_there_is_none_one_is_made(acme, given):
 
 
 @pytest.mark.parametrize("flag", [False, None, "", "0", "no"])
-def test_without_it_one_is_always_made(acme, flag):
+def test_a_client_is_created_without_try_update(acme, flag):
     make_client(acme.alice, email="ann@example.net")
     assert create(acme, name="Ann", email="ann@example.net", try_update=flag).status_code == 201
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_it_rejects_another_flag_with_all_that_is_wrong(acme, inside):
+def test_it_rejects_an_invalid_try_update_with_all_other_errors(acme, inside):
     flag = {"try_update": "perhaps"}
     response = create(acme, {} if inside else flag, company="x", **(flag if inside else {}))
     assert_refused(
@@ -205,7 +205,7 @@ def test_it_rejects_another_flag_with_all_that_is_wrong(acme, inside):
     )
 
 
-def test_an_external_id_comes_before_the_email_and_the_oldest_before_others(acme):
+def test_try_update_prefers_external_ids_to_emails_and_older_clients(acme):
     first, second, holder = (make_client(acme.alice, email="ann@example.net") for _ in range(3))
     holder.write({"external_ids": {"shop": "17"}}, by=acme.alice)
     given = {"email": "ann@example.net", "try_update": True}
@@ -225,7 +225,7 @@ def test_it_rejects_external_ids_of_different_clients(acme):
     assert_refused(response, 422, "validation_failed", errors)
 
 
-def test_a_refused_one_changes_nothing(acme):
+def test_a_rejected_try_update_changes_nothing(acme):
     make_client(acme.alice, "Ann", email="ann@example.net", note="old")
     before = list(Client.objects.values())
     response = create(acme, try_update=True, email="ann@example.net", note="new", company="x")
@@ -240,7 +240,7 @@ def test_a_refused_one_changes_nothing(acme):
     assert list(Client.objects.values()) == before
 
 
-def test_of_another_account_is_none(acme, other):
+def test_try_update_does_not_find_clients_of_another_account(acme, other):
     hers = make_client(other.mallory, "Hers", email="ann@example.net", external_ids={"shop": "17"})
     response = create(acme, try_update=True, name="a", email="ann@example.net", external_ids={"shop": "17"})
     assert response.status_code == 201
@@ -248,7 +248,7 @@ def test_of_another_account_is_none(acme, other):
     assert hers.name == "Hers"
 
 
-def test_queries(acme, django_assert_num_queries):
+def test_upserts_take_few_queries(acme, django_assert_num_queries):
     make_client(acme.alice, email="ann@example.net", external_ids={"shop": "17"})
     client = acme.json()
     client.get("/app/account.json")

@@ -21,12 +21,12 @@ def test_it_works(acme, access, visitor_reads, takes_sign_ups):
     assert (forum.description, forum.approval) == ("", False)
 
 
-def test_it_rejects_another_access(acme):
+def test_it_rejects_unknown_kinds_of_access(acme):
     with pytest.raises(IntegrityError, match="forum_access_known"), transaction.atomic():
         acme.account.forums.update(access="open")
 
 
-def test_what_a_member_writes_waits_for_the_team(acme):
+def test_posts_of_members_wait_for_approval(acme):
     acme.account.forums.update(approval=True)
     assert make_post(acme.bob).approved
     post = make_post(acme.carol)
@@ -50,7 +50,7 @@ def test_what_a_member_writes_waits_for_the_team(acme):
         ({"title": "Other words"}, "bob", False),
     ],
 )
-def test_other_words_wait_again(acme, values, login, waits):
+def test_changed_texts_wait_for_approval_again(acme, values, login, waits):
     post = make_post(acme.carol, "Mine", content="As it was")
     post.write({"content": "As it was", "title": "Mine"}, by=acme.carol)
     acme.account.forums.update(approval=True)
@@ -64,7 +64,7 @@ def test_other_words_wait_again(acme, values, login, waits):
         assert Post.objects.get(pk=post.pk).approved
 
 
-def test_other_words_by_xml_wait_again(acme):
+def test_texts_changed_by_xml_wait_for_approval_again(acme):
     post = make_post(acme.carol, "Mine")
     acme.account.forums.update(approval=True)
     path, carol = f"/app/posts/{post.id}.xml", acme.xml(acme.carol)
@@ -77,7 +77,7 @@ def test_other_words_by_xml_wait_again(acme):
 
 @pytest.mark.parametrize("approval", [False, True])
 @pytest.mark.parametrize(("login", "named", "more"), [("carol", False, 0), ("carol", True, 1), ("alice", True, 0)])
-def test_no_interface_forgets_it(acme, approval, login, named, more):
+def test_xml_creates_apply_the_approval_with_few_statements(acme, approval, login, named, more):
     """Every API applies the approval. Only a member's post in a named category needs a statement for it."""
     acme.account.forums.update(approval=approval)
     user = acme.account.users.get(login=login)
@@ -93,13 +93,13 @@ def test_no_interface_forgets_it(acme, approval, login, named, more):
     assert len(statements) == (4 if named else 3) + more, statements
 
 
-def test_json_is_the_team_s(acme):
+def test_posts_created_by_json_are_approved(acme):
     acme.account.forums.update(approval=True)
     assert acme.json().post("/app/posts.json", json={"post": {"title": "a"}}).status_code == 201
     assert Post.objects.get().approved
 
 
-def test_a_visitor_sees_what_is_open(acme):
+def test_visitors_see_only_open_posts(acme):
     forum_id, account_id = acme.forum.id, acme.account.id
     columns = ("id",)
     opened, merged = make_post(acme.carol), make_post(acme.carol)
@@ -129,7 +129,7 @@ def test_a_visitor_sees_what_is_open(acme):
     assert set(acme.account.posts.visible_to(None)) == {opened, merged}
 
 
-def test_nobody_is_of_no_account(acme, other):
+def test_visitors_do_not_find_posts_of_another_account(acme, other):
     post = make_post(acme.carol)
     given = {"forum_id": acme.forum.id, "id": post.id}
     assert Post.objects.values_for(None, ("id",), **given, account_id=other.account.id) is None

@@ -92,7 +92,7 @@ def test_it_works(acme, monkeypatch, django_assert_num_queries):
         assert titles(client.get("/?page=2")) == [str(n) for n in range(94, 69, -1)]
 
 
-def test_it_rejects_no_page_past_the_end(acme, shallow):
+def test_pages_past_the_end_are_empty(acme, shallow):
     fill(acme.alice, acme.category, 10)
     for order in ("new", "old"):
         for start in (9, 10, 11, 2**62):
@@ -180,7 +180,7 @@ class Changes:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_after_any_changes(acme, shallow, seed):
+def test_pages_are_correct_after_random_changes(acme, shallow, seed):
     changes = Changes(acme, seed)
     acts = [
         changes.fill,
@@ -205,7 +205,7 @@ def test_after_any_changes(acme, shallow, seed):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_others_write_and_compact(acme, shallow):
+def test_pages_are_correct_during_writes_and_compactions(acme, shallow):
     """In every snapshot the counts are those of the posts in it, and no writer or reader waits for ever."""
     fill(acme.alice, acme.category, 60)
     old = list(Post.objects.order_by("id").values_list("id", flat=True))
@@ -234,7 +234,7 @@ def test_while_others_write_and_compact(acme, shallow):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_index_is_read_from_the_checkpoint_on(acme, monkeypatch):
+def test_the_index_is_read_from_the_checkpoint(acme, monkeypatch):
     monkeypatch.setattr(deep_paging, "SEGMENT_LENGTH", 200)
     monkeypatch.setattr(deep_paging, "MIN_OFFSET", 500)
     fill(acme.alice, acme.category, 6000)
@@ -255,7 +255,7 @@ def test_the_index_is_read_from_the_checkpoint_on(acme, monkeypatch):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_a_reader_passes_over_what_another_compacts(acme, shallow, monkeypatch):
+def test_a_reader_skips_a_compaction_that_another_one_runs(acme, shallow, monkeypatch):
     fill(acme.alice, acme.category, 20)
     monkeypatch.setattr("core.db.locks.try_acquire", lambda *about: False)
     assert page(acme.alice, acme.category, 10) == whole(acme.alice, acme.category)[10:13]
@@ -285,12 +285,12 @@ def test_housekeeping_compacts_many_deltas(acme, shallow):
     assert PostCount.objects.aggregate(Sum("posts")) == {"posts__sum": 6}
 
 
-def test_tasks_are_not_counted(acme):
+def test_tasks_have_no_counts(acme):
     make_task(acme.alice)
     assert not PostCount.objects.exists()
 
 
-def test_nothing_is_left_of_a_category(acme, shallow):
+def test_the_counts_of_a_deleted_category_are_deleted(acme, shallow):
     first, second = acme.category, make_category(acme.account, "Second")
     for category in (first, second):
         fill(acme.alice, category, 10)

@@ -62,7 +62,7 @@ def test_it_works(text, html):
         ("HTTPS://Example.com", "HTTPS://Example.com", "{}"),
     ],
 )
-def test_an_address_is_a_link(text, address, around):
+def test_addresses_become_links(text, address, around):
     link = f'<a href="{address.replace("[]", "%5B%5D")}" {REL}>{address}</a>'
     assert render(text) == f"<p>{around.format(link)}</p>\n"
 
@@ -80,23 +80,23 @@ def test_an_address_is_a_link(text, address, around):
         "```\nhttps://example.com\n```",
     ],
 )
-def test_it_rejects_what_is_no_address_in_a_text(text):
+def test_other_text_is_not_linked(text):
     assert "<a" not in render(text)
 
 
-def test_an_address_in_a_link_is_its_text():
+def test_an_address_in_the_text_of_a_link_is_not_linked():
     html = render("[a *b https://x.example/* c](https://y.example)")
     assert html == f'<p><a href="https://y.example" {REL}>a <em>b https://x.example/</em> c</a></p>\n'
 
 
-def test_images_are_links():
+def test_images_become_links():
     address = "https://example.com/cat.png"
     assert render(f"![a *cat*]({address})") == f'<p><a href="{address}" {REL}>a *cat*</a></p>\n'
     assert render(f"![]({address})") == f'<p><a href="{address}" {REL}>{address}</a></p>\n'
     assert render(f'![a]({address} "Tom")') == f'<p><a href="{address}" title="Tom" {REL}>a</a></p>\n'
 
 
-def test_a_table():
+def test_tables_are_rendered():
     html = render("a | b\n-|:-:\n1 | 2")
     assert re.sub(r"\n", "", html) == (
         '<table><thead><tr><th>a</th><th align="center">b</th></tr></thead>'
@@ -147,7 +147,7 @@ def assert_safe(html: str) -> None:
         "a | b\n-|-\n<td onclick=alert(1)> | 2",
     ],
 )
-def test_it_rejects_what_is_not_safe(text):
+def test_unsafe_html_is_removed(text):
     assert_safe(render(text))
     # Each line of defence suffices alone.
     assert_safe(markdown._parser.render(text).replace("<a ", f"<a {REL} "))
@@ -160,7 +160,7 @@ TEXT = SIGNS | st.lists(SIGNS, max_size=5).map("http://a".join)
 
 @pytest.mark.slow
 @given(TEXT | st.text(max_size=100))
-def test_whatever_is_written_is_safe(text):
+def test_any_text_is_rendered_safely(text):
     html = render(text)
     assert_safe(html)
     assert_safe(as_paragraphs(text))
@@ -202,7 +202,7 @@ SHAPED = {
 @pytest.mark.parametrize(
     "text", [*(mark * (MAX_LENGTH // len(mark)) for mark in HOSTILE), *SHAPED.values()], ids=lambda text: text[:20]
 )
-def test_no_text_takes_long(text):
+def test_no_text_takes_long_to_render(text):
     text = text[:MAX_LENGTH]
     began = process_time()
     html = render(text)
@@ -211,7 +211,7 @@ def test_no_text_takes_long(text):
     assert_safe(html)
 
 
-def test_it_rejects_no_text(monkeypatch, caplog):
+def test_a_text_that_cannot_be_parsed_is_shown_unformatted(monkeypatch, caplog):
     class Broken:
         def render(self, text):
             raise RecursionError
@@ -221,7 +221,7 @@ def test_it_rejects_no_text(monkeypatch, caplog):
     assert "RecursionError" in caplog.text
 
 
-def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
+def test_a_text_with_too_much_html_is_shown_unformatted(monkeypatch):
     monkeypatch.setattr(markdown, "MAX_HTML_LENGTH", 20)
     assert render("**a** and **b**") == "<p>**a** and **b**</p>\n"
 
@@ -245,11 +245,11 @@ def test_what_would_be_too_long_is_shown_as_it_was_written(monkeypatch):
         ("a || b", "a || b"),
     ],
 )
-def test_a_text_in_plain_words(text, words):
+def test_an_excerpt_is_plain_text(text, words):
     assert markdown.excerpt(text, max_length=200) == words
 
 
-def test_a_text_in_plain_words_is_cut_between_words():
+def test_an_excerpt_is_cut_between_words():
     assert markdown.excerpt("one two three four", max_length=10) == "one two…"
     assert markdown.excerpt("one two three four", max_length=18) == "one two three four"
     assert markdown.excerpt("W" * 300, max_length=200) == "W" * 199 + "…"
@@ -258,7 +258,7 @@ def test_a_text_in_plain_words_is_cut_between_words():
 @pytest.mark.parametrize(
     "mark", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("]
 )
-def test_plain_words_of_anything_take_no_time(mark):
+def test_no_excerpt_takes_long(mark):
     text = (mark * 600)[:600]
     begun = process_time()
     markdown.excerpt(text, max_length=200)

@@ -93,7 +93,7 @@ def test_it_works(acme, posts):
     assert (duplicate.status_code, duplicate.closed) == ("new", False)
 
 
-def test_what_happened_meanwhile_stays(acme, posts):
+def test_undoing_a_merge_keeps_later_votes_and_comments(acme, posts):
     original, duplicate, _ = posts
     voter, other = make_voters(duplicate, 2)
     duplicate.merge_into(original, by=acme.bob)
@@ -110,7 +110,7 @@ def test_what_happened_meanwhile_stays(acme, posts):
     assert acme.account.comments.get(post_id=original.id).comment == "later"
 
 
-def test_a_voter_of_two_duplicates_is_counted_as_long_as_one_is_merged(acme, posts):
+def test_a_voter_of_two_duplicates_is_counted_while_one_is_merged(acme, posts):
     original, first, second = posts
     client = make_client(acme.alice)
     withdrawing = make_user(acme.account)
@@ -131,7 +131,7 @@ def test_a_voter_of_two_duplicates_is_counted_as_long_as_one_is_merged(acme, pos
     assert Post.objects.get(pk=original.pk).votes_cache == 0
 
 
-def test_what_was_merged_before_comes_along(acme, posts):
+def test_a_merge_includes_earlier_merges(acme, posts):
     last, middle, first = posts
     for post in posts:
         make_voters(post, 2)
@@ -152,7 +152,7 @@ def test_what_was_merged_before_comes_along(acme, posts):
     assert seen(*posts) == start
 
 
-def test_it_rejects_what_cannot_be_merged(acme, posts):
+def test_it_rejects_posts_that_cannot_be_merged(acme, posts):
     original, duplicate, other = posts
     task, trashed = make_task(acme.bob), make_post(acme.carol)
     trashed.trash(by=acme.bob)
@@ -183,7 +183,7 @@ def test_it_rejects_what_cannot_be_merged(acme, posts):
     private.merge_into(make_post(acme.carol, kind="private"), by=acme.bob)
 
 
-def test_it_rejects_votes_and_comments_on_what_was_merged(acme, posts):
+def test_it_rejects_votes_and_comments_on_a_merged_post(acme, posts):
     original, duplicate, _ = posts
     client = make_client(acme.alice)
     duplicate.merge_into(original, by=acme.bob)
@@ -212,7 +212,7 @@ def test_it_rejects_votes_and_comments_on_what_was_merged(acme, posts):
 # The status
 
 
-def test_an_account_without_that_status_keeps_the_one_there_is(acme, posts):
+def test_without_a_duplicate_status_the_status_is_kept(acme, posts):
     original, duplicate, _ = posts
     acme.account.statuses.get(kind=Status.Kind.POST, code="duplicate").delete()
     duplicate.merge_into(original, by=acme.bob)
@@ -222,7 +222,7 @@ def test_an_account_without_that_status_keeps_the_one_there_is(acme, posts):
     assert (duplicate.status_id, duplicate.closed) == (original.status_id, False)
 
 
-def test_what_the_team_decides_meanwhile_is_not_undone(acme, posts):
+def test_undoing_a_merge_keeps_later_decisions_of_the_team(acme, posts):
     original, duplicate, _ = posts
     statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
     duplicate.write({"status": statuses["planned"], "closed": True}, by=acme.bob)
@@ -244,7 +244,7 @@ def test_what_the_team_decides_meanwhile_is_not_undone(acme, posts):
     ]
 
 
-def test_a_status_that_a_duplicate_had_may_be_erased(acme, posts):
+def test_the_former_status_of_a_duplicate_may_be_erased(acme, posts):
     original, duplicate, _ = posts
     planned = acme.account.statuses.get(kind=Status.Kind.POST, code="planned")
     duplicate.write({"status": planned}, by=acme.bob)
@@ -265,7 +265,7 @@ def erase(post: Post, by) -> None:
     assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
 
 
-def test_in_the_trash_nothing_is_counted_anew(acme, posts):
+def test_trashed_posts_are_not_counted_again(acme, posts):
     original, duplicate, _ = posts
     make_voters(duplicate, 2)
     make_comment(duplicate, acme.carol)
@@ -281,7 +281,7 @@ def test_in_the_trash_nothing_is_counted_anew(acme, posts):
     assert seen(original, duplicate) == before
 
 
-def test_of_an_original_that_is_erased_the_duplicates_go_on(acme, posts):
+def test_duplicates_of_an_erased_original_are_restored(acme, posts):
     original, duplicate, _ = posts
     make_voters(duplicate, 2)
     make_comment(duplicate, acme.carol)
@@ -292,7 +292,7 @@ def test_of_an_original_that_is_erased_the_duplicates_go_on(acme, posts):
     assert acme.account.status_changes.get(post_id=duplicate.id, name="New").user_id == acme.alice.id
 
 
-def test_what_came_from_a_duplicate_that_is_erased_stays(acme, posts):
+def test_votes_and_comments_of_an_erased_duplicate_stay(acme, posts):
     last, middle, first = posts
     make_voters(middle, 2)
     make_comment(middle, acme.carol)
@@ -312,7 +312,7 @@ def test_what_came_from_a_duplicate_that_is_erased_stays(acme, posts):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_is_in_the_feed(acme):
+def test_a_merge_is_in_the_change_feed(acme):
     original, duplicate = make_post(acme.carol), make_post(acme.carol)
     make_comment(duplicate, acme.carol)
     client = acme.json()
@@ -329,7 +329,7 @@ def test_it_is_in_the_feed(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whatever_comes_meanwhile_is_counted_where_it_is(acme):
+def test_simultaneous_votes_comments_and_merges_are_counted(acme):
     users = [make_user(acme.account) for _ in range(3)]
     client = make_client(acme.alice)
 

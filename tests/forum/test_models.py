@@ -36,7 +36,7 @@ def refused(name: str):
         {"forum_id": None, "category_id": None},
     ],
 )
-def test_it_rejects_a_post_that_is_half_a_task(acme, values):
+def test_it_rejects_posts_with_values_of_tasks(acme, values):
     post = make_post(acme.alice)
     with refused("post_of_forum_or_task"), transaction.atomic():
         Post.objects.filter(pk=post.pk).update(**values)
@@ -55,13 +55,13 @@ def test_it_rejects_a_post_that_is_half_a_task(acme, values):
         "response_user_id",
     ],
 )
-def test_it_rejects_a_link_to_nothing_of_the_account(acme, column):
+def test_it_rejects_links_to_missing_rows(acme, column):
     post = make_post(acme.alice)
     with pytest.raises(IntegrityError, match=f"forum_post_{column}_fk"), transaction.atomic():
         Post.objects.filter(pk=post.pk).update(**{column: 999_999})
 
 
-def test_it_rejects_a_link_to_another_account(acme, other):
+def test_it_rejects_links_to_another_account(acme, other):
     ours, theirs = make_post(acme.alice), make_post(other.mallory)
     while theirs.id <= ours.id:
         theirs = make_post(other.mallory)
@@ -81,7 +81,7 @@ def test_it_rejects_a_second_vote(acme):
         acme.account.votes.create(post_id=post.id, user_id=acme.bob.id)
 
 
-def test_it_rejects_a_second_default_forum_and_a_second_forum_at_a_host(acme, other):
+def test_it_rejects_a_second_default_forum_and_two_forums_with_one_host(acme, other):
     host = acme.account.hosts.create(name="ideas.example.org")
     with refused("forum_one_default"), transaction.atomic():
         acme.account.forums.create(name="x", host_id=host.id, is_default=True)
@@ -95,7 +95,7 @@ def test_it_rejects_a_second_default_forum_and_a_second_forum_at_a_host(acme, ot
 # Statuses
 
 
-def test_closing_goes_with_the_status(acme):
+def test_the_status_opens_and_closes_a_post(acme):
     statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
     post = make_post(acme.alice, status=statuses["rejected"])
     assert (post.closed, post.status_code) == (True, "rejected")
@@ -110,7 +110,7 @@ def test_closing_goes_with_the_status(acme):
 # Echo and permission
 
 
-def test_only_what_others_did_is_an_echo(acme):
+def test_only_other_users_are_participants(acme):
     post = make_post(acme.carol)
     post.comment(by=acme.carol, text="mine")
     post.vote(by=acme.carol)
@@ -125,7 +125,7 @@ def test_only_what_others_did_is_an_echo(acme):
     assert not post.may_be_changed_by(make_user(acme.account))
 
 
-def test_a_customer_s_vote_is_an_echo(acme):
+def test_a_voting_customer_is_a_participant(acme):
     client, contact = make_client(acme.bob), make_contact(acme.bob)
     for voter in ({"client_id": client.id}, {"contact_id": contact.id}):
         post = make_post(acme.carol)
@@ -136,7 +136,7 @@ def test_a_customer_s_vote_is_an_echo(acme):
         assert post.may_be_changed_by(acme.carol)
 
 
-def test_what_was_merged_is_an_echo(acme):
+def test_a_merge_adds_participants(acme):
     """A merge is an echo for both posts: one received another user's post, the other lost another user's comment."""
     original, duplicate = make_post(acme.carol), make_post(acme.alice)
     duplicate.comment(by=acme.carol, text="mine")
@@ -152,7 +152,7 @@ def test_what_was_merged_is_an_echo(acme):
     assert not Post.objects.get(pk=own.pk).has_other_participants()
 
 
-def test_an_echo_in_another_account_is_none(acme, other):
+def test_users_of_another_account_are_not_participants(acme, other):
     ours, theirs = make_post(acme.alice), make_post(other.mallory)
     while theirs.id < ours.id:
         theirs = make_post(other.mallory)
@@ -165,7 +165,7 @@ def test_an_echo_in_another_account_is_none(acme, other):
 # Votes and comments
 
 
-def test_a_comment_is_activity_and_a_vote_is_none(acme):
+def test_a_comment_is_activity_but_a_vote_is_not(acme):
     post = make_post(acme.alice)
     Post.objects.filter(pk=post.pk).update(updated_at=timezone.now() - timedelta(days=1))
     post.refresh_from_db()
@@ -177,7 +177,7 @@ def test_a_comment_is_activity_and_a_vote_is_none(acme):
     assert (comment.comment, comment.agent, comment.kind) == ("yes", "x", None)
 
 
-def test_a_failed_vote_counts_nothing(acme, monkeypatch):
+def test_a_failed_vote_is_rolled_back(acme, monkeypatch):
     post = make_post(acme.alice)
 
     def fail(*args, **values):
@@ -213,7 +213,7 @@ def test_the_database_computes_the_visibility(acme, values, shelf):
     assert post.shelf == shelf
 
 
-def test_duplicates_and_tasks_are_in_no_partition(acme):
+def test_duplicates_and_tasks_have_no_visibility(acme):
     post = make_post(acme.alice)
     Post.objects.filter(pk=post.pk).update(duplicate_from_id=make_post(acme.alice).id)
     post.refresh_from_db()
@@ -222,7 +222,7 @@ def test_duplicates_and_tasks_are_in_no_partition(acme):
     assert (post.shelf, task.shelf) == (Visibility.NONE, Visibility.NONE)
 
 
-def test_a_page_is_read_from_the_index_alone(acme):
+def test_pages_are_read_from_an_index_without_sorting(acme):
     """Whatever the order, no row of the table is sorted for the open partition of a large category."""
     template = make_post(acme.alice)
     columns = ("account_id", "forum_id", "category_id", "user_id", "status_id")
@@ -265,7 +265,7 @@ class _Explained:
 # Categories and forums
 
 
-def test_a_category_is_named_in_any_case_and_form(acme):
+def test_categories_are_found_in_any_case_and_normal_form(acme):
     category = make_category(acme.account, "Żółw")
     for name in ("Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"):
         assert Category.objects.find_by_name(acme.account.id, acme.forum.id, name) == category
@@ -273,7 +273,7 @@ def test_a_category_is_named_in_any_case_and_form(acme):
         assert Category.objects.find_by_name(acme.account.id, acme.forum.id, name) is None
 
 
-def test_the_forum_of_a_host(acme):
+def test_a_host_without_a_forum_belongs_to_the_default_forum(acme):
     host = acme.account.hosts.create(name="ideas.example.org")
     default = acme.forum
     assert acme.account.forums.for_host(host.id).first() == default
@@ -283,7 +283,7 @@ def test_the_forum_of_a_host(acme):
     assert str(forum) == "Ideas"
 
 
-def test_names(acme):
+def test_string_representations(acme):
     post = make_post(acme.alice)
     assert str(post.comment(by=acme.bob, text="yes")) == "yes"
     assert str(Category(name="Ideas")) == "Ideas"
@@ -293,7 +293,7 @@ def test_names(acme):
 # Trash
 
 
-def test_a_post_comes_back_as_it_was(acme):
+def test_a_restored_post_is_unchanged(acme):
     post = make_post(acme.carol, "A dark theme", tags=["ui"])
     post.vote(by=acme.bob)
     post.comment(by=acme.bob, text="yes")
@@ -313,7 +313,7 @@ def test_a_post_comes_back_as_it_was(acme):
     assert [row["count"] for row in acme.account.tags.in_use("post")] == [1]
 
 
-def test_what_is_long_in_the_trash_is_erased(acme):
+def test_posts_are_erased_after_thirty_days_in_the_trash(acme):
     old, new, live = make_post(acme.alice), make_post(acme.alice), make_post(acme.alice)
     for post in (old, new):
         post.comment(by=acme.bob, text="x")

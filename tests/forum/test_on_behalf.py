@@ -35,7 +35,7 @@ def test_it_works(acme):
     assert votes_of(post) == post.votes_cache == 2
 
 
-def test_it_rejects_who_is_not_there(acme, other):
+def test_it_rejects_unknown_and_trashed_customers(acme, other):
     post, theirs, trashed = make_post(acme.carol), make_client(other.mallory), make_client(acme.bob)
     while theirs.id <= trashed.id:
         theirs = make_client(other.mallory)
@@ -53,7 +53,7 @@ def test_it_rejects_who_is_not_there(acme, other):
     assert votes_of(post) == 0
 
 
-def test_the_database_rejects_votes_of_nobody_and_of_others(acme, other):
+def test_the_database_rejects_invalid_voters(acme, other):
     post, theirs = make_post(acme.carol), make_client(other.mallory)
     while theirs.id <= post.id:
         theirs = make_client(other.mallory)
@@ -88,14 +88,14 @@ def test_the_votes_of_a_client_are_counted_until_it_is_erased(acme):
     assert acme.account.proxy_votes.count() == 2
 
 
-def test_an_account_goes_with_all_of_it(acme):
+def test_deleted_votes_are_no_longer_counted(acme):
     make_post(acme.carol).cast_proxy_vote(client_id=make_client(acme.bob).id, by=acme.bob)
     acme.account.proxy_votes.all().delete()
     assert not Post.objects.exclude(votes_cache=0).exists()
 
 
 @pytest.mark.parametrize("make", [make_post, make_task])
-def test_a_contact_goes_to_the_trash_and_comes_back(acme, make):
+def test_posts_of_a_restored_contact_are_linked_again(acme, make):
     contact, other = make_contact(acme.bob), make_contact(acme.bob)
     post, taken = make(acme.bob, contact_id=contact.id), make(acme.bob, contact_id=contact.id)
     contact.trash(by=acme.bob)
@@ -111,7 +111,7 @@ def test_a_contact_goes_to_the_trash_and_comes_back(acme, make):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_votes_at_once(acme):
+def test_simultaneous_votes(acme):
     posts, clients = [make_post(acme.carol) for _ in range(2)], [make_client(acme.bob) for _ in range(3)]
 
     def vote(post, client):

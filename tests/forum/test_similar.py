@@ -45,13 +45,13 @@ def test_it_works(acme, text, first):
 @pytest.mark.parametrize(
     "text", ["", " ", "?!", "\0", "completely unrelated", "elsewhere", "a" * 5000, "'); --", "x:*&|!('", "%_\\"]
 )
-def test_it_finds_nothing_for(acme, text):
+def test_texts_without_similar_posts(acme, text):
     for title in TITLES:
         make_post(acme.carol, title, content="elsewhere")
     assert similar(acme, text) == []
 
 
-def test_only_what_is_open_in_the_forum_is_similar(acme):
+def test_only_open_posts_of_the_forum_are_similar(acme):
     title = "A dark theme"
     opened = make_post(acme.carol, title)
     make_post(acme.carol, title, private=True)
@@ -63,21 +63,21 @@ def test_only_what_is_open_in_the_forum_is_similar(acme):
     assert similar(acme, title) == [title]
 
 
-def test_there_are_at_most_so_many(acme):
+def test_the_number_of_similar_posts_is_limited(acme):
     for number in range(8):
         make_post(acme.carol, f"A dark theme {number}")
     assert len(similar(acme, "dark theme")) == 5
     assert len(similar(acme, "dark theme", limit=2)) == 2
 
 
-def test_similarity_of_what_many_have(acme, monkeypatch):
+def test_similar_posts_of_frequent_words(acme, monkeypatch):
     monkeypatch.setattr("core.search.queries.MAX_RESULTS", 3)
     for number in range(12):
         make_post(acme.carol, f"A dark theme {number}")
     assert len(similar(acme, "a dark theme")) == 3
 
 
-def test_a_search_of_a_forum(acme):
+def test_posts_found_by_a_search(acme):
     category = make_category(acme.account)
     rejected = acme.account.statuses.get(kind=Status.Kind.POST, code="rejected")
     one, two = make_post(acme.carol, "A dark theme"), make_post(acme.carol, "Colours", content="a dark theme")
@@ -103,7 +103,7 @@ def test_a_search_of_a_forum(acme):
     assert found("\0") == found("?") == []
 
 
-def test_what_a_user_wrote_and_voted_for(acme):
+def test_posts_and_votes_of_a_user(acme):
     first, second, third = (make_post(user) for user in (acme.carol, acme.bob, acme.carol))
     make_task(acme.carol)
     hidden = make_post(acme.carol, private=True)
@@ -119,14 +119,14 @@ def test_what_a_user_wrote_and_voted_for(acme):
     assert Vote.objects.voted_post_ids(acme.carol, []) == set()
 
 
-def test_the_voters_of_a_post(acme):
+def test_voters_of_a_post(acme):
     post, other = make_post(acme.carol), make_post(acme.carol)
     users = make_voters(post, 3)
     make_voters(other, 1)
     assert Vote.objects.voters(acme.account.id, post.id, limit=2) == [(user.id, user.name) for user in users[:2]]
 
 
-def test_the_statuses_in_use(acme, django_assert_num_queries):
+def test_statuses_in_use(acme, django_assert_num_queries):
     statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
     make_post(acme.carol, status=statuses["planned"])
     make_post(acme.carol)
@@ -145,7 +145,7 @@ def test_the_statuses_in_use(acme, django_assert_num_queries):
     assert codes(category_id=elsewhere_id) == ["started"]
 
 
-def test_the_roadmap(acme, django_assert_num_queries):
+def test_posts_of_the_roadmap(acme, django_assert_num_queries):
     statuses = {status.code: status for status in acme.account.statuses.filter(kind=Status.Kind.POST)}
     planned = [make_post(acme.carol, status=statuses["planned"]) for _ in range(3)]
     make_post(acme.carol, status=statuses["planned"], private=True)

@@ -33,7 +33,7 @@ def test_it_works(acme, make):
     assert (first.color, str(first)) == (named["planned"].color, "Accepted → Planned")
 
 
-def test_every_interface_writes_it(acme):
+def test_both_apis_write_the_history(acme):
     post, named = make_post(acme.carol), statuses(acme)
     assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status": "planned"}}).status_code == 200
     assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status_id": named["started"].id}}).is_success
@@ -46,7 +46,7 @@ def test_every_interface_writes_it(acme):
     ]
 
 
-def test_a_status_that_is_only_history_may_be_erased(acme):
+def test_a_status_may_be_erased_if_only_the_history_contains_it(acme):
     post, named = make_post(acme.carol), statuses(acme)
     post.write({"status": named["planned"]}, by=acme.bob)
     post.write({"status": named["started"]}, by=acme.bob)
@@ -54,14 +54,14 @@ def test_a_status_that_is_only_history_may_be_erased(acme):
     assert [change[:2] for change in history(acme, post)] == [("New", "Planned"), ("Planned", "Started")]
 
 
-def test_it_rejects_a_history_of_nothing_of_the_account(acme, other):
+def test_it_rejects_missing_posts_and_users(acme, other):
     post = make_post(acme.carol)
     for values in ({"post_id": 10**12, "user_id": acme.bob.id}, {"post_id": post.id, "user_id": 10**12}):
         with pytest.raises(IntegrityError, match="_fk"), transaction.atomic():
             acme.account.status_changes.create(name="x", **values)
 
 
-def test_it_goes_with_the_post(acme):
+def test_the_history_is_deleted_with_the_post(acme):
     post = make_post(acme.carol)
     post.write({"status": statuses(acme)["planned"]}, by=acme.bob)
     acme.account.posts.filter(id=post.id).delete()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
         ("DELETE", "/app/posts/{}.xml", "", 200),
     ],
 )
-def test_it_goes_on_with_the_status_that_it_got_meanwhile(acme, method, path, body, status):
+def test_a_waiting_write_keeps_a_status_that_was_set_meanwhile(acme, method, path, body, status):
     post = make_post(acme.alice)
     planned = acme.account.statuses.get(kind=Status.Kind.POST, code="planned")
     json, xml, path = acme.json(), acme.xml(), path.format(post.id)
@@ -36,7 +36,7 @@ def test_it_goes_on_with_the_status_that_it_got_meanwhile(acme, method, path, bo
     assert Post.objects.get(pk=post.pk).status_id == planned.id
 
 
-def test_what_becomes_private_is_not_merged_for_everyone_to_read(acme):
+def test_a_post_that_became_private_is_not_merged_into_a_public_one(acme):
     post, original = make_post(acme.alice), make_post(acme.alice)
     with pytest.raises(FieldError, match="is not private"):
         while_held(

@@ -41,8 +41,8 @@ def main() -> int:
             LOG_LEVEL="ERROR",
         )
         try:
-            service.await_text(READY, 120)
-            service.await_text("Try it:", 10)
+            service.wait_for_output(READY, 120)
+            service.wait_for_output("Try it:", 10)
             found = fuzz(service, options)
         finally:
             service.process.terminate()

@@ -56,12 +56,12 @@ def test_it_works(acme):
     OpenAPIV31SpecValidator(found).validate()
 
 
-def test_it_says_which_version_the_service_has():
+def test_the_version_is_that_of_the_service():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert document()["info"]["version"] == settings.VERSION == project["version"]
 
 
-def test_it_is_the_same_for_everyone_and_everywhere(acme, other):
+def test_the_document_is_the_same_for_all_users_and_hosts(acme, other):
     etags = {
         client.get("/app/openapi.json").headers["ETag"]
         for client in (acme.json(), other.json(), JSONClient("example.test"), JSONClient("api.example.test", "wrong"))
@@ -69,14 +69,14 @@ def test_it_is_the_same_for_everyone_and_everywhere(acme, other):
     assert len(etags) == 1
 
 
-def test_it_asks_the_database_for_nothing_but_the_host(acme, django_assert_num_queries):
+def test_it_takes_no_query_if_the_host_is_cached(acme, django_assert_num_queries):
     client = Client(acme.host)
     client.get("/app/openapi.json")
     with django_assert_num_queries(0):
         client.get("/app/openapi.json")
 
 
-def test_it_is_sent_once(acme):
+def test_an_unchanged_document_is_not_sent_again(acme):
     client = Client(acme.host)
     etag = client.get("/app/openapi.json").headers["ETag"]
     response = client.get("/app/openapi.json", headers={"If-None-Match": f'"another", W/{etag}'})
@@ -84,7 +84,7 @@ def test_it_is_sent_once(acme):
     assert client.get("/app/openapi.json", headers={"If-None-Match": '"another"'}).status_code == 200
 
 
-def test_head(acme):
+def test_head_has_the_headers_of_get(acme):
     client = Client(acme.host)
     head, get = client.head("/app/openapi.json"), client.get("/app/openapi.json")
     for response in (head, get):
@@ -97,7 +97,7 @@ def test_it_rejects_an_unknown_host(db):
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
-def test_it_has_every_route_and_no_other():
+def test_it_contains_exactly_the_served_routes():
     routes = set()
     for pattern in get_resolver().url_patterns:
         path = "/" + str(pattern.pattern).replace("<id:id>", "{id}")
@@ -106,13 +106,13 @@ def test_it_has_every_route_and_no_other():
     assert {(method, path) for method, path, _ in operations()} == routes
 
 
-def test_operations_have_names_of_their_own():
+def test_ids_of_operations_are_unique():
     ids = [operation["operationId"] for _, _, operation in operations()]
     assert len(ids) == len(set(ids))
 
 
 @every_operation
-def test_it_says_what_an_operation_is(method, path, operation):
+def test_every_operation_has_a_description_tag_and_security(method, path, operation):
     assert operation["summary"]
     assert operation["description"].endswith(".")
     assert len(operation["tags"]) == 1
@@ -133,7 +133,7 @@ def content_of(definition: dict):
 
 
 @every_operation
-def test_examples_are_right(method, path, operation):
+def test_examples_match_their_schemas(method, path, operation):
     sent = list(content_of(operation["requestBody"])) if "requestBody" in operation else []
     assert bool(sent) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
     success = min(status for status in operation["responses"])

@@ -40,7 +40,7 @@ def world(acme):
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_it_does_what_the_document_says(schema, world, operation):
+def test_the_service_behaves_as_documented(schema, world, operation):
     findings = Findings()
     examine(schema, operation, findings, systematic=16, random=8)
     assert not findings.failures, str(findings)
@@ -48,7 +48,7 @@ def test_it_does_what_the_document_says(schema, world, operation):
     assert succeeded >= 2
 
 
-def test_one_thing_after_another(schema, world):
+def test_sequences_of_requests_behave_as_documented(schema, world):
     """Send requests that use ids of earlier responses: created rows exist, deleted rows do not."""
 
     class FromTheBeginning(schema.as_state_machine()):

@@ -24,7 +24,7 @@ def test_it_works(acme):
     assert '<a href="/app/openapi.json">' in response.text.partition("<noscript>")[2].partition("</noscript>")[0]
 
 
-def test_all_that_it_names_is_there(acme):
+def test_all_referenced_files_are_served(acme):
     client = Client(acme.host)
     files = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/app/docs").text)
     assert len(files) == 4
@@ -35,7 +35,7 @@ def test_all_that_it_names_is_there(acme):
 
 
 @pytest.mark.parametrize("host", ["acme.example.test", "example.test", "api.example.test"])
-def test_it_is_at_the_hosts_of_both_apis(acme, host):
+def test_the_page_is_served_at_the_hosts_of_both_apis(acme, host):
     client = Client(host)
     assert client.get("/app/docs").status_code == 200
     assert client.head("/app/docs").status_code == 200
@@ -51,13 +51,13 @@ def test_it_rejects_an_unknown_host(acme):
 
 
 @pytest.mark.parametrize("path", ["/static/", "/static/nothing.js", "/static/%2e%2e/manage.py"])
-def test_it_rejects_a_file_that_there_is_not(acme, path):
+def test_it_rejects_unknown_files(acme, path):
     response = Client(acme.host).get(path)
     assert response.status_code == 404
     assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>')
 
 
-def test_it_starts_without_another_request(acme):
+def test_the_page_needs_no_request_to_another_host(acme):
     client = Client(acme.host)
     script = client.get("/static/core/interface.js").text
     assert "validatorUrl: null" in script

@@ -5,21 +5,22 @@ from urllib.parse import urlencode
 from tests.support.assertions import read
 
 
-def first(path: str, **query) -> str:
-    """Return the Link header of a list with a single page."""
+def link_to_first_page(path: str, **query) -> str:
+    """Return the Link header of a list that has only one page."""
     return f'<http://acme.example.test{path}?{urlencode([*query.items(), ("page", 1)])}>; rel="first"'
 
 
-def names(response, field: str = "name") -> list[str]:
+def values_of(response, field: str = "name") -> list[str]:
+    """Return the values of a field in all rows of a response."""
     assert response.status_code == 200, response.text
     return [row[field] for row in read(response)]
 
 
-def pages(client, path: str, field: str = "name") -> list[list[str]]:
-    """Return the values of a field on each page, following the Link headers."""
-    found = []
+def values_by_page(client, path: str, field: str = "name") -> list[list[str]]:
+    """Return the values of a field on each page, and follow the Link headers."""
+    values = []
     while path:
         response = client.get(path)
-        found.append(names(response, field))
+        values.append(values_of(response, field))
         path = response.links.get("next", {}).get("url")
-    return found
+    return values

@@ -18,14 +18,24 @@ from django.conf import settings
 READY = "Ready; Ctrl-C stops it"
 
 
-# Variables that the test run itself sets.
-UNSET = ("DATABASE_URL", "SECRET_KEY", "BASE_DOMAIN", "HTTPS", "WORKERS", "HOST", "PORT", "MAKELEVEL", "DEMO")
+# Environment variables of the test run that the services must not inherit.
+REMOVED_VARIABLES = (
+    "DATABASE_URL",
+    "SECRET_KEY",
+    "BASE_DOMAIN",
+    "HTTPS",
+    "WORKERS",
+    "HOST",
+    "PORT",
+    "MAKELEVEL",
+    "DEMO",
+)
 
 
-def environment_of(data, **variables):
-    """Return the environment of a command that works on this data directory."""
-    kept = {name: value for name, value in os.environ.items() if name not in UNSET}
-    return kept | {"DATA_DIR": str(data), **variables}
+def environment_for(data, **variables):
+    """Return the environment variables of a command that uses the data directory `data`."""
+    inherited = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}
+    return inherited | {"DATA_DIR": str(data), **variables}
 
 
 class Service:
@@ -42,55 +52,58 @@ class Service:
                 command,
                 cwd=settings.BASE_DIR,
                 # Most tests need no demo rows, which take a second to create.
-                env=environment_of(data, **{"DEMO": "bare", "PORT": str(self.port), **environment}),
+                env=environment_for(data, **{"DEMO": "bare", "PORT": str(self.port), **environment}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
         signal.signal(signal.SIGHUP, inherited)
-        self.family = []
+        self.child_processes = []
 
     def output(self):
         return self.log.read_text()
 
-    def await_text(self, text, seconds=180):
+    def wait_for_output(self, text, seconds=180):
+        """Wait until the output contains the text. Then record the child processes."""
         deadline = time.monotonic() + seconds
         while text not in self.output():
             assert self.process.poll() is None or text in self.output(), self.output()
             assert time.monotonic() < deadline, self.output()
             time.sleep(0.02)
-        self.family = self.process.children(recursive=True)
+        self.child_processes = self.process.children(recursive=True)
 
-    def member(self, text):
+    def find_process(self, text):
         """Return the oldest process of the service whose command line contains the text."""
-        found = []
-        for process in self.family:
+        matches = []
+        for process in self.child_processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if text in " ".join(process.cmdline()):
-                    found.append(process)
-        return min(found, key=psutil.Process.create_time)
+                    matches.append(process)
+        return min(matches, key=psutil.Process.create_time)
 
     def get(self, path):
+        """Return the status of the response to a GET request."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
             connection.request("GET", path)
             return connection.getresponse().status
 
-    def answers(self):
-        """Return True if the service answers. It may still be starting."""
+    def is_healthy(self):
+        """Return True if the health check succeeds. It fails while the service is starting."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             return self.get("/healthz") == 200
         return False
 
-    def await_true(self, condition, seconds=60):
+    def wait_for(self, condition, seconds=60):
+        """Wait until the condition is true. If it is not true in time, show the output of the service."""
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, self.output()
             time.sleep(0.02)
 
-    def await_end(self, seconds=20):
+    def wait_for_end(self, seconds=20):
         """Wait until every process of the service has ended, which takes at most 5 seconds on an idle machine."""
         deadline = time.monotonic() + seconds
-        while alive := [process for process in (self.process, *self.family) if is_running(process)]:
+        while alive := [process for process in (self.process, *self.child_processes) if is_running(process)]:
             assert time.monotonic() < deadline, alive
             time.sleep(0.02)
 
@@ -118,19 +131,20 @@ def free_port():
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory):
-    """Return the data directory of a first start. Copying it is much faster than another first start."""
+def data_directory(tmp_path_factory):
+    """Return the data directory that a service created at its first start. Tests copy it, which is much faster than a first start."""
     with services(tmp_path_factory.mktemp("prepared")) as start:
         service = start()
         # The first start takes longest, and all tests of services depend on it.
-        service.await_text("api_token", seconds=600)
+        service.wait_for_output("api_token", seconds=600)
         service.process.terminate()
-        service.await_end(seconds=60)
+        service.wait_for_end(seconds=60)
     return service.data
 
 
 @contextlib.contextmanager
 def services(directory):
+    """Yield a function that starts services. Stop them all at the end."""
     started = []
 
     def start(*arguments, data=directory / "data", **options):
@@ -147,15 +161,15 @@ def services(directory):
 
 
 @pytest.fixture
-def run(tmp_path, prepared):
-    """Return a function that starts services, one after another, on an existing data directory."""
-    shutil.copytree(prepared, tmp_path / "data")
+def start_service(tmp_path, data_directory):
+    """Return a function that starts services on a copy of an existing data directory."""
+    shutil.copytree(data_directory, tmp_path / "data")
     with services(tmp_path) as start:
         yield start
 
 
 @pytest.fixture
-def run_anew(tmp_path):
+def start_new_service(tmp_path):
     """Return a function that starts services on an empty data directory."""
     with services(tmp_path) as start:
         yield start

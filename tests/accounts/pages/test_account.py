@@ -39,7 +39,7 @@ def test_it_works(acme):
         ("currency", "", "Can't be blank"),
     ],
 )
-def test_it_rejects(acme, field, value, error):
+def test_it_rejects_invalid_values(acme, field, value, error):
     form = acme.page(acme.alice).get(PATH).forms["account"]
     form[field].force_value(value)
     response = form.submit("do", status=422)
@@ -51,21 +51,21 @@ def test_it_rejects(acme, field, value, error):
     assert acme.account.name == before
 
 
-def test_it_rejects_all_but_admins(acme, other):
+def test_it_rejects_users_who_are_not_admins(acme, other):
     assert_for_admins_alone(acme, other, PATH, do="save", name="Mine")
     acme.account.refresh_from_db()
     assert acme.account.name == "Acme"
 
 
-def test_it_rejects_what_it_does_not_do(acme):
+def test_it_rejects_unknown_actions(acme):
     send(acme.page(acme.alice), PATH, status=400, do="sell")
 
 
-def test_an_agent_is_sent_to_what_there_is(acme):
+def test_agents_are_redirected_to_the_api_settings(acme):
     assert acme.page(acme.bob).get(PATH).headers["Location"] == "/app/account/api"
 
 
-def test_a_time_zone_from_elsewhere_stays(acme):
+def test_a_time_zone_outside_the_choices_is_kept(acme):
     acme.account.time_zone = "CET"
     acme.account.save()
     page = acme.page(acme.alice)
@@ -76,11 +76,11 @@ def test_a_time_zone_from_elsewhere_stays(acme):
     assert acme.account.time_zone == "CET"
 
 
-def test_it_asks_little(acme):
+def test_it_takes_few_statements(acme):
     assert_few_statements(acme.page(acme.alice), PATH)
 
 
-def test_a_currency_that_is_none_stays(acme):
+def test_an_invalid_currency_is_kept(acme):
     acme.account.change(currency="ZZZ")
     form = acme.page(acme.alice).get(PATH).forms["account"]
     form["name"] = "Acme Ltd"

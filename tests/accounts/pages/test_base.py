@@ -4,7 +4,7 @@ from accounts.models import Status
 from core.pages import base
 
 
-def test_a_template_may_be_told_of_a_status(rf, monkeypatch):
+def test_the_context_may_have_a_status(rf, monkeypatch):
     """A context variable `status` is a status of the forum; `http_status` sets the status of the response."""
     calls = []
     monkeypatch.setattr(base, "render", lambda request, template, context, *, status: calls.append((context, status)))

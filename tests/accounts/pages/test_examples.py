@@ -65,7 +65,7 @@ def test_it_works(full):
     assert found == OPERATIONS
 
 
-def test_the_first_page_leads_to_all(full):
+def test_the_first_page_links_to_all_examples(full):
     page = full.page(full.alice).get(PATH)
     links = {link["href"] for link in page.html.find(class_="operations").find_all("a") if "#" in link["href"]}
     assert links == {f"{PATH}/{example.slug}#{id}" for id, example in examples().items()}
@@ -73,7 +73,7 @@ def test_the_first_page_leads_to_all(full):
     assert page.html.find("a", href="/app/openapi.json")
 
 
-def test_it_rejects_what_there_is_not(acme):
+def test_it_rejects_unknown_sections_and_operations(acme):
     alice = acme.page(acme.alice)
     alice.get(f"{PATH}/nothing", status=404)
     csrf = alice.get(f"{PATH}/clients").forms[0]["csrfmiddlewaretoken"].value
@@ -83,7 +83,7 @@ def test_it_rejects_what_there_is_not(acme):
 
 
 @every_section
-def test_ids_are_the_accounts_own(full, section):
+def test_examples_contain_ids_of_the_account(full, section):
     page = full.page(full.alice).get(f"{PATH}/{section}")
     for trial in trials(page).values():
         assert "Create one first" not in trial.text
@@ -96,7 +96,7 @@ def test_ids_are_the_accounts_own(full, section):
     assert {int(id) for id in ids} <= own
 
 
-def test_an_example_id_where_there_is_nothing(acme):
+def test_an_account_without_rows_gets_an_example_id(acme):
     page = acme.page(acme.alice).get(f"{PATH}/clients")
     trial = trials(page)["read_client"]
     assert read(trial).url == "http://acme.example.test/app/clients/26.json"
@@ -108,7 +108,7 @@ def test_an_example_id_where_there_is_nothing(acme):
     }
 
 
-def test_the_newest_is_filled_in(acme, other):
+def test_examples_contain_the_id_of_the_newest_row(acme, other):
     newest = [make_client(acme.bob).id for _ in range(2)][-1]
     make_client(other.mallory)
     make_client(acme.bob).trash(by=acme.bob)
@@ -162,7 +162,7 @@ def test_writing_examples_work(full, section):
                 transaction.set_rollback(True)
 
 
-def test_run_what_was_edited(acme):
+def test_an_edited_example_can_be_run(acme):
     bob = acme.page(acme.bob)
     form = form_of(bob.get(f"{PATH}/clients"), "create_client")
     form["body"] = '{"client": {"name": "Łucja & Żaneta"}}'
@@ -177,7 +177,7 @@ def test_run_what_was_edited(acme):
     assert form_of(bob.get(f"{PATH}/clients"), "read_client")["path.id"].value == str(client.id)
 
 
-def test_run_by_external_ids(acme):
+def test_an_example_with_external_ids_can_be_run(acme):
     form = form_of(acme.page(acme.bob).get(f"{PATH}/clients"), "put_client_by_external_id")
     form["query.external_ids"] = "a=1&b=x y"
     form.submit()
@@ -199,7 +199,7 @@ def test_a_deleting_example_asks_first(acme):
     assert not acme.account.clients.live().filter(id=id).exists()
 
 
-def test_it_may_do_no_more_than_the_user(acme, other):
+def test_examples_have_the_permissions_of_the_user(acme, other):
     """An example has the permissions of the user: headers, paths and ids cannot reach another account."""
     theirs = make_client(other.mallory).id
     bob = acme.page(acme.bob)
@@ -221,13 +221,13 @@ def test_it_may_do_no_more_than_the_user(acme, other):
     assert "400 Bad Request" in form.submit()
 
 
-def test_it_rejects_a_body_that_is_too_large(acme):
+def test_it_rejects_a_large_body(acme):
     form = form_of(acme.page(acme.bob).get(f"{PATH}/clients"), "create_client")
     form["body"] = "x" * 1024 * 1024
     form.submit(status=413)
 
 
-def test_it_counts_as_any_request(acme, settings):
+def test_examples_count_towards_the_limit(acme, settings):
     settings.RATE_LIMIT = 6
     bob = acme.page(acme.bob)
     form = form_of(bob.get(f"{PATH}/clients"), "list_clients")
@@ -235,7 +235,7 @@ def test_it_counts_as_any_request(acme, settings):
     assert [form.submit(expect_errors=True).status_int for _ in range(4)] == [200, 200, 200, 429]
 
 
-def test_a_long_answer_is_cut(acme):
+def test_a_long_response_is_truncated(acme):
     page = acme.page(acme.bob).get(f"{PATH}/documentation")
     shown = form_of(page, "read_openapi").submit().html.find(class_="answer")
     assert len(shown.find(attrs={"data-text": True}).text) == 100_000
@@ -243,7 +243,7 @@ def test_a_long_answer_is_cut(acme):
 
 
 @every_section
-def test_a_page_is_small_and_asks_little(full, section):
+def test_pages_are_small_and_take_few_statements(full, section):
     alice = full.page(full.alice)
     alice.get(f"{PATH}/{section}")
     response, queries = capture_queries(lambda: alice.get(f"{PATH}/{section}"))
@@ -272,7 +272,7 @@ def test_xml_is_indented():
     ]
 
 
-def test_every_curl_line_names_the_address_and_no_secret(full):
+def test_curl_lines_contain_the_address_and_no_secret(full):
     alice = full.page(full.alice)
     for section in sections():
         page = alice.get(f"{PATH}/{section}")

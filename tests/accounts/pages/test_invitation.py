@@ -37,7 +37,7 @@ def test_it_works(acme, role):
     assert session.user_id == user.id
 
 
-def test_it_rejects_other_links(acme, other):
+def test_it_rejects_invalid_links(acme, other):
     path = invite(acme)
     for wrong in ("/app/invitation", "/app/invitation?secret=x", path + "x", path + "x" * 100):
         assert "This link no longer works" in acme.page().get(wrong, status=404)
@@ -52,7 +52,7 @@ def test_it_rejects_an_earlier_link(acme):
     acme.page().get(now, status=200)
 
 
-def test_it_rejects_a_login_that_is_taken(acme):
+def test_it_rejects_a_taken_login(acme):
     response = accept(acme.page(), invite(acme), login="Bob")
     assert response.status_code == 422
     assert "Is already taken" in response
@@ -68,7 +68,7 @@ def test_it_rejects_a_second_click(acme):
     assert acme.account.users.filter(email_key="eve@example.com").count() == 1
 
 
-def test_it_is_accepted_once(acme):
+def test_an_invitation_can_be_accepted_once(acme):
     """Two requests read the invitation; the second finds it deleted."""
     invite(acme)
     [invitation] = acme.account.invitations.all()
@@ -88,14 +88,14 @@ def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
     assert "You already have an account here." in response.follow()
 
 
-def test_somebody_who_is_signed_in_is_told(acme):
+def test_the_page_shows_the_signed_in_user(acme):
     carol, path = acme.page(acme.carol), invite(acme)
     assert "You are signed in as carol." in carol.get(path)
     accept(carol, path)
     assert "Eve" in carol.get("/")
 
 
-def test_the_statements_of_the_page(acme):
+def test_it_takes_few_statements(acme):
     visitor, path = acme.page(), invite(acme)
     visitor.get("/app/sign-in")
     response, queries = capture_queries(lambda: visitor.get(path))

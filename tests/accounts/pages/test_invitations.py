@@ -45,7 +45,7 @@ def test_it_works(acme):
         ("new@example.com", "king", "Select a valid choice. king is not one of the available choices."),
     ],
 )
-def test_it_rejects(acme, email, role, error):
+def test_it_rejects_invalid_values(acme, email, role, error):
     form = acme.page(acme.alice).get(PATH).forms["invite"]
     form["email"].value = email
     form["role"].force_value(role)
@@ -56,14 +56,14 @@ def test_it_rejects(acme, email, role, error):
     assert mail.outbox == []
 
 
-def test_it_rejects_too_many(acme, monkeypatch):
+def test_it_rejects_too_many_invitations(acme, monkeypatch):
     invite(acme)
     monkeypatch.setattr(Invitation, "MAX_PER_ACCOUNT", 1)
     response = invite(acme, "another@example.com", status=422)
     assert texts(response, ".field .field-error") == ["Is one too many: revoke some invitations first"]
 
 
-def test_sending_again_makes_another_link(acme):
+def test_sending_again_replaces_the_link(acme):
     invite(acme)
     page = acme.page(acme.alice)
     Invitation.objects.update(expires_at=timezone.now() - timedelta(days=1))
@@ -75,7 +75,7 @@ def test_sending_again_makes_another_link(acme):
     assert Invitation.objects.find_by_secret(acme.account.id, second).email == "new@example.com"
 
 
-def test_revoking(acme):
+def test_an_invitation_can_be_revoked(acme):
     invite(acme)
     page = acme.page(acme.alice)
     form = button_of(page.get(PATH), "revoke")
@@ -87,7 +87,7 @@ def test_revoking(acme):
     assert "That invitation is gone: it was accepted or revoked in the meantime." in form.submit().follow()
 
 
-def test_it_rejects_those_of_another_account(acme, other):
+def test_it_rejects_invitations_of_another_account(acme, other):
     row, _secret = other.account.invitations.invite(other.account, email="a@b.example", role="agent", by=other.mallory)
     page = acme.page(acme.alice)
     for do in ("resend", "revoke"):
@@ -96,7 +96,7 @@ def test_it_rejects_those_of_another_account(acme, other):
     assert mail.outbox == []
 
 
-def test_it_asks_little(acme):
+def test_it_takes_few_statements(acme):
     for number in range(30):
         acme.account.invitations.invite(acme.account, email=f"a{number}@b.example", role="agent", by=acme.alice)
     page = acme.page(acme.alice)
@@ -104,7 +104,7 @@ def test_it_asks_little(acme):
     assert len(texts(page.get(PATH), ".list li")) == 25
 
 
-def test_it_rejects_to_pester(acme, settings):
+def test_it_rejects_many_emails_to_one_address(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 60
     for _ in range(5):
         assert invite(acme).status_code == 303
@@ -119,7 +119,7 @@ def test_it_rejects_to_pester(acme, settings):
 
 
 @pytest.mark.parametrize("end", ["deactivate", "demote"])
-def test_it_ends_with_who_may_invite(acme, end):
+def test_invitations_end_when_their_sender_loses_the_permission(acme, end):
     """Invitations end when their sender may not invite any more, except those of members."""
     admin = make_user(acme.account, "admin", role="admin")
     for role in ("admin", "agent", "member"):
@@ -133,7 +133,7 @@ def test_it_ends_with_who_may_invite(acme, end):
     assert left == {"member@new.example", "other@new.example"}
 
 
-def test_a_name_adds_nothing_to_the_letter(acme):
+def test_the_name_of_the_sender_cannot_add_a_link(acme):
     acme.alice.name = "Alice\n\nhttp://evil.example/\n\n"
     acme.alice.save()
     invite(acme)

@@ -35,7 +35,7 @@ def test_it_works(acme):
     assert acme.account.users.filter(name="Eve").count() == 1
 
 
-def test_one_link_makes_one_user(acme):
+def test_one_link_creates_one_user(acme):
     responses = submit(forms(acme, [path_for(acme, "eve@example.com")] * NUMBER, "eve"))
     assert sum(response.headers.get("Location") == "/" for response in responses) == 1
     # The others are redirected to the sign-in page.
@@ -43,7 +43,7 @@ def test_one_link_makes_one_user(acme):
     assert acme.account.users.filter(name="Eve").count() == 1
 
 
-def test_it_rejects_all_but_one_with_the_same_login(acme):
+def test_a_login_can_be_taken_by_one_user_only(acme):
     responses = submit(forms(acme, [path_for(acme, f"eve{n}@example.com") for n in range(NUMBER)], "eve"))
     assert Counter(response.status_code for response in responses) == {303: 1, 422: NUMBER - 1}
     assert all("Is already taken" in response for response in responses if response.status_code == 422)

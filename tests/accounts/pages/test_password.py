@@ -65,7 +65,7 @@ def test_it_works(acme, login):
     acme.page().sign_in("carol", NEW)
 
 
-def test_all_are_answered_alike(acme):
+def test_known_and_unknown_names_get_the_same_response(acme):
     acme.carol.is_active = False
     acme.carol.save()
     answers, counts = [], []
@@ -112,7 +112,7 @@ def work_of(acme, login: str) -> dict:
 
 
 @pytest.mark.parametrize("limit", [0, 60])
-def test_unknown_names_take_the_same_work(acme, settings, limit):
+def test_known_and_unknown_names_take_the_same_work(acme, settings, limit):
     settings.FAILED_LOGIN_LIMIT = limit
     acme.carol.is_active = False
     acme.carol.save()
@@ -140,14 +140,14 @@ def test_the_link_of_an_unknown_name_is_void(acme, monkeypatch):
     acme.page().get(path, status=404)
 
 
-def test_it_rejects_nothing_and_too_much(acme):
+def test_it_rejects_empty_and_long_names(acme):
     for login in ("", "x" * 256):
         form = acme.page().get("/app/password").forms["password"]
         form["login"] = login
         form.submit(status=422)
 
 
-def test_it_rejects_too_many(acme, settings):
+def test_it_rejects_requests_over_the_limit(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 7
     visitor = acme.page()
     form = visitor.get("/app/password").forms["password"]
@@ -157,7 +157,7 @@ def test_it_rejects_too_many(acme, settings):
     assert len(mail.outbox) == 5
 
 
-def test_a_link_is_good_once(acme):
+def test_a_link_can_be_used_once(acme):
     path = link_for(acme)
     renew(acme.page(), path)
     page = acme.page().get(path, status=404)
@@ -166,7 +166,7 @@ def test_a_link_is_good_once(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_link_that_is_followed_twice_at_once(acme):
+def test_simultaneous_uses_of_one_link(acme):
     path = link_for(acme)
     forms = [acme.page().get(path).forms["password"] for _ in range(2)]
     for number, form in enumerate(forms):
@@ -176,13 +176,13 @@ def test_a_link_that_is_followed_twice_at_once(acme):
     acme.page().sign_in("carol", f"{NEW} {answers.index(303)}")
 
 
-def test_a_link_is_void_with_another_email(acme):
+def test_a_link_is_void_after_a_change_of_email(acme):
     path = link_for(acme)
     acme.carol.change_email("carol@new.example")
     acme.page().get(path, status=404)
 
 
-def test_it_rejects_other_links(acme, other, settings):
+def test_it_rejects_invalid_links(acme, other, settings):
     path = link_for(acme)
     of_bob = link_for(acme, "bob")
     token = of_bob.partition("token=")[2]
@@ -200,14 +200,14 @@ def test_it_rejects_other_links(acme, other, settings):
     acme.page().get(path, status=404)
 
 
-def test_it_rejects_somebody_deactivated_meanwhile(acme):
+def test_it_rejects_a_user_deactivated_meanwhile(acme):
     path = link_for(acme)
     acme.carol.is_active = False
     acme.carol.save()
     acme.page().get(path, status=404)
 
 
-def test_it_rejects_a_bad_password(acme):
+def test_it_rejects_invalid_passwords(acme):
     path = link_for(acme)
     for password, error in (
         ("", "Can't be blank"),
@@ -221,7 +221,7 @@ def test_it_rejects_a_bad_password(acme):
 
 
 @pytest.mark.parametrize("path", ["/app/password", "/app/password/sent", "link"])
-def test_the_statements_of_a_page(acme, path):
+def test_pages_take_few_statements(acme, path):
     visitor = acme.page()
     # The host is cached.
     visitor.get("/app/sign-in")
@@ -230,7 +230,7 @@ def test_the_statements_of_a_page(acme, path):
     assert len(queries) <= 2, queries
 
 
-def test_the_log_does_not_tell(acme, caplog):
+def test_the_log_does_not_contain_the_link(acme, caplog):
     path = link_for(acme)
     token = path.partition("token=")[2]
     with caplog.at_level("INFO", "rostrum.access"):

@@ -40,7 +40,7 @@ def test_it_works(acme):
     assert "<www>https://example.com/z</www>" in answer.text
 
 
-def test_what_is_left_out_is_null_or_empty(acme):
+def test_empty_fields_are_stored_as_null_or_empty(acme):
     save(acme.page(acme.carol), PROFILE, "about", www="", description="")
     user = fresh(acme.carol)
     assert (user.www, user.description) == (None, "")
@@ -60,7 +60,7 @@ def test_what_is_left_out_is_null_or_empty(acme):
         ({"name": "a\u0001b"}, "Has characters that can't be stored"),
     ],
 )
-def test_it_rejects_bad_values(acme, values, error):
+def test_it_rejects_invalid_values(acme, values, error):
     response = save(acme.page(acme.carol), PROFILE, "about", **values)
     assert response.status_code == 422
     assert error in response.html.find(id="about").get_text()
@@ -72,18 +72,18 @@ def test_it_rejects_bad_values(acme, values, error):
     assert (before.name, before.login, before.www) == ("Carol Member", "carol", None)
 
 
-def test_ones_own_login_and_email_are_free(acme):
+def test_users_may_keep_their_own_login_and_email(acme):
     carol = acme.page(acme.carol)
     assert save(carol, PROFILE, "about", login="CAROL").status_code == 303
     assert save(carol, PROFILE, "about", login="carol@acme.example").status_code == 303
 
 
-def test_notification(acme):
+def test_the_notification_can_be_changed(acme):
     assert save(acme.page(acme.carol), PROFILE, "notification", notification="all").status_code == 303
     assert fresh(acme.carol).notification == "all"
 
 
-def test_language_and_time_zone(acme):
+def test_the_language_and_the_time_zone_can_be_changed(acme):
     carol = acme.page(acme.carol)
     response = save(carol, PROFILE, "region", language="pl", time_zone="Europe/Warsaw")
     user = fresh(acme.carol)
@@ -95,7 +95,7 @@ def test_language_and_time_zone(acme):
     assert carol.get(PROFILE).html.html["lang"] == "en"
 
 
-def test_it_rejects_what_is_no_choice(acme):
+def test_it_rejects_unknown_choices(acme):
     carol = acme.page(acme.carol)
     for part, name in (("notification", "notification"), ("region", "language"), ("region", "time_zone")):
         form = carol.get(PROFILE).forms[part]
@@ -106,7 +106,7 @@ def test_it_rejects_what_is_no_choice(acme):
     assert form.submit().status_code == 200
 
 
-def test_the_email(acme):
+def test_the_email_can_be_changed(acme):
     carol = acme.page(acme.carol)
     response = save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
     assert (response.status_code, response.headers["Location"]) == (303, SECURITY)
@@ -127,7 +127,7 @@ def test_the_email(acme):
     acme.page().sign_in("carol@new.example")
 
 
-def test_an_email_that_is_taken_is_told_by_email_alone(acme):
+def test_a_taken_email_is_reported_only_by_email(acme):
     carol = acme.page(acme.carol)
     response = save(carol, SECURITY, "email", email="Bob@acme.example", current=PASSWORD)
     assert response.status_code == 303
@@ -145,7 +145,7 @@ def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
     assert fresh(acme.carol).email == "carol@acme.example"
 
 
-def test_it_rejects_other_links_to_confirm(acme, other):
+def test_it_rejects_invalid_confirmation_links(acme, other):
     carol = acme.page(acme.carol)
     save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
     path = link_in(letter("carol@new.example"), acme.host)
@@ -171,7 +171,7 @@ def test_it_rejects_a_wrong_password(acme, settings, part):
     assert fresh(acme.carol).password == acme.carol.password
 
 
-def test_the_password(acme):
+def test_the_password_can_be_changed(acme):
     carol, elsewhere = acme.page(acme.carol), acme.page(acme.carol)
     response = save(carol, SECURITY, "password", current=PASSWORD, password=NEW)
     assert response.status_code == 303
@@ -181,14 +181,14 @@ def test_the_password(acme):
     acme.page().sign_in("carol", NEW)
 
 
-def test_it_rejects_a_bad_password(acme):
+def test_it_rejects_an_invalid_password(acme):
     response = save(acme.page(acme.carol), SECURITY, "password", current=PASSWORD, password="carol-member")
     assert response.status_code == 422
     assert "Is too similar to the login, the e-mail or the name" in response.html.find(id="password").get_text()
     acme.page().sign_in("carol")
 
 
-def test_it_rejects_a_bad_password_in_the_readers_language(acme):
+def test_errors_of_passwords_are_in_the_language_of_the_user(acme):
     carol = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl").sign_in("carol")
     response = save(carol, SECURITY, "password", current=PASSWORD, password="carol-member")
     assert "Jest zbyt podobne do loginu, e-maila lub nazwy" in response.html.find(id="password").get_text()
@@ -197,7 +197,7 @@ def test_it_rejects_a_bad_password_in_the_readers_language(acme):
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
-def test_where_one_is_signed_in(acme):
+def test_sessions_of_the_user_are_listed(acme):
     carol = acme.page(acme.carol)
     Visitor(acme.host, HTTP_USER_AGENT=FIREFOX).sign_in("carol")
     acme.page(acme.bob)
@@ -208,7 +208,7 @@ def test_where_one_is_signed_in(acme):
     assert said[1].startswith("An unknown browser This browser last seen just now")
 
 
-def test_signing_out_elsewhere(acme):
+def test_another_session_can_be_ended(acme):
     carol, firefox = acme.page(acme.carol), Visitor(acme.host, HTTP_USER_AGENT=FIREFOX).sign_in("carol")
     bob = acme.page(acme.bob)
     session = acme.account.sessions.get(agent=FIREFOX)
@@ -225,7 +225,7 @@ def test_signing_out_elsewhere(acme):
     assert "Bob Nowak" in bob.get("/")
 
 
-def test_signing_out_here(acme):
+def test_the_current_session_can_be_ended(acme):
     carol = acme.page(acme.carol)
     [session] = acme.account.sessions.all()
     response = carol.get(SECURITY).forms[f"end-{session.id}"].submit("end")
@@ -234,7 +234,7 @@ def test_signing_out_here(acme):
     assert not acme.account.sessions.exists()
 
 
-def test_it_rejects_sessions_of_others(acme):
+def test_it_rejects_sessions_of_other_users(acme):
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
     theirs = acme.account.sessions.get(user_id=acme.bob.id)
     form = carol.get(SECURITY).forms[f"end-{acme.account.sessions.get(user_id=acme.carol.id).id}"]
@@ -245,7 +245,7 @@ def test_it_rejects_sessions_of_others(acme):
 
 
 @pytest.mark.parametrize("path", [PROFILE, SECURITY])
-def test_who_may(acme, other, path):
+def test_who_may_open_the_profile(acme, other, path):
     response = acme.page().get(path)
     assert response.headers["Location"] == f"/app/sign-in?next={path.replace('/', '%2F')}"
     for user in (acme.alice, acme.bob, acme.carol):
@@ -256,7 +256,7 @@ def test_who_may(acme, other, path):
 
 
 @pytest.mark.parametrize(("path", "number"), [(PROFILE, 2), (SECURITY, 3)])
-def test_the_statements_of_a_page(acme, path, number):
+def test_pages_take_few_statements(acme, path, number):
     carol = acme.page(acme.carol)
     for _ in range(3):
         Session.objects.start(acme.carol)
@@ -278,12 +278,12 @@ def test_the_statements_of_a_page(acme, path, number):
         ("", ("", "")),
     ],
 )  # fmt: skip
-def test_browsers_are_called_as_people_know_them(agent, named):
+def test_names_of_browsers_and_systems(agent, named):
     session = Session(agent=agent)
     assert (session.browser, session.system) == named
 
 
-def test_the_letters_are_in_the_readers_language(acme):
+def test_emails_are_in_the_language_of_the_user(acme):
     acme.carol.language = "pl"
     acme.carol.save()
     carol = acme.page(acme.carol)

@@ -75,13 +75,13 @@ def test_it_works(acme, name, language):
     assert_refused(response, int(name[:3]), language)
 
 
-def test_it_is_in_the_language_of_the_user(acme):
+def test_error_pages_are_in_the_language_of_the_user(acme):
     acme.carol.language = "pl"
     acme.carol.save()
     assert_refused(acme.page(acme.carol).get("/app/nothing", status=404), 404, "pl")
 
 
-def test_other_statuses_have_words_too(rf):
+def test_every_error_status_has_a_page(rf):
     for status in CODES:
         assert pages.error_page(rf.get("/app/x"), status).content
 
@@ -94,7 +94,7 @@ def test_it_rejects_an_unknown_host(acme, path):
     assert Visitor("nobody.example.test", **POLISH).get(path, status=404).html.html["lang"] == "pl"
 
 
-def test_it_rejects_too_many(acme):
+def test_requests_over_the_limit(acme):
     bob = acme.page(acme.bob)
     form = next(form for form in bob.get("/").forms.values() if form.action == "/app/language")
     with override_settings(RATE_LIMIT=1):
@@ -106,14 +106,14 @@ def test_it_rejects_too_many(acme):
 
 
 @pytest.mark.parametrize("headers", [{}, POLISH])
-def test_a_defect_tells_nothing(acme, monkeypatch, headers):
+def test_a_server_error_reveals_nothing(acme, monkeypatch, headers):
     monkeypatch.setattr(PostListPage, "get", fail(RuntimeError("the secret of the service")))
     response = Visitor(HOST, **headers).get("/", status=500)
     assert_refused(response, 500, "pl" if headers else "en")
     assert "secret of the service" not in response
 
 
-def test_a_defect_of_a_form_does_not_say_that_nothing_was_done(acme, monkeypatch):
+def test_a_server_error_of_a_form_warns_that_data_may_be_saved(acme, monkeypatch):
     bob = acme.page(acme.bob)
     form = next(form for form in bob.get("/").forms.values() if form.action == "/app/language")
     monkeypatch.setattr(Page, "dispatch", fail(RuntimeError("the secret of the service")))
@@ -125,7 +125,7 @@ def test_a_defect_of_a_form_does_not_say_that_nothing_was_done(acme, monkeypatch
     ]
 
 
-def test_a_defect_before_the_page_tells_nothing(acme, monkeypatch):
+def test_a_server_error_before_the_page_reveals_nothing(acme, monkeypatch):
     monkeypatch.setattr(
         PagesMiddleware, "load_user_and_site", staticmethod(fail(RuntimeError("the secret of the service")))
     )
@@ -145,7 +145,7 @@ def away_within_the_page(monkeypatch):
 
 
 @pytest.mark.parametrize("away", [away_before_the_host_is_known, away_before_the_user_is_known, away_within_the_page])
-def test_the_database_is_away(acme, monkeypatch, away):
+def test_an_unavailable_database(acme, monkeypatch, away):
     carol = acme.page(acme.carol)
     away(monkeypatch)
     response = carol.get("/?order=top", status=503)
@@ -156,12 +156,12 @@ def test_the_database_is_away(acme, monkeypatch, away):
     assert response.html.a["href"] == "/?order=top"
 
 
-def test_an_early_refusal_asks_no_database(acme, django_assert_num_queries):
+def test_early_errors_need_no_query(acme, django_assert_num_queries):
     with django_assert_num_queries(0):
         too_large(Visitor(HOST))
 
 
-def test_a_part_of_a_page_is_refused_with_a_notice(acme):
+def test_htmx_requests_get_a_message(acme):
     """A request of htmx gets a message instead of a page."""
     response = acme.page().get("/app/nothing", headers={"HX-Request": "true"}, status=404)
     assert response.headers["HX-Retarget"] == "#messages"
@@ -170,6 +170,6 @@ def test_a_part_of_a_page_is_refused_with_a_notice(acme):
     assert response.html.find(role="alert").strong.text == "There is nothing here"
 
 
-def test_a_boosted_link_is_refused_with_a_page(acme):
+def test_boosted_links_get_a_page(acme):
     headers = {"HX-Request": "true", "HX-Boosted": "true"}
     assert_refused(acme.page().get("/app/nothing", headers=headers, status=404), 404)

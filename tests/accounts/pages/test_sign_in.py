@@ -23,7 +23,7 @@ def test_it_works(acme):
     assert "Carol Member" in visitor.get("/")
 
 
-def test_the_cookie_is_of_the_host_alone(acme):
+def test_the_cookie_is_valid_only_for_the_host(acme):
     form = acme.page().get("/app/sign-in").forms["sign-in"]
     form["login"], form["password"] = "carol", "correct horse battery"
     cookies = form.submit().headers.getall("Set-Cookie")
@@ -50,13 +50,13 @@ def test_it_rejects_a_form_of_another_site(acme):
     assert "This form has expired" in response
 
 
-def test_a_browser_of_an_odd_name(acme):
+def test_a_browser_with_an_odd_user_agent(acme):
     Visitor(acme.host, HTTP_USER_AGENT="a\x00b\x1f" + "c" * 300).sign_in("carol")
     [session] = acme.account.sessions.all()
     assert session.agent == "a\ufffdb\ufffd" + "c" * 251
 
 
-def test_it_goes_nowhere_else_afterwards(acme):
+def test_it_redirects_only_to_paths_of_the_host(acme):
     for target in ("https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"):
         form = acme.page().get("/app/sign-in", {"next": target}).forms["sign-in"]
         form["login"], form["password"] = "carol", "correct horse battery"
@@ -64,7 +64,7 @@ def test_it_goes_nowhere_else_afterwards(acme):
         assert form.submit().headers["Location"] == "/"
 
 
-def test_the_header_leads_back_to_where_it_began(acme):
+def test_links_of_the_header_return_to_the_current_page(acme):
     for path in ("/app/roadmap?status=planned", "/app/sign-in?next=%2Fapp%2Froadmap%3Fstatus%3Dplanned"):
         page = acme.page().get(path)
         for name in ("Sign in", "Sign up"):
@@ -72,20 +72,20 @@ def test_the_header_leads_back_to_where_it_began(acme):
             assert link["href"].endswith("?next=/app/roadmap%3Fstatus%3Dplanned"), path
 
 
-def test_a_session_is_of_its_account(acme, other):
+def test_a_session_is_valid_only_for_its_account(acme, other):
     secret = acme.page(acme.carol).cookies["session"]
     at_other = Visitor(other.host)
     at_other.set_cookie("session", secret)
     assert "Sign in" in at_other.get("/")
 
 
-def test_a_session_ends(acme):
+def test_a_session_expires(acme):
     carol = acme.page(acme.carol)
     Session.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert "Carol Member" not in carol.get("/")
 
 
-def test_what_was_sent_after_the_session_ended_was_not_saved(acme):
+def test_a_form_sent_after_the_session_ended_is_not_saved(acme):
     alice = acme.page(acme.alice)
     words = "You were signed out, so nothing was saved. Sign in and do it again."
     form = alice.get("/app/account/forums/new").forms["forum"]
@@ -101,7 +101,7 @@ def test_what_was_sent_after_the_session_ended_was_not_saved(acme):
     assert words not in acme.page().get("/app/account").follow()
 
 
-def test_a_session_ends_with_a_new_password(acme):
+def test_a_session_ends_with_a_change_of_password(acme):
     carol = acme.page(acme.carol)
     acme.carol.change_password("another long password")
     assert "Carol Member" not in carol.get("/")
@@ -126,7 +126,7 @@ def test_the_language_of_the_pages(acme):
     assert Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="de").get("/app/sign-in").html.html["lang"] == "pl"
 
 
-def test_again_after_a_while(acme):
+def test_signing_in_again_with_a_session_due_for_renewal(acme):
     """The response sets the cookie of the new session only, although the old session was due for renewal."""
     carol = acme.page(acme.carol)
     token = carol.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
@@ -136,7 +136,7 @@ def test_again_after_a_while(acme):
     assert "Bob Nowak" in carol.get("/")
 
 
-def test_out_after_a_while(acme):
+def test_signing_out_with_a_session_due_for_renewal(acme):
     carol = acme.page(acme.carol)
     form = next(form for form in carol.get("/app/profile").forms.values() if form.action == "/app/sign-out")
     acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.TOUCH_INTERVAL)

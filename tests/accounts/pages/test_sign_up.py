@@ -43,7 +43,7 @@ def test_it_works(acme):
     assert user.notification == User.Notification.OWN
 
 
-def test_who_signed_up_is_a_user_of_the_interface(acme):
+def test_a_new_user_can_use_the_api(acme):
     finish(acme.page(), path_for(acme), login="dan")
     dan = acme.account.users.get(login="dan")
     client = acme.xml(dan)
@@ -51,7 +51,7 @@ def test_who_signed_up_is_a_user_of_the_interface(acme):
     assert client.get("/app/users/me.xml").status_code == 200
 
 
-def test_a_known_email_is_told_by_email_alone(acme):
+def test_a_known_email_is_reported_only_by_email(acme):
     unknown = ask(acme.page(), "dan@example.com")
     mail.outbox.clear()
     known = ask(acme.page(), "CAROL@acme.example")
@@ -63,7 +63,7 @@ def test_a_known_email_is_told_by_email_alone(acme):
     assert acme.page().get(link_in(sent, acme.host)).forms["sign-in"]
 
 
-def test_known_and_unknown_ask_the_same_statements(acme):
+def test_known_and_unknown_emails_take_the_same_statements(acme):
     visitor, counts = acme.page(), []
     for email in ("dan@example.com", "carol@acme.example"):
         form = visitor.get("/app/sign-up").forms["sign-up"]
@@ -72,7 +72,7 @@ def test_known_and_unknown_ask_the_same_statements(acme):
     assert counts[0] == counts[1] <= 8
 
 
-def test_it_rejects_what_is_no_email(acme):
+def test_it_rejects_invalid_emails(acme):
     for email in ("", "dan", "a@b", f"{'a' * 250}@example.com"):
         form = acme.page().get("/app/sign-up").forms["sign-up"]
         form["email"] = email
@@ -81,7 +81,7 @@ def test_it_rejects_what_is_no_email(acme):
     assert mail.outbox == []
 
 
-def test_it_rejects_programs(acme):
+def test_it_ignores_bots(acme):
     visitor = acme.page()
     form = visitor.get("/app/sign-up").forms["sign-up"]
     form["email"], form["homepage"] = "dan@example.com", "https://spam.example"
@@ -89,7 +89,7 @@ def test_it_rejects_programs(acme):
     assert mail.outbox == []
 
 
-def test_it_rejects_too_many(acme, settings):
+def test_it_rejects_requests_over_the_limit(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 2
     visitor = acme.page()
     form = visitor.get("/app/sign-up").forms["sign-up"]
@@ -100,7 +100,7 @@ def test_it_rejects_too_many(acme, settings):
     assert len(mail.outbox) == 2
 
 
-def test_nobody_is_pestered(acme, settings):
+def test_emails_to_one_address_are_limited(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 60
     visitor = acme.page()
     form = visitor.get("/app/sign-up").forms["sign-up"]
@@ -110,7 +110,7 @@ def test_nobody_is_pestered(acme, settings):
     assert len(mail.outbox) == 5
 
 
-def test_it_rejects_sign_ups_where_none_are_taken(acme, monkeypatch):
+def test_it_rejects_sign_ups_in_a_closed_forum(acme, monkeypatch):
     path = path_for(acme)
     form = acme.page().get("/app/sign-up").forms["sign-up"]
     form["email"] = "dan@example.com"
@@ -123,12 +123,12 @@ def test_it_rejects_sign_ups_where_none_are_taken(acme, monkeypatch):
     assert mail.outbox == []
 
 
-def test_whoever_is_signed_in_goes_on(acme):
+def test_signed_in_users_are_redirected(acme):
     response = acme.page(acme.carol).get("/app/sign-up?next=/app/roadmap")
     assert (response.status_code, response.headers["Location"]) == (303, "/app/roadmap")
 
 
-def test_it_goes_nowhere_else_afterwards(acme):
+def test_it_redirects_only_to_paths_of_the_host(acme):
     ask(acme.page(), "dan@example.com", "https://evil.example/")
     assert finish(acme.page(), link_in(letter("dan@example.com"), acme.host)).headers["Location"] == "/"
 
@@ -148,7 +148,7 @@ def test_it_goes_nowhere_else_afterwards(acme):
         ({"name": "lighthouse", "password": "lighthouse1"}, "Is too similar to the login, the e-mail or the name"),
     ],
 )
-def test_it_rejects_bad_values(acme, values, error):
+def test_it_rejects_invalid_values(acme, values, error):
     response = finish(acme.page(), path_for(acme), **values)
     if not error:
         assert response.status_code == 303
@@ -169,7 +169,7 @@ def test_it_rejects_bad_values(acme, values, error):
         ("dan@example", ["Jest zbyt podobne do loginu, e-maila lub nazwy"]),
     ],
 )
-def test_it_rejects_a_bad_password_in_the_readers_language(acme, password, errors):
+def test_errors_of_passwords_are_in_the_language_of_the_reader(acme, password, errors):
     visitor = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl")
     response = finish(visitor, path_for(acme), password=password)
     assert [" ".join(error.get_text().split()) for error in response.html.find_all(class_="field-error")] == [
@@ -177,7 +177,7 @@ def test_it_rejects_a_bad_password_in_the_readers_language(acme, password, error
     ]
 
 
-def test_it_rejects_other_links(acme, other, settings):
+def test_it_rejects_invalid_links(acme, other, settings):
     visitor, path = acme.page(), path_for(acme)
     for wrong in ("/app/sign-up/finish", "/app/sign-up/finish?token=x", path[:-1], path + "é", path + "x" * 9000):
         assert "This link no longer works" in visitor.get(wrong, status=404)
@@ -187,7 +187,7 @@ def test_it_rejects_other_links(acme, other, settings):
     assert "This link no longer works" in visitor.get(path, status=404)
 
 
-def test_a_second_click(acme):
+def test_a_second_click_creates_no_second_user(acme):
     visitor, path = acme.page(), path_for(acme, target="/app/roadmap")
     form = visitor.get(path).forms["join"]
     form["name"], form["password"] = "Dan", PASSWORD
@@ -202,7 +202,7 @@ def test_a_second_click(acme):
     assert acme.account.users.filter(email_key="dan@example.com").count() == 1
 
 
-def test_a_free_login_is_suggested(acme):
+def test_an_unused_login_is_suggested(acme):
     make_user(acme.account, "dan", email="dan@other.example")
     make_user(acme.account, "dan2")
     visitor = acme.page()
@@ -211,7 +211,7 @@ def test_a_free_login_is_suggested(acme):
 
 
 @pytest.mark.parametrize("path", ["/app/sign-up", "/app/sign-up/sent", "link"])
-def test_the_statements_of_a_page(acme, path):
+def test_pages_take_few_statements(acme, path):
     visitor = acme.page()
     visitor.get("/app/sign-in")
     path = path_for(acme) if path == "link" else path

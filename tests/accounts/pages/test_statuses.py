@@ -51,14 +51,14 @@ def test_it_works(acme):
     assert names(response) == NAMES
 
 
-def test_it_rejects_all_but_admins(acme, other):
+def test_it_rejects_users_who_are_not_admins(acme, other):
     row = acme.account.statuses_of_kind("post").first()
     assert_for_admins_alone(acme, other, PATH, do="add", name="Mine")
     assert_for_admins_alone(acme, other, f"{PATH}/{row.id}", do="save", name="Mine", code="mine")
     assert not acme.account.statuses.filter(name="Mine").exists()
 
 
-def test_it_rejects_those_of_another_account(acme, other):
+def test_it_rejects_statuses_of_another_account(acme, other):
     row = Status.objects.create(account=other.account, id=10**6, kind="post", code="theirs", name="Theirs")
     page = acme.page(acme.alice)
     page.get(f"{PATH}/{row.id}", status=404)
@@ -78,7 +78,7 @@ def test_it_rejects_those_of_another_account(acme, other):
         ({"name": "a" * 256}, "Ensure this value has at most 255 characters (it has 256)."),
     ],
 )
-def test_it_rejects(acme, values, error):
+def test_it_rejects_invalid_values(acme, values, error):
     before = list(acme.account.statuses.values())
     response = add(acme, status=422, **values)
     assert texts(response, ".field .field-error") == [error]
@@ -86,7 +86,7 @@ def test_it_rejects(acme, values, error):
     assert list(acme.account.statuses.values()) == before
 
 
-def test_it_rejects_deleting_what_is_in_use(acme):
+def test_it_rejects_deleting_a_status_in_use(acme):
     post = make_post(acme.alice)
     page = acme.page(acme.alice)
     response = button_of(page.get(f"{PATH}/{post.status_id}"), "delete").submit().follow()
@@ -94,7 +94,7 @@ def test_it_rejects_deleting_what_is_in_use(acme):
     assert acme.account.statuses.filter(id=post.status_id).exists()
 
 
-def test_it_is_deleted_in_another_tab(acme):
+def test_a_status_that_was_deleted_in_another_tab(acme):
     row = acme.account.statuses.get(kind="post", code="rejected")
     page = acme.page(acme.alice)
     shown = page.get(f"{PATH}/{row.id}")
@@ -103,7 +103,7 @@ def test_it_is_deleted_in_another_tab(acme):
     shown.forms["status"].submit("do", status=404)
 
 
-def test_a_color_that_a_program_named_stays(acme):
+def test_a_color_set_by_the_api_is_kept(acme):
     row = acme.account.statuses.get(kind="post", code="rejected")
     row.write({"color": "crimson"})
     form = acme.page(acme.alice).get(f"{PATH}/{row.id}").forms["status"]
@@ -117,7 +117,7 @@ def test_a_color_that_a_program_named_stays(acme):
 ON_ROADMAP = "shows the statuses with the codes planned, started, completed."
 
 
-def test_the_code_says_what_the_roadmap_shows(acme):
+def test_the_help_text_of_the_code_explains_the_roadmap(acme):
     page = acme.page(acme.alice)
     for path, said in (
         (PATH, f"The roadmap {ON_ROADMAP}"),
@@ -142,7 +142,7 @@ def buttons(page, name: str):
     return button_of(response, "move", id=item["data-id"])
 
 
-def test_moving_by_buttons(acme):
+def test_statuses_are_moved_by_buttons(acme):
     page = acme.page(acme.alice)
     assert names(buttons(page, "Planned").submit("step", value="up").follow())[:3] == ["New", "Planned", "Accepted"]
     response = buttons(page, "New").submit("step", value="down")
@@ -157,7 +157,7 @@ def test_moving_by_buttons(acme):
     assert list(deals) == [("new", 8), ("qualified", 9), ("proposal", 10), ("won", 11), ("lost", 12)]
 
 
-def test_it_goes_no_further_than_the_ends(acme):
+def test_the_first_and_the_last_status_cannot_move_further(acme):
     page = acme.page(acme.alice)
     first, last = (acme.account.statuses.get(kind="post", code=code) for code in ("new", "duplicate"))
     send(page, PATH, do="move", id=first.id, step="up")
@@ -166,7 +166,7 @@ def test_it_goes_no_further_than_the_ends(acme):
     assert names(page.get(PATH)) == NAMES
 
 
-def test_moving_by_script(acme):
+def test_statuses_are_moved_by_javascript(acme):
     page = acme.page(acme.alice)
     ids = dict(acme.account.statuses_of_kind("post").values_list("name", "id"))
     headers = {"HX-Request": "true", "X-CSRFToken": token_of(page)}
@@ -187,7 +187,7 @@ def test_moving_by_script(acme):
     assert move(id=ids["New"], after=ids["Planned"], status=403) == NAMES
 
 
-def test_it_asks_little(acme):
+def test_it_takes_few_statements(acme):
     page = acme.page(acme.alice)
     row = acme.account.statuses_of_kind("post").first()
     for path in (PATH, f"{PATH}?kind=deal", f"{PATH}?kind=client", f"{PATH}/{row.id}"):

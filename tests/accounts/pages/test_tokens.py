@@ -34,7 +34,7 @@ def test_it_works(acme):
     assert token not in acme.page(acme.bob).get(PATH)
 
 
-def test_it_lists_ones_own(acme):
+def test_only_the_tokens_of_the_user_are_listed(acme):
     make_token(acme.bob, label="Bob's")
     make_token(acme.alice, label="Alice's")
     make_token(acme.bob, label="Old", expires_at=timezone.now() - timedelta(days=1))
@@ -45,13 +45,13 @@ def test_it_lists_ones_own(acme):
 
 
 @pytest.mark.parametrize(("choice", "days"), [("30", 30), ("90", 90), ("365", 365)])
-def test_it_expires(acme, choice, days):
+def test_a_token_expires_after_some_days(acme, choice, days):
     create(acme.page(acme.bob).get(PATH), expires=choice).submit()
     row = acme.account.tokens.order_by("-id").first()
     assert abs(row.expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
 
 
-def test_it_expires_after_a_date(acme):
+def test_a_token_expires_after_a_date(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
     day = timezone.localdate() + timedelta(days=9)
@@ -74,7 +74,7 @@ def test_it_expires_after_a_date(acme):
         {"until": "tomorrow"},
     ],
 )
-def test_it_rejects_what_is_not_valid(acme, values):
+def test_it_rejects_invalid_values(acme, values):
     before = acme.account.tokens.count()
     form = create(acme.page(acme.bob).get(PATH), **values)
     response = form.submit(status=422)
@@ -83,13 +83,13 @@ def test_it_rejects_what_is_not_valid(acme, values):
     assert acme.account.tokens.count() == before
 
 
-def test_it_rejects_an_expiry_that_there_is_not(acme):
+def test_it_rejects_an_unknown_expiry(acme):
     form = create(acme.page(acme.bob).get(PATH))
     form["expires"].force_value("forever")
     form.submit(status=422)
 
 
-def test_a_form_makes_one(acme):
+def test_a_form_creates_only_one_token(acme):
     form = create(acme.page(acme.bob).get(PATH))
     form.submit()
     before = acme.account.tokens.count()
@@ -102,7 +102,7 @@ def test_a_form_makes_one(acme):
     assert acme.account.tokens.count() == before + 1
 
 
-def test_it_rejects_more_than_fifty(acme):
+def test_it_rejects_more_than_fifty_tokens(acme):
     for _ in range(APIToken.MAX_PER_USER - acme.bob.tokens.count()):
         make_token(acme.bob)
     response = create(acme.page(acme.bob).get(PATH)).submit(status=422)
@@ -115,7 +115,7 @@ def revoke(page, id):
     return page.forms[f"revoke-{id}"].submit()
 
 
-def test_revoke_token(acme):
+def test_a_token_can_be_revoked(acme):
     token = make_token(acme.bob, label="Shop")
     row = APIToken.objects.find_by_token(token)
     bob = acme.page(acme.bob)
@@ -128,7 +128,7 @@ def test_revoke_token(acme):
     assert revoke(page, row.id).status_code == 303
 
 
-def test_it_revokes_nobody_elses(acme, other):
+def test_it_rejects_revoking_tokens_of_other_users(acme, other):
     bob = acme.page(acme.bob)
     csrf = bob.get(PATH).forms["new"]["csrfmiddlewaretoken"].value
     for token in (acme.alice_token, other.token):
@@ -138,7 +138,7 @@ def test_it_revokes_nobody_elses(acme, other):
     bob.get(f"{PATH}/tokens/{row.id}/revoke", status=405)
 
 
-def test_who_may(acme, other):
+def test_who_may_open_the_page(acme, other):
     for path in (PATH, f"{PATH}/clients"):
         assert acme.page(acme.alice).get(path).status_code == 200
         assert acme.page(acme.carol).get(path, status=403)
@@ -148,7 +148,7 @@ def test_who_may(acme, other):
         assert at_acme.get(path).status_code == 303
 
 
-def test_the_statements(acme):
+def test_it_takes_few_statements(acme):
     bob = acme.page(acme.bob)
     bob.get(PATH)
     for _ in range(5):

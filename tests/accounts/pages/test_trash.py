@@ -38,14 +38,14 @@ def test_it_works(acme):
     assert acme.account.deals.live().exists()
 
 
-def test_it_rejects_all_but_admins(acme, other):
+def test_it_rejects_users_who_are_not_admins(acme, other):
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
     assert_for_admins_alone(acme, other, PATH, do="restore", kind="client", id=client.id)
     assert not acme.account.clients.live().exists()
 
 
-def test_it_rejects_what_is_not_there(acme, other):
+def test_it_rejects_unknown_rows_and_pages(acme, other):
     page = acme.page(acme.alice)
     page.get(f"{PATH}?kind=user", status=404)
     page.get(f"{PATH}?page=0", status=404)
@@ -59,7 +59,7 @@ def test_it_rejects_what_is_not_there(acme, other):
     assert "The trash is empty." in response
 
 
-def test_it_is_restored_in_another_tab(acme):
+def test_a_row_that_was_restored_in_another_tab(acme):
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
     form = button_of(acme.page(acme.alice).get(PATH), "restore")
@@ -67,7 +67,7 @@ def test_it_is_restored_in_another_tab(acme):
     assert "It is no longer in the trash." in form.submit("do").follow()
 
 
-def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
+def test_it_rejects_a_list_whose_name_was_taken(acme):
     make_contact_list(acme.alice, "News").trash(by=acme.alice)
     make_contact_list(acme.alice, "News")
     response = button_of(acme.page(acme.alice).get(PATH), "restore").submit("do").follow()
@@ -75,7 +75,7 @@ def test_it_rejects_a_list_whose_name_was_given_to_another(acme):
     assert said.startswith("It can't be restored yet, as another one has its name now.")
 
 
-def test_it_goes_back_to_the_page_that_it_was_sent_from(acme):
+def test_the_user_returns_to_the_same_list(acme):
     make_client(acme.alice).trash(by=acme.alice)
     page = acme.page(acme.alice)
     form = button_of(page.get(f"{PATH}?kind=client"), "restore")
@@ -84,7 +84,7 @@ def test_it_goes_back_to_the_page_that_it_was_sent_from(acme):
     assert response.headers["Location"] == PATH
 
 
-def test_it_asks_little(acme):
+def test_it_takes_few_statements(acme):
     for _ in range(30):
         make_client(acme.alice).trash(by=acme.alice)
     page = acme.page(acme.alice)

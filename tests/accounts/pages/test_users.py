@@ -39,7 +39,7 @@ def test_it_works(acme):
     assert acme.bob.role == "admin"
 
 
-def test_it_rejects_all_but_admins(acme, other):
+def test_it_rejects_users_who_are_not_admins(acme, other):
     assert_for_admins_alone(acme, other, PATH, do="invite", email="a@b.example", role="admin")
     assert_for_admins_alone(acme, other, path_of(acme.bob), do="role", role="admin")
     acme.bob.refresh_from_db()
@@ -58,7 +58,7 @@ def test_it_rejects_users_of_another_account(acme, other):
 
 
 @pytest.mark.parametrize("query", ["tab=all", "page=0", "page=x", "per_page=101"])
-def test_it_rejects_a_list_that_there_is_not(acme, query):
+def test_it_rejects_invalid_parameters(acme, query):
     acme.page(acme.alice).get(f"{PATH}?{query}", status=404)
 
 
@@ -81,14 +81,14 @@ def test_search_and_pages(acme, tab):
         assert_few_statements(page, f"{PATH}?tab={tab}{query}")
 
 
-def test_a_user_asks_little(acme):
+def test_the_page_of_a_user_takes_few_statements(acme):
     for _ in range(3):
         make_token(acme.bob)
     page = acme.page(acme.alice)
     assert_few_statements(page, path_of(acme.bob))
 
 
-def test_deactivating_ends_everything(acme):
+def test_deactivation_ends_sessions_and_tokens(acme):
     bob = acme.page(acme.bob)
     alice = acme.page(acme.alice)
     response = button_of(alice.get(path_of(acme.bob)), "deactivate").submit().follow()
@@ -105,7 +105,7 @@ def test_deactivating_ends_everything(acme):
     assert "Bob Nowak" not in bob.get("/")
 
 
-def test_nobody_deactivates_himself(acme):
+def test_users_cannot_deactivate_themselves(acme):
     page = acme.page(acme.alice)
     assert "deactivate" not in page.get(path_of(acme.alice))
     response = send(page, path_of(acme.alice), do="deactivate").follow()
@@ -132,7 +132,7 @@ def test_tokens_are_shown_and_revoked(acme):
     assert alices.revoked_at is None
 
 
-def test_a_role_that_there_is_not(acme, admin):
+def test_it_rejects_invalid_roles(acme, admin):
     response = send(acme.page(acme.alice), path_of(acme.bob), status=422, do="role", role="king")
     assert texts(response, ".field-error") == ["Select a valid choice. king is not one of the available choices."]
     # Admins cannot appoint owners or change one.
@@ -147,7 +147,7 @@ def test_a_role_that_there_is_not(acme, admin):
 
 
 @pytest.mark.parametrize("login", ["alice", "adam"])
-def test_nobody_changes_his_own_role(acme, admin, login):
+def test_users_cannot_change_their_own_role(acme, admin, login):
     acme.bob.change_role("owner", by=acme.alice)
     user = User.objects.get(account=acme.account, login=login)
     page = acme.page(user)
@@ -173,7 +173,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("who", "whose", "role", "allowed"), ROWS)
-def test_who_changes_roles(acme, admin, who, whose, role, allowed):
+def test_who_may_change_roles(acme, admin, who, whose, role, allowed):
     by, user = (User.objects.get(account=acme.account, login=login) for login in (who, whose))
     if allowed:
         user.change_role(role, by=by)
@@ -185,7 +185,7 @@ def test_who_changes_roles(acme, admin, who, whose, role, allowed):
 
 
 @pytest.mark.parametrize("act", ["change_role", "deactivate"])
-def test_it_rejects_to_remove_the_last_owner(acme, act):
+def test_it_rejects_removing_the_last_owner(acme, act):
     """A deactivated owner does not count as another owner."""
     acme.bob.change_role("owner", by=acme.alice)
     acme.bob.deactivate(by=acme.alice)
@@ -199,7 +199,7 @@ def test_it_rejects_to_remove_the_last_owner(acme, act):
     assert User.objects.get(pk=acme.alice.pk).role == "owner"
 
 
-def test_who_was_unmade_meanwhile_does_nothing(acme, admin):
+def test_a_user_demoted_meanwhile_cannot_change_roles(acme, admin):
     stale = User.objects.get(pk=admin.pk)
     admin.change_role("member", by=acme.alice)
     with pytest.raises(PermissionDenied), transaction.atomic():

@@ -15,7 +15,7 @@ import pytest
 from config.local import manage
 from config.local.data import DataDirectory
 from config.local.postgres import Cluster
-from tests.support.service import READY, environment_of, free_port, wait_until
+from tests.support.service import READY, environment_for, free_port, wait_until
 
 COMMAND = (sys.executable, "-m", "config.local.manage")
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -44,7 +44,9 @@ def data(tmp_path, monkeypatch):
 
 
 def start(data, *arguments, environment=(), **options):
-    return subprocess.Popen([*COMMAND, *arguments], env=environment_of(data, **dict(environment)), text=True, **options)
+    return subprocess.Popen(
+        [*COMMAND, *arguments], env=environment_for(data, **dict(environment)), text=True, **options
+    )
 
 
 def run_manage(data, *arguments, **environment):
@@ -77,9 +79,9 @@ def is_postgresql_running(data):
     return (data / "postgres" / "data" / "postmaster.pid").exists()
 
 
-def test_it_works(run):
-    service = run()
-    service.await_text(READY)
+def test_it_works(start_service):
+    service = start_service()
+    service.wait_for_output(READY)
     # The running service determines the port.
     status, out, err = run_manage(service.data, *create("acme"), PORT=str(free_port()))
     assert (status, err) == (0, "")
@@ -91,13 +93,13 @@ def test_it_works(run):
     status, out, err = run_manage(service.data, *create("killed"), PORT=str(service.port))
     assert (status, err) == (0, "")
     assert not is_postgresql_running(service.data)
-    service.await_end()
-    again = run(service.port)
-    again.await_text(READY)
+    service.wait_for_end()
+    again = start_service(service.port)
+    again.wait_for_output(READY)
     assert answers(printed(out), service.port)
 
 
-def test_it_starts_and_stops_postgresql_where_nothing_runs(stopped):
+def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped):
     status, out, err = run_manage(stopped, *create("acme"))
     assert (status, err) == (0, "")
     assert printed(out)["url"] == "http://acme.localhost:8000"
@@ -106,13 +108,13 @@ def test_it_starts_and_stops_postgresql_where_nothing_runs(stopped):
     assert printed(out)["url"] == "http://other.localhost:8123"
 
 
-def test_it_reports_what_the_command_reports(stopped):
+def test_it_passes_on_errors_of_the_command(stopped):
     status, out, err = run_manage(stopped, *create("www"))
     assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
     assert not is_postgresql_running(stopped)
 
 
-def test_two_at_once_take_turns(stopped):
+def test_simultaneous_commands_take_turns(stopped):
     processes = [start(stopped, *create(f"twin-{number}"), **PIPES) for number in range(2)]
     # Either process may be first and wait for its password, while the other waits for the first.
     for process in processes:
@@ -125,18 +127,18 @@ def test_two_at_once_take_turns(stopped):
         assert printed(out)["prefix"] == f"twin-{number}"
 
 
-def test_make_run_waits_for_it(run, stopped):
+def test_make_run_waits_for_the_command(start_service, stopped):
     with start(stopped, *create("patient"), **PIPES) as process:
         wait_until(lambda: is_postgresql_running(stopped))
-        service = run(data=stopped)
-        service.await_text("Waiting for make manage to end\n")
+        service = start_service(data=stopped)
+        service.wait_for_output("Waiting for make manage to end\n")
         out, _ = process.communicate(PASSWORD + "\n", timeout=180)
     assert process.returncode == 0
-    service.await_text(READY)
+    service.wait_for_output(READY)
     assert answers(printed(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
 
 
-def test_it_stops_postgresql_when_it_is_told_to_end(stopped):
+def test_it_stops_postgresql_on_sigterm(stopped):
     with start(stopped, *create("never"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         wait_until(lambda: is_postgresql_running(stopped))
         process.send_signal(signal.SIGTERM)
@@ -235,7 +237,7 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
     assert capsys.readouterr().err == "".join(said)
 
 
-def test_it_says_when_make_run_stops_meanwhile(data, capsys):
+def test_it_reports_that_make_run_stopped_meanwhile(data, capsys):
     service = DataDirectory()
     lock = service.try_lock()
     service.open_run()

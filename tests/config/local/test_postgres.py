@@ -65,7 +65,7 @@ def test_it_works(cluster):
     assert row == ("rostrum", "rostrum", False, "UTF8", "", "żółw", True)
 
 
-def test_it_stops_in_good_order_while_clients_are_connected(cluster):
+def test_it_shuts_down_cleanly_while_clients_are_connected(cluster):
     """A stop does not wait for clients. The long timeout allows for a busy machine."""
     pid = cluster.process.pid
     with connect(cluster):
@@ -78,7 +78,7 @@ def test_it_stops_in_good_order_while_clients_are_connected(cluster):
     assert "immediate shutdown" not in log
 
 
-def test_it_stops_a_server_that_does_not_answer(cluster):
+def test_it_stops_an_unresponsive_server(cluster):
     pid = cluster.process.pid
     os.kill(pid, signal.SIGSTOP)
     cluster.stop(timeout=0.2)
@@ -95,20 +95,20 @@ def test_it_keeps_data_over_a_restart(cluster):
     assert query(cluster, "SELECT n FROM t") == 7
 
 
-def test_it_has_the_extensions_that_the_service_may_use(cluster):
+def test_it_has_the_required_extensions(cluster):
     with connect(cluster) as connection:
         for name in ("btree_gin", "citext", "pg_trgm", "unaccent"):
             connection.execute(f"CREATE EXTENSION {name}")
 
 
-def test_it_lets_no_other_user_near_the_socket(cluster):
+def test_the_socket_is_only_for_the_current_user(cluster):
     found = cluster.directory.stat()
     assert stat.S_IMODE(found.st_mode) == 0o700
     assert cluster.directory.joinpath(".s.PGSQL.5432").is_socket()
     assert found.st_uid != 0
 
 
-def test_it_closes_a_directory_that_was_open(tmp_path):
+def test_it_restricts_the_permissions_of_an_open_directory(tmp_path):
     directory = tmp_path / "postgres"
     directory.mkdir()
     directory.chmod(0o777)
@@ -134,7 +134,7 @@ def test_it_keeps_values_out_of_its_log(cluster):
     assert "hunter2" not in log
 
 
-def test_it_recovers_from_a_kill_of_the_server_with_a_backend_at_work(tmp_path):
+def test_it_recovers_from_a_kill_of_the_server_during_a_query(tmp_path):
     with Cluster(tmp_path / "postgres") as cluster:
         with connect(cluster) as connection:
             connection.execute("CREATE TABLE t (n integer)")
@@ -173,7 +173,7 @@ def test_it_starts_again_after_a_kill_of_the_process_that_started_it(tmp_path):
     assert cluster._processes() == []
 
 
-def test_it_is_not_misled_by_a_pid_file_that_names_another_process(cluster):
+def test_it_starts_with_a_pid_file_of_another_process(cluster):
     pidfile = cluster.directory / "data" / "postmaster.pid"
     os.kill(cluster.process.pid, signal.SIGKILL)
     cluster.process.wait()
@@ -183,14 +183,14 @@ def test_it_is_not_misled_by_a_pid_file_that_names_another_process(cluster):
     assert query(cluster, "SELECT 1") == 1
 
 
-def test_it_bears_an_empty_pid_file(cluster):
+def test_it_starts_with_an_empty_pid_file(cluster):
     cluster.stop()
     (cluster.directory / "data" / "postmaster.pid").touch()
     cluster.start()
     assert query(cluster, "SELECT 1") == 1
 
 
-def test_it_begins_anew_where_its_creation_was_cut_short(tmp_path):
+def test_it_starts_after_an_interrupted_creation(tmp_path):
     half = tmp_path / "postgres" / "new"
     half.mkdir(parents=True)
     (half / "PG_VERSION").write_text("18\n")
@@ -200,7 +200,7 @@ def test_it_begins_anew_where_its_creation_was_cut_short(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["long" * 30, "Żółw @ 50%: it's \"odd\", isn't it", "Mixed Case"])
-def test_it_takes_a_path_of_any_length_and_letters(tmp_path, name):
+def test_it_accepts_paths_of_any_length_and_letters(tmp_path, name):
     with Cluster(tmp_path / name / "postgres", durable=False) as cluster:
         assert query(cluster, "SELECT 1") == 1
         # Django's URL parser lowers the case of host names.
@@ -232,7 +232,7 @@ def test_it_rejects_a_directory_in_use(cluster):
     assert query(cluster, "SELECT 1") == 1
 
 
-def test_it_rejects_a_directory_with_other_things(tmp_path):
+def test_it_rejects_a_directory_with_other_files(tmp_path):
     (tmp_path / "thesis.odt").touch()
     with pytest.raises(ClusterError, match=r"holds other files than those of a cluster, such as thesis\.odt"):
         Cluster(tmp_path).start()
@@ -251,7 +251,7 @@ def test_it_rejects_a_folder_without_programs(tmp_path, monkeypatch):
         Cluster(tmp_path / "postgres").start()
 
 
-def test_it_reports_why_the_server_does_not_start(cluster):
+def test_it_reports_the_reason_if_the_server_does_not_start(cluster):
     cluster.stop()
     (cluster.directory / "data" / "postgresql.conf").write_text("nonsense = on\n")
     with pytest.raises(ClusterError, match="unrecognized configuration parameter"):

@@ -19,9 +19,9 @@ def get(service, path):
     return response, gzip.decompress(body)
 
 
-def test_it_works(run):
-    service = run()
-    service.await_text(READY)
+def test_it_works(start_service):
+    service = start_service()
+    service.wait_for_output(READY)
     _, page = get(service, "/")
     files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.decode())
     assert len(files) >= 4
@@ -36,7 +36,7 @@ def test_it_works(run):
         get(service, file)
 
 
-def test_they_are_collected_again_when_they_have_changed(tmp_path, monkeypatch):
+def test_changed_files_are_collected_again(tmp_path, monkeypatch):
     style = tmp_path / "accounts" / "static" / "accounts" / "rostrum.css"
     lock = tmp_path / "requirements" / "local.txt"
     for path in (style, lock):

@@ -65,7 +65,7 @@ def test_it_works(db, local):
     assert said(text, "api_token").endswith("/demo")
 
 
-def test_the_logins_that_are_printed(db, local):
+def test_printed_logins_are_valid(db, local):
     text = demo(bare=False)
     for login in ("demo", "theo", "marta"):
         answer = Client("demo-partners.example.test", auth=(login, said(text, "password"))).get("/app/users/me.xml")
@@ -112,7 +112,7 @@ def test_the_content_is_consistent(db):
         assert all(now - row.trashed_at < KEPT_FOR for row in trashed)
 
 
-def test_it_rejects_nothing_when_it_is_there_already(db, local):
+def test_a_second_run_keeps_the_account(db, local):
     """A second run prints the same and keeps new rows."""
     first = demo()
     created = curl(next(line.strip() for line in first.splitlines() if "clients.json" in line))
@@ -122,13 +122,13 @@ def test_it_rejects_nothing_when_it_is_there_already(db, local):
     assert account.posts.count() == 3
 
 
-def test_another_port(db):
+def test_printed_addresses_have_the_given_port(db):
     text = demo(port=9000)
     assert "http://localhost:9000/" in text
     assert ":8000" not in text
 
 
-def test_secrets_are_the_servers_own(db, settings):
+def test_secrets_depend_on_the_secret_key(db, settings):
     first = demo()
     settings.SECRET_KEY = "another-" + settings.SECRET_KEY
     second = demo()
@@ -138,7 +138,7 @@ def test_secrets_are_the_servers_own(db, settings):
     assert len(said(first, "password")) == 16
 
 
-def test_what_was_changed_since_is_said(db):
+def test_changed_passwords_and_revoked_tokens_are_reported(db):
     text = demo()
     account = Account.objects.get()
     account.users.update(password=make_password("another pass phrase"))
@@ -149,7 +149,7 @@ def test_what_was_changed_since_is_said(db):
     assert said(text, "api_token") not in again
 
 
-def test_what_a_shell_can_read(db, tmp_path):
+def test_variables_are_written_to_a_file_for_shells(db, tmp_path):
     env = tmp_path / "a demo.env"
     text = demo(port=9000, env=env)
     password, token = said(text, "password"), said(text, "api_token")

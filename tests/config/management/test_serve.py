@@ -54,7 +54,7 @@ def outcome(*arguments, **environment):
     return process.returncode, output
 
 
-def test_it_works_once_the_database_is_there_and_migrated(cluster, port):
+def test_it_works_after_the_database_is_available_and_migrated(cluster, port):
     arguments = ("serve", "--port", str(port), "--workers", "1", "--database-wait", "50")
     with start(*arguments, DATABASE_URL=cluster.url) as server:
         try:
@@ -88,7 +88,7 @@ def test_it_gives_up_waiting_for_the_database(port):
     assert "CommandError: Gave up after 1 s. The database does not answer: " in output
 
 
-def test_it_rejects_settings_that_are_missing_or_wrong(port):
+def test_it_rejects_missing_and_invalid_settings(port):
     status, output = outcome("serve", "--port", str(port), SECRET_KEY="", DATABASE_URL="mysql://x@y/z")
     assert status == 1
     assert "SystemCheckError: System check identified some issues:" in output
@@ -105,7 +105,7 @@ def test_it_rejects_a_port_in_use():
         )
 
 
-def test_it_rejects_variables_that_are_no_numbers():
+def test_it_rejects_variables_that_are_not_valid_numbers():
     status, output = outcome("serve", PORT="0", WORKERS="many", DATABASE_WAIT="-1")
     assert status == 1
     assert "SystemCheckError: System check identified some issues:" in output
@@ -121,7 +121,7 @@ def test_it_rejects_variables_that_are_no_numbers():
         ("--database-wait", "3601", "argument --database-wait: write a whole number from 0 to 3600, not '3601'"),
     ],
 )
-def test_it_rejects_a_number_that_is_none(argument, value, sentence):
+def test_it_rejects_arguments_that_are_not_valid_numbers(argument, value, sentence):
     status, output = outcome("serve", argument, value)
     assert status == 2
     assert output.endswith(f"manage.py serve: error: {sentence}\n")

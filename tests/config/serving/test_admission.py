@@ -42,7 +42,7 @@ def test_it_works():
     assert seen[0] is seen[1]
 
 
-def test_a_slot_gives_its_connection_to_the_thread():
+def test_a_slot_lends_its_connection_to_the_thread():
     admission = admit()
 
     def acquire_and_release():
@@ -191,7 +191,7 @@ def test_slow_bodies_of_one_sender_leave_room_for_others(settings, trusted, othe
     assert not admission._bodies_of
 
 
-def test_bodies_that_arrive_together_are_read_one_after_another(settings):
+def test_simultaneous_bodies_are_read_one_after_another(settings):
     settings.REJECTION_DELAY = 0.5
     application = Application(answering(), admission=admit(capacity=4), probes=admit())
     slow = Slow()

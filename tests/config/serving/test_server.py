@@ -23,7 +23,7 @@ def test_it_works():
     assert list(in_flight) == ["3 GET h/c"]
 
 
-def test_the_parent_sees_what_a_dead_child_was_serving():
+def test_the_parent_sees_the_requests_of_a_dead_child():
     in_flight = InFlight(3)
     pid = os.fork()
     if not pid:
@@ -34,14 +34,14 @@ def test_the_parent_sees_what_a_dead_child_was_serving():
     assert list(in_flight) == ["2 GET host/interrupted"]
 
 
-def test_long_and_odd_text_stays_in_its_slot():
+def test_long_and_odd_texts_are_cut_to_one_record():
     in_flight = InFlight(2)
     for text in ("x" * 10_000, "ó"):
         in_flight.add(text)
     assert list(in_flight) == ["?", "x" * (RECORD_BYTES - 1)]
 
 
-def test_the_application_notes_each_request():
+def test_the_application_records_each_request():
     noted = []
     application = application_of(lambda environ: noted.extend(application.in_flight))
     call = Call(application, "/app/tasks.json", QUERY_STRING="api_token=abc", HTTP_HOST="acme.example.test")
@@ -49,7 +49,7 @@ def test_the_application_notes_each_request():
     assert list(application.in_flight) == []
 
 
-def test_the_application_forgets_a_request_that_failed():
+def test_the_record_of_a_failed_request_is_removed():
     def fail(environ):
         raise RuntimeError("a defect")
 
@@ -78,19 +78,19 @@ def begin(service):
     return connection
 
 
-def test_workers_are_replaced_however_often_they_die(run):
-    service = run(WORKERS="2")
-    service.await_text(READY)
-    web = service.member("config.serving.server")
+def test_workers_are_replaced_repeatedly(start_service):
+    service = start_service(WORKERS="2")
+    service.wait_for_output(READY)
+    web = service.find_process("config.serving.server")
     for _ in range(4):
-        service.await_true(lambda: len(workers(web)) == 2)
-        service.await_true(service.answers)
+        service.wait_for(lambda: len(workers(web)) == 2)
+        service.wait_for(service.is_healthy)
         with begin(service):
             for worker in workers(web):
                 worker.kill()
-            service.await_true(lambda: not is_running(worker))  # noqa: B023
-    service.await_true(lambda: len(workers(web)) == 2)
-    service.await_true(service.answers)
+            service.wait_for(lambda: not is_running(worker))  # noqa: B023
+    service.wait_for(lambda: len(workers(web)) == 2)
+    service.wait_for(service.is_healthy)
     assert web.is_running()
     assert "worker 2 ended unexpectedly (killed by signal 9): starting it again in 0." in service.output()
     words = "ended while it was serving request"
@@ -99,5 +99,5 @@ def test_workers_are_replaced_however_often_they_die(run):
 
     # A stop does not interrupt requests.
     service.process.terminate()
-    service.await_end()
+    service.wait_for_end()
     assert service.output().count(words) == 4

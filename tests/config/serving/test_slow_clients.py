@@ -15,9 +15,9 @@ from tests.support.service import READY
 
 
 @pytest.fixture
-def service(run):
-    service = run(WORKERS="1")
-    service.await_text(READY, seconds=180)  # a busy machine takes long
+def service(start_service):
+    service = start_service(WORKERS="1")
+    service.wait_for_output(READY, seconds=180)  # a busy machine takes long
     return service
 
 
@@ -36,7 +36,7 @@ def status(service, method="GET", path="/", address="127.0.0.1"):
         return connection.getresponse().status
 
 
-def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
+def test_missing_bodies_do_not_block_the_service(service):
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(begin(service)) for _ in range(settings.QUEUE_CAPACITY + 12)]
         # Requests above the limit are rejected; the service waits for the bodies of the others.
@@ -49,10 +49,10 @@ def test_bodies_that_never_come_take_the_service_away_from_nobody(service):
         assert status(service, "POST", "/app/sign-in") == 503
         # The form of another client is read, and rejected because it lacks the CSRF token.
         assert status(service, "POST", "/app/sign-in", address="127.0.0.2") == 403
-    service.await_text("/app/sign-in 400 ")
+    service.wait_for_output("/app/sign-in 400 ")
 
 
-def test_a_slow_body_is_waited_for_and_one_that_was_cut_off_does_nothing(service):
+def test_a_slow_body_is_read_and_a_truncated_body_has_no_effect(service):
     with begin(service, headers=b"Content-Length: 5") as connection:
         for _ in range(4):
             time.sleep(0.2)
@@ -79,7 +79,7 @@ only_linux = pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Li
 
 
 @only_linux
-def test_unfinished_headers_take_the_service_away_from_nobody(service):
+def test_unfinished_headers_do_not_block_the_service(service):
     """The service stays available before the deadline for headers (30 s): these requests have a timeout of 20 s."""
     with contextlib.ExitStack() as stack:
         for _ in range(settings.MAX_CLIENT_CONNECTIONS + 20):
@@ -115,7 +115,7 @@ def is_ended(connection):
 
 
 @only_linux
-def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypatch):
+def test_connections_over_the_share_of_an_address_are_ended(settings, monkeypatch):
     settings.MAX_CLIENT_CONNECTIONS = 4
     monkeypatch.setattr(deadline, "COUNTED_AFTER", 1)
     with connected("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (port, ends):
@@ -129,7 +129,7 @@ def test_connections_beyond_the_share_of_an_address_are_ended(settings, monkeypa
     [({"TRUST_PROXY": True}, 1), ({"QUEUE_CAPACITY": 0}, 1), ({"MAX_CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
     ids=["all are the proxy's", "requests may wait for a thread", "within the share", "just opened"],
 )
-def test_no_others_are_ended(settings, monkeypatch, changed, counted_after):
+def test_other_connections_are_not_ended(settings, monkeypatch, changed, counted_after):
     settings.MAX_CLIENT_CONNECTIONS = 4
     monkeypatch.setattr(deadline, "COUNTED_AFTER", counted_after)
     for name, value in changed.items():
@@ -140,7 +140,7 @@ def test_no_others_are_ended(settings, monkeypatch, changed, counted_after):
 
 
 @only_linux
-def test_what_is_overdue_is_ended():
+def test_overdue_connections_are_ended():
     with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
         port = server.getsockname()[1]
 
@@ -166,7 +166,7 @@ def test_what_is_overdue_is_ended():
         connect()
 
 
-def test_a_process_that_can_open_no_more_looks_again(monkeypatch):
+def test_the_watch_continues_when_no_more_files_can_be_opened(monkeypatch):
     """Otherwise a client could disable the deadline by opening many connections."""
     looked = []
 

@@ -20,7 +20,7 @@ def test_it_works(clock):
     assert delays == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 5]
 
 
-def test_a_process_that_ran_for_a_while_is_started_again_soon(clock):
+def test_a_stable_process_is_restarted_soon(clock):
     backoff = Backoff(stable=1)
     backoff.end()
     backoff.start()
@@ -32,5 +32,5 @@ def test_a_process_that_ran_for_a_while_is_started_again_soon(clock):
 
 
 @pytest.mark.parametrize(("status", "words"), [(-9, "killed by signal 9"), (1, "status 1"), (0, "status 0")])
-def test_outcomes(status, words):
+def test_descriptions_of_exit_statuses(status, words):
     assert outcome(status) == words

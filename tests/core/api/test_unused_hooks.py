@@ -59,14 +59,14 @@ UNDECLARED = {"filterset_class", "filterset_fields", "ordering", "ordering_field
 SET_BY_AS_VIEW = {"basename", "description", "detail", "name", "suffix"}
 
 
-def test_it_names_every_attribute_of_drf():
+def test_every_attribute_of_drf_is_used_or_listed():
     """If this fails after an upgrade of DRF, decide whether `TenantViewSet` uses the new hook."""
     declared = {name for name in dir(viewsets.ModelViewSet) if not name.startswith("_")} - SET_BY_AS_VIEW
     assert declared - USED == UNUSED_HOOKS.keys() - UNDECLARED - SET_BY_AS_VIEW
 
 
 @pytest.mark.parametrize("name", UNUSED_HOOKS)
-def test_it_rejects_a_class_that_defines_one(name):
+def test_it_rejects_a_class_that_defines_an_unused_hook(name):
     with pytest.raises(TypeError) as error:
         type("ProductViewSet", (JSONViewSet,), {name: None})
     assert str(error.value) == f"ProductViewSet defines {name}, which nothing calls; use {UNUSED_HOOKS[name]}"
@@ -81,17 +81,17 @@ def test_it_rejects_a_class_that_defines_one(name):
     ],
     ids=str,
 )
-def test_it_rejects_a_mixin_that_defines_one(bases, message):
+def test_it_rejects_a_mixin_that_defines_an_unused_hook(bases, message):
     with pytest.raises(TypeError, match=message):
         type("ProductViewSet", bases, {})
 
 
-def test_it_rejects_one_in_a_route():
+def test_it_rejects_an_unused_hook_in_a_route():
     with pytest.raises(TypeError, match="ClientViewSet defines throttle_classes"):
         ClientViewSet.as_view({"get": "list"}, throttle_classes=[])
 
 
-def test_it_rejects_what_is_used_in_part_only():
+def test_it_rejects_partly_unsupported_values():
     class OwnRows(BasePermission):
         def has_object_permission(self, request, view, obj) -> bool:
             return False
@@ -109,14 +109,14 @@ def test_it_rejects_what_is_used_in_part_only():
             type("ProductViewSet", (JSONViewSet,), values)
 
 
-def test_a_subclass_of_a_view_that_has_routes_is_valid():
+def test_a_subclass_of_a_routed_view_is_valid():
     """`as_view` sets `name` and others on the class."""
     view = type("ProductViewSet", (ClientViewSet,), {})
     view.as_view({"get": "list"})
     assert type("OtherViewSet", (view,), {"max_page_size": 10}).max_page_size == 10
 
 
-def test_no_request_reads_one(acme, monkeypatch):
+def test_no_request_reads_an_unused_hook(acme, monkeypatch):
     read = set()
 
     def record(self, name):
@@ -137,7 +137,7 @@ def test_no_request_reads_one(acme, monkeypatch):
     assert read & UNUSED_HOOKS.keys() == set()
 
 
-def test_no_setting_of_drf_sets_one():
+def test_no_setting_of_drf_sets_an_unused_hook():
     """DRF takes the default of `throttle_classes` from DEFAULT_THROTTLE_CLASSES. The public OpenAPI views are plain DRF views."""
     public = {"content_negotiation_class", "metadata_class"}
     defaults = {f"DEFAULT_{name.upper()}" for name in UNUSED_HOOKS.keys() - public} | {

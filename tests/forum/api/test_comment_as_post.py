@@ -52,7 +52,7 @@ def test_it_works(acme, make):
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_it_rejects(acme, values, errors):
+def test_it_rejects_invalid_values(acme, values, errors):
     comment = make_post(acme.alice).comment(by=acme.alice, text="Yes")
     assert_refused(put(acme, comment, **values), 422, "validation_failed", errors)
     comment.refresh_from_db()
@@ -70,7 +70,7 @@ def test_it_rejects_members_and_other_accounts(acme, other, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_rejects_one_whose_post_is_in_the_trash(acme, method):
+def test_it_rejects_comments_on_trashed_posts(acme, method):
     post = make_post(acme.alice)
     comment = post.comment(by=acme.alice, text="Yes")
     post.trash(by=acme.alice)
@@ -97,7 +97,7 @@ def test_who_may_change_a_comment(acme, author, role, may):
     assert comment.may_be_changed_by(user) is may
 
 
-def test_of_what_is_sent_back_whole_the_change_counts(acme):
+def test_the_changed_field_wins_when_the_whole_comment_is_sent_back(acme):
     comment = make_post(acme.alice).comment(by=acme.alice, text="Yes")
     whole = read(acme.json().get(path(comment)))
     response = put(acme, comment, **whole)
@@ -110,12 +110,12 @@ def test_of_what_is_sent_back_whole_the_change_counts(acme):
     assert read(response)["post_id"] == comment.post_id
 
 
-def test_a_comment_on_a_private_post(acme):
+def test_the_team_reads_comments_on_private_posts(acme):
     comment = make_post(acme.carol, private=True).comment(by=acme.carol, text="Yes")
     assert read(acme.json().get(path(comment)))["content"] == "Yes"
 
 
-def test_a_comment_that_was_merged_into_another_post(acme):
+def test_a_merged_comment_can_be_changed_and_deleted(acme):
     post, original = make_post(acme.alice), make_post(acme.alice)
     comment = post.comment(by=acme.alice, text="Yes")
     post.merge_into(original, by=acme.alice)
@@ -126,7 +126,7 @@ def test_a_comment_that_was_merged_into_another_post(acme):
     assert original.comments_cache == 0
 
 
-def test_a_change_updates_the_post(acme):
+def test_a_change_of_the_comment_updates_the_post(acme):
     post = make_post(acme.alice)
     comment = post.comment(by=acme.alice, text="Yes")
     Post.objects.filter(pk=post.pk).update(updated_at="2026-01-01T00:00:00Z")
@@ -136,7 +136,7 @@ def test_a_change_updates_the_post(acme):
     assert post.updated_at == comment.updated_at
 
 
-def test_queries(acme, django_assert_num_queries):
+def test_reading_takes_few_queries(acme, django_assert_num_queries):
     post = make_post(acme.alice)
     comment = post.comment(by=acme.alice, text="Yes")
     client = acme.json()

@@ -43,7 +43,7 @@ def test_it_works(acme, make):
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_it_rejects(acme, comment, rule):
+def test_it_rejects_invalid_texts(acme, comment, rule):
     post = make_post(acme.alice)
     response = acme.json().post(path(post), json={"comment": {"comment": comment}})
     assert_refused(response, 422, "validation_failed", {"comment": [rule]})
@@ -65,7 +65,7 @@ def test_it_rejects_a_body_without_a_comment(acme, body, errors):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_it_rejects_a_post_that_is_not_there(acme, method):
+def test_it_rejects_unknown_and_trashed_posts(acme, method):
     gone = make_post(acme.alice)
     gone.trash(by=acme.alice)
     for id in (gone.id, 10**15):
@@ -83,7 +83,7 @@ def test_it_rejects_other_methods_and_parameters(acme):
     assert_refused(response, 422, "validation_failed", {"user_id": rule, "order": rule})
 
 
-def test_they_are_oldest_first_in_pages(acme):
+def test_pages_begin_with_the_oldest_comments(acme):
     post = make_post(acme.carol)
     comments = [post.comment(by=user, text=user.login) for user in (acme.alice, acme.bob, acme.carol)]
     # Comments are ordered by time, then by id, not by the order of creation.
@@ -101,7 +101,7 @@ def test_they_are_oldest_first_in_pages(acme):
     assert [comment["comment"] for comment in read(response)] == ["carol"]
 
 
-def test_what_cannot_be_set_is_ignored(acme):
+def test_unknown_and_read_only_fields_are_ignored(acme):
     post = make_post(acme.alice)
     body = {"comment": {"comment": "a", "user_id": acme.alice.id, "nick": "x"}, "more": 1}
     response = acme.json().post(path(post), json=body)
@@ -109,7 +109,7 @@ def test_what_cannot_be_set_is_ignored(acme):
     assert read(response)["user_id"] == acme.bob.id
 
 
-def test_queries(acme):
+def test_requests_take_few_queries(acme):
     post = make_post(acme.alice)
     for number in range(5):
         post.comment(by=acme.alice, text=f"{number}")

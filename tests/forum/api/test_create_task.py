@@ -89,20 +89,20 @@ def test_it_rejects_a_body_without_a_post(acme, body):
 
 
 @pytest.mark.parametrize("post", [[], "text", 1, True], ids=str)
-def test_it_rejects_what_is_no_object(acme, post):
+def test_it_rejects_a_post_that_is_not_an_object(acme, post):
     response = acme.json().post("/app/posts.json", json={"post": post})
     assert_refused(response, 422, "validation_failed", {"post": ["must be an object"]})
 
 
 @pytest.mark.parametrize("title", [None, "", "\n ", "a" * 256], ids=lambda value: repr(value)[:10])
-def test_it_rejects_a_title(acme, title):
+def test_it_rejects_invalid_titles(acme, title):
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": title}})
     rule = "is too long (maximum is 255 characters)" if title and title.strip() else "can't be blank"
     assert_refused(response, 422, "validation_failed", {"title": [rule]})
 
 
 @pytest.mark.parametrize("place", ["category_id", "forum_id"])
-def test_it_rejects_a_place_in_a_forum(acme, place):
+def test_it_rejects_a_category_or_forum(acme, place):
     given = {"category_id": acme.category.id, "forum_id": acme.forum.id}[place]
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", place: given}})
     assert_refused(response, 422, "validation_failed", {place: ["can't be given for a task"]})
@@ -114,7 +114,7 @@ def test_it_rejects_other_methods(acme):
 
 
 @pytest.mark.parametrize("task_kind", KINDS)
-def test_kinds(acme, task_kind):
+def test_kinds_of_tasks(acme, task_kind):
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": task_kind, "title": "a"}})
     task = acme.account.posts.get()
     assert_answered(
@@ -126,14 +126,14 @@ def test_kinds(acme, task_kind):
     assert (task.forum_id, task.category_id) == (None, None)
 
 
-def test_it_is_in_no_list_of_the_forum(acme):
+def test_the_forum_api_does_not_show_tasks(acme):
     acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "Hidden"}})
     task = acme.account.posts.get()
     assert "Hidden" not in acme.xml().get("/").text
     assert acme.xml().get(f"/app/posts/{task.id}.xml").status_code == 404
 
 
-def test_all_of_its_fields(acme):
+def test_all_fields(acme):
     client = make_client(acme.alice)
     status = acme.account.statuses.get(kind="post", code="started")
     given = {
@@ -172,7 +172,7 @@ def test_all_of_its_fields(acme):
     ],
     ids=str,
 )
-def test_statuses(acme, given, expected):
+def test_the_status_opens_and_closes_the_task(acme, given, expected):
     response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **given}})
     assert response.status_code == 201
     body = read(response)
@@ -180,7 +180,7 @@ def test_statuses(acme, given, expected):
     assert body["status_id"] == acme.account.statuses.get(kind="post", code=expected[0]).id
 
 
-def test_a_status_by_its_id(acme):
+def test_the_status_may_be_given_by_id(acme):
     status = acme.account.statuses.get(kind="post", code="rejected")
     response = acme.json().post(
         "/app/posts.json", json={"post": {"task_kind": "task", "title": "a", "status_id": str(status.id)}}
@@ -201,7 +201,7 @@ def test_a_status_by_its_id(acme):
     ],
     ids=str,
 )
-def test_times_without_an_offset_are_in_the_zone_of_the_account(acme, given, stored):
+def test_times_without_an_offset_are_in_the_time_zone_of_the_account(acme, given, stored):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
     response = acme.json().post(
@@ -213,7 +213,7 @@ def test_times_without_an_offset_are_in_the_zone_of_the_account(acme, given, sto
     assert said is None if stored is None else said.endswith("+01:00")
 
 
-def test_the_agent_is_the_client(acme):
+def test_the_agent_is_the_user_agent_header(acme):
     for agent, expected in (("a" * 300, "a" * 255), ("x\x7fy", "x\x7fy"), ("", "")):
         response = acme.json().post(
             "/app/posts.json",
@@ -223,7 +223,7 @@ def test_the_agent_is_the_client(acme):
         assert read(response)["agent"] == expected
 
 
-def test_somebody_who_left_is_not_made_responsible(acme):
+def test_it_rejects_a_deactivated_responsible_user(acme):
     former = make_user(acme.account, role="agent", is_active=False)
     response = acme.json().post(
         "/app/posts.json", json={"post": {"task_kind": "task", "title": "a", "responsible_id": former.id}}
@@ -231,7 +231,7 @@ def test_somebody_who_left_is_not_made_responsible(acme):
     assert_refused(response, 422, "validation_failed", {"responsible_id": ["can't be found"]})
 
 
-def test_posts_and_tasks_share_their_ids(acme):
+def test_posts_and_tasks_have_the_same_sequence_of_ids(acme):
     client = acme.json()
     first = read(client.post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a"}}))["id"]
     second = read(client.post("/app/posts.json", json={"post": {"title": "b"}}))["id"]

@@ -6,7 +6,7 @@ from forum.models import Post
 from tests.support.assertions import assert_answered, assert_refused
 from tests.support.bodies import post_body
 from tests.support.factories import make_category, make_client, make_post, make_task
-from tests.support.lists import first, names, pages
+from tests.support.lists import link_to_first_page, values_by_page, values_of
 
 PATH = "/app/posts.json"
 
@@ -23,11 +23,11 @@ def test_it_works(acme):
             post_body(dark, acme.carol, title="Dark theme", content="At night", tags=["ui"], agent="factory", **place),
             post_body(light, acme.alice, title="Light theme", private=True, agent="factory", **place),
         ],
-        link=first(PATH),
+        link=link_to_first_page(PATH),
     )
 
 
-def test_it_rejects_what_it_does_not_know(acme):
+def test_it_rejects_unknown_and_invalid_parameters(acme):
     known = (
         "page, per_page, order, updated_since, q, tag, client_id, responsible_id, user_id, status_id, response_user_id, "
         "forum_id, category_id, duplicate_from_id"
@@ -43,7 +43,7 @@ def test_it_rejects_what_it_does_not_know(acme):
     )
 
 
-def test_it_has_every_forum_post_but_those_in_the_trash(acme, other):
+def test_all_forum_posts_except_trashed_ones_are_listed(acme, other):
     make_post(other.mallory)
     make_post(acme.alice, "Gone").trash(by=acme.alice)
     first_one = make_post(acme.carol, "Open")
@@ -55,11 +55,11 @@ def test_it_has_every_forum_post_but_those_in_the_trash(acme, other):
     category = acme.account.categories.create(forum_id=forum.id, name="a")
     make_post(acme.carol, "In another forum", forum_id=forum.id, category_id=category.id)
     everything = ["Open", "Merged", "Private", "Not approved", "In another forum"]
-    assert names(acme.json().get(PATH), "title") == everything
-    assert names(acme.json().get(f"{PATH}?forum_id={forum.id}"), "title") == everything[-1:]
+    assert values_of(acme.json().get(PATH), "title") == everything
+    assert values_of(acme.json().get(f"{PATH}?forum_id={forum.id}"), "title") == everything[-1:]
 
 
-def test_by_what_they_name(acme):
+def test_filters_by_related_rows(acme):
     category, client = make_category(acme.account), make_client(acme.alice)
     planned = acme.account.statuses.get(kind="post", code="planned")
     make_post(acme.carol, "A", category_id=category.id, tags=["UI"])
@@ -77,7 +77,7 @@ def test_by_what_they_name(acme):
         f"duplicate_from_id={post.id}&response_user_id={acme.bob.id}": [],
         "tag=ui": ["A"],
     }.items():
-        assert names(acme.json().get(f"{PATH}?{query}"), "title") == expected, query
+        assert values_of(acme.json().get(f"{PATH}?{query}"), "title") == expected, query
 
 
 @pytest.mark.parametrize(("path", "make"), [(PATH, make_post), ("/app/tasks.json", make_task)])
@@ -89,7 +89,7 @@ def test_orders(acme, path, make):
         Post.objects.filter(pk=row.pk).update(**hours)
     for order, expected in {"id": "ABC", "created_at": "CAB", "updated_at": "BAC"}.items():
         for query, titles in ((order, expected), (f"-{order}", expected[::-1])):
-            assert pages(acme.json(), f"{path}?per_page=2&order={query}", "title") == [
+            assert values_by_page(acme.json(), f"{path}?per_page=2&order={query}", "title") == [
                 list(titles[:2]),
                 [titles[2]],
             ]
@@ -106,5 +106,5 @@ def test_a_search(acme):
         "powiadomienie": ["Powiadomienia"],
         "ceimny": ["Ciemny motyw"],
     }.items():
-        assert names(acme.json().get(PATH, params={"q": query}), "title") == expected, query
-    assert names(acme.json().get("/app/tasks.json?q=motyw"), "title") == ["Ciemny motyw"]
+        assert values_of(acme.json().get(PATH, params={"q": query}), "title") == expected, query
+    assert values_of(acme.json().get("/app/tasks.json?q=motyw"), "title") == ["Ciemny motyw"]

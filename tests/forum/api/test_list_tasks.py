@@ -27,12 +27,12 @@ def test_it_rejects_other_methods(acme):
         assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD")
 
 
-def test_none(acme):
+def test_an_empty_list(acme):
     assert_answered(acme.json().get("/app/tasks.json"), 200, [], link=FIRST)
 
 
 @pytest.mark.parametrize("path", ["/app/tasks.json", "/app.json"])
-def test_open_ones_first_then_newest_first(acme, path):
+def test_open_tasks_come_first_and_newer_ones_before_older_ones(acme, path):
     start = datetime(2009, 1, 26, tzinfo=UTC)
     ages = {"a": (0, True), "b": (1, False), "c": (2, True), "d": (3, False), "e": (3, False)}
     for title, (hours, closed) in ages.items():
@@ -41,20 +41,20 @@ def test_open_ones_first_then_newest_first(acme, path):
     assert [task["title"] for task in read(acme.json().get(path))] == ["e", "d", "b", "c", "a"]
 
 
-def test_the_trash_and_forum_posts_are_not_in_it(acme):
+def test_trashed_tasks_and_forum_posts_are_not_listed(acme):
     make_post(acme.alice, "Suggestion")
     make_task(acme.alice, "Gone").trash(by=acme.alice)
     make_task(acme.alice, "Here")
     assert [task["title"] for task in read(acme.json().get("/app/tasks.json"))] == ["Here"]
 
 
-def test_it_sees_every_task_of_the_account(acme):
+def test_private_tasks_of_all_users_are_listed(acme):
     for user in (acme.alice, acme.bob, acme.carol):
         make_task(user, user.login, private=True)
     assert [task["title"] for task in read(acme.json().get("/app/tasks.json"))] == ["carol", "bob", "alice"]
 
 
-def test_the_token_in_the_query(acme):
+def test_the_token_may_be_in_the_query(acme):
     make_task(acme.alice, "Here")
     token = acme.bob_token.replace("/", "%2F")
     response = acme.json("").get(f"/app/tasks.json?api_token={token}")

@@ -42,13 +42,13 @@ def test_it_rejects_a_category_of_another_forum(acme):
 
 
 @pytest.mark.parametrize("task_kind", ["feedback", None, ""], ids=repr)
-def test_a_forum_post(acme, task_kind):
+def test_posts_are_forum_posts_by_default(acme, task_kind):
     response = acme.json().post("/app/posts.json", json={"post": {"title": "a", "task_kind": task_kind}})
     assert response.status_code == 201
     assert (read(response)["task_kind"], read(response)["category_id"]) == ("feedback", acme.category.id)
 
 
-def test_a_place_of_its_own(acme):
+def test_a_post_in_a_given_category_or_forum(acme):
     second = make_category(acme.account, "Second")
     host = acme.account.hosts.create(name="ideas.elsewhere.test")
     forum = acme.account.forums.create(host_id=host.id, name="Ideas")
@@ -67,14 +67,14 @@ def test_a_place_of_its_own(acme):
 # Read
 
 
-def test_it_rejects_reading_one_that_is_not_there(acme):
+def test_it_rejects_reading_unknown_and_trashed_posts(acme):
     gone = make_task(acme.alice)
     gone.trash(by=acme.alice)
     for id in (gone.id, 10**15):
         assert_refused(acme.json().get(f"/app/posts/{id}.json"), 404, "not_found")
 
 
-def test_the_team_reads_private_and_unapproved_ones(acme):
+def test_the_team_reads_private_and_unapproved_posts(acme):
     for fields in ({"private": True}, {"approved": False}, {"kind": "private"}):
         post = make_post(acme.carol, "Mine", **fields)
         response = acme.json().get(f"/app/posts/{post.id}.json")
@@ -82,7 +82,7 @@ def test_the_team_reads_private_and_unapproved_ones(acme):
         assert read(response)["nick"] == "Carol Member"
 
 
-def test_counts(acme):
+def test_numbers_of_votes_and_comments(acme):
     post = make_post(acme.carol, "Mine")
     post.comment(by=acme.bob, text="Yes")
     post.vote(by=acme.alice)
@@ -98,7 +98,7 @@ def test_counts(acme):
 # Update
 
 
-def test_it_changes_what_is_named(acme):
+def test_an_update_changes_only_the_given_fields(acme):
     post = make_post(acme.carol, "Old", content="old", tags=["a"], agent="tests/1.0")
     response = acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"title": "New", "status": "planned"}})
     post.refresh_from_db()
@@ -117,13 +117,13 @@ def test_it_changes_what_is_named(acme):
     assert_answered(acme.json().get(f"/app/posts/{post.id}.json"), 200, body)
 
 
-def test_patch_is_the_same(acme):
+def test_patch_is_the_same_as_put(acme):
     task = make_task(acme.alice, "Old")
     response = acme.json().patch(f"/app/posts/{task.id}.json", json={"post": {"priority": "2"}})
     assert (response.status_code, read(response)["priority"]) == (200, 2)
 
 
-def test_it_rejects_changes(acme):
+def test_it_rejects_invalid_changes(acme):
     task, post = make_task(acme.alice, "Task"), make_post(acme.alice, "Post")
     for row, given, errors in (
         (task, {"title": ""}, {"title": ["can't be blank"]}),
@@ -147,7 +147,7 @@ def test_it_rejects_changes(acme):
         assert Post.objects.filter(id=row.id).values().get() == before
 
 
-def test_it_rejects_changing_one_that_is_not_there(acme):
+def test_it_rejects_changes_of_unknown_and_trashed_posts(acme):
     gone = make_task(acme.alice)
     gone.trash(by=acme.alice)
     for id in (gone.id, 10**15):
@@ -161,7 +161,7 @@ def test_a_task_may_become_another_kind_of_task(acme):
     assert (response.status_code, read(response)["task_kind"]) == (200, "phone")
 
 
-def test_a_null_for_what_it_always_has_says_nothing(acme):
+def test_null_is_ignored_for_fields_that_are_never_null(acme):
     task = make_task(acme.alice, "Task", content="c", kind="error", priority=3, private=True, closed=True)
     given = dict.fromkeys(("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"))
     response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": given})
@@ -170,14 +170,14 @@ def test_a_null_for_what_it_always_has_says_nothing(acme):
     assert [body[name] for name in given] == ["c", "task", "error", "new", task.status_id, True, True, 3]
 
 
-def test_closing_goes_with_the_status(acme):
+def test_the_status_opens_and_closes_a_post(acme):
     task = make_task(acme.alice)
     for given, closed in (({"status": "completed"}, True), ({"title": "a"}, True), ({"status": "new"}, False)):
         response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": given})
         assert read(response)["closed"] is closed
 
 
-def test_the_official_answer(acme):
+def test_the_official_response(acme):
     post = make_post(acme.carol)
     body = read(acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"response": "Planned."}}))
     assert (body["response"], body["response_user_id"]) == ("Planned.", acme.bob.id)
@@ -185,14 +185,14 @@ def test_the_official_answer(acme):
     assert (body["response"], body["response_user_id"]) == (None, None)
 
 
-def test_an_answer_that_is_sent_back_stays_its_authors(acme):
+def test_an_unchanged_response_keeps_its_author(acme):
     post = make_post(acme.alice, response="Planned.")
     for response, author in (("Planned.", acme.alice), ("Done.", acme.bob)):
         body = read(acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"response": response}}))
         assert (body["response"], body["response_user_id"]) == (response, author.id)
 
 
-def test_another_category(acme):
+def test_a_post_may_move_to_another_category(acme):
     post = make_post(acme.carol)
     second = make_category(acme.account, "Second")
     body = read(acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"category_id": second.id}}))
@@ -202,7 +202,7 @@ def test_another_category(acme):
     assert (body["category_id"], body["forum_id"]) == (second.id, acme.forum.id)
 
 
-def test_what_was_answered_may_be_sent_back_whole(acme):
+def test_the_whole_response_may_be_sent_back(acme):
     client = make_client(acme.alice)
     for row in (make_task(acme.bob, client_id=client.id, tags=["a"]), make_post(acme.bob, response="r")):
         whole = read(acme.json().get(f"/app/posts/{row.id}.json"))
@@ -215,7 +215,7 @@ def test_what_was_answered_may_be_sent_back_whole(acme):
 
 
 @pytest.mark.parametrize("make", [make_task, make_post])
-def test_deleting(acme, make):
+def test_a_deleted_post_is_not_found(acme, make):
     row = make(acme.carol)
     assert_answered(acme.json().delete(f"/app/posts/{row.id}.json"), 200, "ok")
     assert_refused(acme.json().get(f"/app/posts/{row.id}.json"), 404, "not_found")
@@ -229,7 +229,7 @@ def test_deleting(acme, make):
 
 
 @pytest.mark.parametrize("make", [make_task, make_post])
-def test_a_comment(acme, make):
+def test_a_post_of_kind_comment_creates_a_comment(acme, make):
     post = make(acme.carol, "Mine")
     response = acme.json().post(
         "/app/posts.json",
@@ -246,7 +246,7 @@ def test_a_comment(acme, make):
     assert (body["title"], body["comments_cache"]) == ("Mine", 1)
 
 
-def test_a_comment_is_seen_in_the_forum(acme):
+def test_the_forum_api_shows_the_comment(acme):
     post = make_post(acme.carol)
     acme.json().post(
         "/app/posts.json", json={"post": {"task_kind": "comment", "post_id": str(post.id), "content": "Yes & soon."}}
@@ -254,7 +254,7 @@ def test_a_comment_is_seen_in_the_forum(acme):
     assert "<comment>Yes &amp; soon.</comment>" in acme.xml(acme.carol).get(f"/app/posts/{post.id}.xml").text
 
 
-def test_it_rejects_comments(acme):
+def test_it_rejects_invalid_comments(acme):
     here = make_post(acme.alice)
     for given, errors in (
         ({}, {"content": ["can't be blank"], "post_id": ["can't be blank"]}),

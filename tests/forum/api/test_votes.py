@@ -40,7 +40,7 @@ def test_it_works(acme, make):
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_it_rejects_a_post_that_is_not_there(acme, method):
+def test_it_rejects_unknown_and_trashed_posts(acme, method):
     gone = make_post(acme.alice)
     gone.trash(by=acme.alice)
     for id in (gone.id, 10**15):
@@ -53,20 +53,20 @@ def test_it_rejects_other_methods(acme, method):
     assert_refused(response, 405, "method_not_allowed", allow="POST, DELETE")
 
 
-def test_it_rejects_a_body_that_is_no_object(acme):
+def test_it_rejects_bodies_that_are_not_an_object(acme):
     for body in ([1], [{}], "a", 7):
         response = acme.json().post(path(make_post(acme.alice)), json=body)
         assert_refused(response, 422, "validation_failed", {"body": ["must be an object"]})
 
 
-def test_what_cannot_be_set_is_ignored(acme):
+def test_fields_in_the_body_are_ignored(acme):
     response = acme.json().post(path(make_post(acme.alice)), json={"vote": 1})
     assert response.headers["X-Ignored-Fields"] == "vote"
     response = acme.json().post(path(make_post(acme.alice)), json={"vote": 1}, headers={"Prefer": "handling=strict"})
     assert_refused(response, 422, "validation_failed", {"vote": ["is not a field that can be set"]})
 
 
-def test_a_vote_is_not_an_update(acme):
+def test_a_vote_does_not_change_updated_at(acme):
     post = make_post(acme.alice)
     assert read(acme.json().post(path(post)))["votes_cache"] == 1
     before = post.updated_at

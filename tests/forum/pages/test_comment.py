@@ -33,7 +33,7 @@ def test_it_works(acme, post):
     assert page.forms["comment-form"]["content"].value.strip() == ""
 
 
-def test_by_htmx_it_is_added_to_the_list(acme, post):
+def test_htmx_adds_the_comment_to_the_list(acme, post):
     carol = acme.page(acme.carol)
     part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
     comment = acme.account.comments.get()
@@ -45,7 +45,7 @@ def test_by_htmx_it_is_added_to_the_list(acme, post):
     assert part.forms["comment-form"]["key"].value
 
 
-def test_on_a_long_list_it_is_on_the_last_page(acme, post, monkeypatch):
+def test_htmx_redirects_to_the_last_page_of_a_long_list(acme, post, monkeypatch):
     monkeypatch.setattr("forum.pages.writing.COMMENTS_PER_PAGE", 0)
     carol = acme.page(acme.carol)
     part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
@@ -53,7 +53,7 @@ def test_on_a_long_list_it_is_on_the_last_page(acme, post, monkeypatch):
     assert part.headers["HX-Redirect"] == f"/app/posts/{post.id}?page=last#comment-{comment.id}"
 
 
-def test_sent_twice_it_is_posted_once(acme, post):
+def test_a_form_sent_twice_creates_one_comment(acme, post):
     form = fill_in(acme.page(acme.carol), post)
     assert form.submit().headers["Location"] == form.submit().headers["Location"]
     assert comments(post) == ["**Yes** please"]
@@ -69,7 +69,7 @@ def test_sent_twice_it_is_posted_once(acme, post):
         ("a\u0001b", "Has characters that can't be stored"),
     ],
 )
-def test_it_rejects_bad_text(acme, post, text, error):
+def test_it_rejects_invalid_texts(acme, post, text, error):
     form = fill_in(acme.page(acme.carol), post, text)
     for headers in ({}, {"HX-Request": "true"}):
         response = form.submit(headers=headers, status=422)
@@ -79,7 +79,7 @@ def test_it_rejects_bad_text(acme, post, text, error):
     assert comments(post) == []
 
 
-def test_the_longest_text_has_lines(acme, post):
+def test_line_breaks_count_as_one_character(acme, post):
     text = "\r\n".join(["x" * 1023] * 64)
     assert fill_in(acme.page(acme.carol), post, text).submit().status_code == 303
     assert len(comments(post)[0]) == 65535
@@ -92,7 +92,7 @@ def test_preview(acme, post):
     assert comments(post) == ["**Yes** please"]
 
 
-def test_what_was_deleted_meanwhile(acme, post):
+def test_a_post_that_was_deleted_meanwhile(acme, post):
     form = fill_in(acme.page(acme.carol), post)
     post.trash(by=acme.bob)
     for headers in ({}, {"HX-Request": "true"}):
@@ -102,7 +102,7 @@ def test_what_was_deleted_meanwhile(acme, post):
         assert response.forms["comment-form"]["content"].value.strip() == "**Yes** please"
 
 
-def test_what_was_merged_meanwhile_is_commented_there(acme, post):
+def test_a_comment_on_a_post_merged_meanwhile_goes_to_the_original(acme, post):
     original = make_post(acme.bob, "Themes")
     form = fill_in(acme.page(acme.carol), post)
     post.merge_into(original, by=acme.bob)
@@ -115,7 +115,7 @@ def test_what_was_merged_meanwhile_is_commented_there(acme, post):
     assert comments(original) == ["**Yes** please"]
 
 
-def test_a_session_that_ended(acme, post):
+def test_the_text_is_kept_if_the_session_ended(acme, post):
     form = fill_in(acme.page(acme.carol), post)
     Session.objects.all().delete()
     response = form.submit(headers={"HX-Request": "true"}, status=403)
@@ -132,7 +132,7 @@ def test_a_session_that_ended(acme, post):
     assert "Carol Member" in response.follow()
 
 
-def test_signed_in_in_another_tab(acme, post):
+def test_the_form_works_after_signing_in_in_another_tab(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post)
     Session.objects.all().delete()
@@ -142,7 +142,7 @@ def test_signed_in_in_another_tab(acme, post):
     assert comments(post) == ["**Yes** please"]
 
 
-def test_who_may(acme, other, post):
+def test_who_may_comment(acme, other, post):
     private = make_post(acme.bob, "Secret", private=True)
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
     assert "comment-form" not in acme.page().get(f"/app/posts/{post.id}").forms
@@ -161,7 +161,7 @@ def test_who_may(acme, other, post):
     carol.get(f"/app/posts/{private.id}/comments", status=404)
 
 
-def test_of_a_private_forum_a_visitor_is_told_nothing(acme, post):
+def test_visitors_learn_nothing_about_a_private_forum(acme, post):
     forum = acme.forum
     forum.access = "private"
     forum.save()
@@ -175,7 +175,7 @@ def test_it_rejects_a_form_of_another_site(acme, post):
     assert comments(post) == []
 
 
-def test_the_statements(acme, post):
+def test_it_takes_few_statements(acme, post):
     form = fill_in(acme.page(acme.carol), post)
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303

@@ -46,7 +46,7 @@ def test_it_works(acme, post, comment, who):
     assert comments(post) == [other.comment]
 
 
-def test_what_was_done_to_the_post_stays(acme, post, comment):
+def test_a_deletion_does_not_update_the_post(acme, post, comment):
     before = Post.objects.get(pk=post.pk).updated_at
     form_of(acme.page(acme.carol), comment).submit()
     assert Post.objects.get(pk=post.pk).updated_at == before
@@ -54,7 +54,7 @@ def test_what_was_done_to_the_post_stays(acme, post, comment):
     assert not Post.objects.get(pk=post.pk).has_other_participants()
 
 
-def test_it_rejects_who_may_not(acme, other, post, comment):
+def test_it_rejects_other_users(acme, other, post, comment):
     dan = make_user(acme.account, "dan")
     for who in (None, dan):
         assert form_of(acme.page(who), comment) is None
@@ -67,7 +67,7 @@ def test_it_rejects_who_may_not(acme, other, post, comment):
     assert comments(post) == ["Yes please"]
 
 
-def test_one_just_written_can_be_deleted(acme, post):
+def test_a_comment_added_by_htmx_can_be_deleted(acme, post):
     carol = acme.page(acme.carol)
     form = carol.get(f"/app/posts/{post.id}").forms["comment-form"]
     form["content"] = "By accident"
@@ -77,7 +77,7 @@ def test_one_just_written_can_be_deleted(acme, post):
     assert comments(post) == []
 
 
-def test_a_second_click(acme, post, comment):
+def test_a_second_click_does_no_harm(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     form.submit()
     response = form.submit()
@@ -87,7 +87,7 @@ def test_a_second_click(acme, post, comment):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_clicks_at_once(acme, post, comment):
+def test_simultaneous_clicks_delete_one_comment(acme, post, comment):
     make_comment(post, acme.bob, "Soon")
     forms = [form_of(acme.page(user), comment) for user in (acme.carol, acme.bob)]
     answers = at_once(*(form.submit for form in forms))
@@ -95,13 +95,13 @@ def test_two_clicks_at_once(acme, post, comment):
     assert comments(post) == ["Soon"]
 
 
-def test_what_was_deleted_meanwhile(acme, post, comment):
+def test_a_post_that_was_deleted_meanwhile(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     post.trash(by=acme.bob)
     assert "This suggestion was deleted in the meantime" in form.submit(status=404)
 
 
-def test_what_was_merged_meanwhile(acme, post, comment):
+def test_a_post_that_was_merged_meanwhile(acme, post, comment):
     original = make_post(acme.bob, "A dark theme")
     make_comment(original, acme.bob, "Soon")
     carol = acme.page(acme.carol)
@@ -118,7 +118,7 @@ def test_what_was_merged_meanwhile(acme, post, comment):
     assert (comments(post), comments(original)) == ([], ["Soon"])
 
 
-def test_a_comment_of_another_post_or_account(acme, other, post, comment):
+def test_it_rejects_comments_of_another_post_or_account(acme, other, post, comment):
     elsewhere = make_comment(make_post(acme.bob, "Light mode"), acme.carol)
     for one in (elsewhere, make_comment(make_post(other.mallory), other.mallory)):
         response = sender(acme.page(acme.alice))(f"/app/posts/{post.id}/comments/{one.id}/delete")
@@ -127,13 +127,13 @@ def test_a_comment_of_another_post_or_account(acme, other, post, comment):
     assert comments(post) == ["Yes please"]
 
 
-def test_another_forum(acme, comment):
+def test_it_rejects_comments_of_another_forum(acme, comment):
     make_forum(acme.account, "second")
     sender(Visitor("second.example.org").sign_in("alice"))(path_of(comment), status=404)
     comment.refresh_from_db()
 
 
-def test_a_private_forum(acme, post, comment):
+def test_users_may_delete_comments_in_a_private_forum(acme, post, comment):
     carol = acme.page(acme.carol)
     form = form_of(carol, comment)
     acme.account.forums.update(access=Forum.Access.PRIVATE)
@@ -142,7 +142,7 @@ def test_a_private_forum(acme, post, comment):
     assert comments(post) == []
 
 
-def test_a_private_post(acme):
+def test_it_rejects_comments_on_private_posts(acme):
     post = make_post(acme.carol, "For the team alone", private=True)
     comment = make_comment(post, acme.bob)
     sender(acme.page(make_user(acme.account, "dan")))(path_of(comment), status=404)
@@ -150,14 +150,14 @@ def test_a_private_post(acme):
     assert len(comments(post)) == 1
 
 
-def test_a_session_that_ended(acme, post, comment):
+def test_an_ended_session_leads_to_the_sign_in_page(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     Session.objects.all().delete()
     assert form.submit().headers["Location"].startswith("/app/sign-in?next=")
     assert comments(post) == ["Yes please"]
 
 
-def test_on_a_long_list_one_stays_on_the_page(acme, post, monkeypatch):
+def test_the_user_stays_on_the_page_of_a_long_list(acme, post, monkeypatch):
     for module in ("reading", "comments"):
         monkeypatch.setattr(f"forum.pages.{module}.COMMENTS_PER_PAGE", 2)
     alice = acme.page(acme.alice)
@@ -168,7 +168,7 @@ def test_on_a_long_list_one_stays_on_the_page(acme, post, monkeypatch):
         response.follow(status=200)
 
 
-def test_in_polish(acme, comment):
+def test_the_page_is_in_polish(acme, comment):
     carol = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl").sign_in("carol")
     form = form_of(carol, comment)
     page = carol.get(f"/app/posts/{comment.post_id}")
@@ -176,7 +176,7 @@ def test_in_polish(acme, comment):
     assert "Komentarz został usunięty." in form.submit().follow()
 
 
-def test_the_statements(acme, post, comment):
+def test_it_takes_few_statements(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303

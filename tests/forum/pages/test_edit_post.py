@@ -54,7 +54,7 @@ def test_it_works(acme, post):
     assert "Themes" in page
 
 
-def test_what_is_left_as_it_is_stays(acme):
+def test_unchanged_privacy_is_kept(acme):
     post = make_post(acme.carol, "Secret", kind="private")
     carol = acme.page(acme.carol)
     fill_in(carol, post, title="Still secret").submit()
@@ -75,7 +75,7 @@ def test_what_is_left_as_it_is_stays(acme):
         ({"kind": "private"}, "Select a valid choice"),
     ],
 )
-def test_it_rejects_bad_values(acme, post, values, error):
+def test_it_rejects_invalid_values(acme, post, values, error):
     form = fill_in(acme.page(acme.carol), post)
     for name, value in values.items():
         form[name].force_value(value)
@@ -90,7 +90,7 @@ def test_preview(acme, post):
     assert fresh(post).content == "*Now*"
 
 
-def test_changed_in_another_tab(acme, post):
+def test_it_rejects_a_form_older_than_another_change(acme, post):
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
     form = fill_in(carol, post, title="Mine", content="My words")
     fill_in(bob, post, title="Theirs", content="Their words").submit()
@@ -109,14 +109,14 @@ def test_a_second_click_does_no_harm(acme, post):
     assert form.submit().status_code == form.submit().status_code == 303
 
 
-def test_comments_and_votes_are_no_change(acme, post):
+def test_comments_and_votes_do_not_count_as_changes(acme, post):
     form = fill_in(acme.page(acme.bob), post, title="Ours")
     post.comment(by=acme.alice, text="Yes")
     post.vote(by=acme.alice)
     assert form.submit().status_code == 303
 
 
-def test_other_words_wait_for_approval_again(acme, post):
+def test_changed_texts_wait_for_approval_again(acme, post):
     acme.account.forums.update(approval=True)
     words = "it waits for approval again"
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
@@ -134,7 +134,7 @@ def test_other_words_wait_for_approval_again(acme, post):
     assert "It is waiting" not in page.html.find(id="messages").get_text()
 
 
-def test_it_rejects_authors_once_others_have_answered(acme, post):
+def test_it_rejects_authors_after_others_have_participated(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, title="Mine")
     delete = carol.get(f"/app/posts/{post.id}").forms["delete-post"]
@@ -150,7 +150,7 @@ def test_it_rejects_authors_once_others_have_answered(acme, post):
     assert fresh(post).trashed_at is None
 
 
-def test_what_was_deleted_meanwhile(acme, post):
+def test_a_post_that_was_deleted_meanwhile(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, content="My words")
     delete = carol.get(f"/app/posts/{post.id}").forms["delete-post"]
@@ -161,14 +161,14 @@ def test_what_was_deleted_meanwhile(acme, post):
     assert "was deleted in the meantime" in delete.submit(status=404)
 
 
-def test_delete(acme, post):
+def test_authors_may_delete_their_posts(acme, post):
     response = acme.page(acme.carol).get(f"/app/posts/{post.id}").forms["delete-post"].submit()
     assert (response.status_code, response.headers["Location"]) == (303, "/")
     assert "“Dark mode” is deleted." in response.follow()
     assert fresh(post).trashed_by_id == acme.carol.id
 
 
-def test_a_session_that_ended(acme, post):
+def test_the_text_is_kept_if_the_session_ended(acme, post):
     form = fill_in(acme.page(acme.carol), post, content="My words")
     Session.objects.all().delete()
     form = form.submit(status=403).forms["post-form"]
@@ -180,7 +180,7 @@ def test_a_session_that_ended(acme, post):
     assert other.get(f"/app/posts/{post.id}/edit").headers["Location"].startswith("/app/sign-in?next=")
 
 
-def test_who_may(acme, other, post):
+def test_who_may_edit_and_delete(acme, other, post):
     ours = make_post(acme.bob, "Ours")
     carol, bob, alice = (acme.page(user) for user in (acme.carol, acme.bob, acme.alice))
     for path in ("edit", "delete"):
@@ -210,7 +210,7 @@ def test_it_rejects_a_form_of_another_site(acme, post):
     assert fresh(post).title == "Dark mode"
 
 
-def test_the_statements(acme, post):
+def test_it_takes_few_statements(acme, post):
     carol = acme.page(acme.carol)
     form = fill_in(carol, post, title="Mine")
     # The session; the forum; the post; whether other users took part; the categories.

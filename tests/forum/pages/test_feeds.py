@@ -54,14 +54,14 @@ def test_it_works(acme):
     assert (link["type"], link["href"]) == ("application/atom+xml", "/app/feed.atom?order=top")
 
 
-def test_an_empty_feed_stays_the_same(acme):
+def test_an_empty_feed_has_a_constant_etag(acme):
     first, second = acme.page().get("/app/feed.atom"), acme.page().get("/app/feed.atom")
     assert first.body == second.body
     again = acme.page().get("/app/feed.atom", headers={"If-None-Match": first.headers["ETag"]}, status=304)
     assert again.body == b""
 
 
-def test_the_parameters_of_the_list(acme):
+def test_a_feed_has_the_filters_of_the_list(acme):
     ideas = make_category(acme.account, "Ideas & more")
     planned = acme.account.statuses.get(kind="post", code="planned")
     make_post(acme.alice, "One").vote(by=acme.bob)
@@ -82,7 +82,7 @@ def test_the_parameters_of_the_list(acme):
 @pytest.mark.parametrize(
     "query", ["category=0", "category=abc", f"category={10**30}", "category=²", "order=old", "status=none", "q=%00"]
 )
-def test_it_rejects_what_is_not_there(acme, query):
+def test_it_rejects_unknown_filters(acme, query):
     make_post(acme.alice)
     if query.startswith("q="):
         assert titles(acme.page(), f"/app/feed.atom?{query}") == []
@@ -90,14 +90,14 @@ def test_it_rejects_what_is_not_there(acme, query):
         acme.page().get(f"/app/feed.atom?{query}", status=404)
 
 
-def test_a_category_of_another_account(acme, other):
+def test_it_rejects_a_category_of_another_account(acme, other):
     # Each account numbers its own rows, so this account has no such id.
     category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Theirs")
     acme.page().get(f"/app/feed.atom?category={category.id}", status=404)
     assert Visitor(other.host).get(f"/app/feed.atom?category={category.id}").status_code == 200
 
 
-def test_only_what_everyone_sees_is_in_it(acme):
+def test_feeds_contain_only_public_posts(acme):
     make_post(acme.carol, "Open")
     make_private(acme.carol)
     make_unapproved(acme.carol)
@@ -106,14 +106,14 @@ def test_only_what_everyone_sees_is_in_it(acme):
         assert titles(acme.page(user), "/app/feed.atom?q=secret") == []
 
 
-def test_a_private_forum(acme):
+def test_the_feed_of_a_private_forum_requires_a_session(acme):
     Forum.objects.update(access=Forum.Access.PRIVATE)
     make_post(acme.alice, "Open")
     assert acme.page().get("/app/feed.atom").status_code == 303
     assert titles(acme.page(acme.carol), "/app/feed.atom") == ["Open"]
 
 
-def test_what_is_long_is_only_begun(acme):
+def test_long_texts_are_shortened(acme):
     make_post(acme.alice, content="word " * 10_000)
     make_post(acme.alice, content="&#12; *a*")
     Post.objects.filter(content__startswith="&").update(content_html="<p>\x0c</p>")
@@ -124,7 +124,7 @@ def test_what_is_long_is_only_begun(acme):
     assert long == f"<p>{'word ' * 39}word…</p>"
 
 
-def test_statements_of_a_feed(acme):
+def test_a_feed_takes_few_statements(acme):
     make_post(acme.alice)
     # The forum and the posts; with filters, also the category and the status.
     assert len(statements(acme.page(), "/app/feed.atom")) == 2
@@ -138,7 +138,7 @@ def addresses(visitor: Visitor) -> list[str]:
     return [location.text for location in read(visitor, "/sitemap.xml").iter(f"{MAP}loc")]
 
 
-def test_a_sitemap(acme):
+def test_a_sitemap_contains_public_pages(acme):
     make_category(acme.account, "Ideas & more", position=100)
     first, second = make_post(acme.alice), make_post(acme.alice)
     make_private(acme.alice)
@@ -157,7 +157,7 @@ def test_a_sitemap(acme):
     assert len(statements(acme.page(), "/sitemap.xml")) == 1
 
 
-def test_a_sitemap_has_the_newest(acme, monkeypatch):
+def test_a_sitemap_contains_the_newest_posts(acme, monkeypatch):
     monkeypatch.setattr(feeds, "MAX_SITEMAP_POSTS", 2)
     ideas = make_category(acme.account, "Ideas")
     posts = [make_post(acme.alice, category_id=id) for id in (acme.category.id, ideas.id) * 2]

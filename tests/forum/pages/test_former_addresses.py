@@ -16,14 +16,14 @@ def test_it_works(acme, path, address, headers):
     assert (response.status_code, response.headers["Location"]) == (303, address)
 
 
-def test_a_category_of_that_name_is_shown(acme):
+def test_a_category_takes_precedence_over_a_former_address(acme):
     category = make_category(acme.account, "Account")
     make_post(acme.alice, "Two addresses", category_id=category.id)
     assert titles(acme.page().get("/account")) == ["Two addresses"]
     assert "Two addresses" in acme.xml().get("/account").text
 
 
-def test_a_client_that_waits_to_be_asked_for_credentials_is_asked(acme):
+def test_api_clients_get_an_authentication_challenge(acme):
     """The challenge is sent for an existing category. A private forum always sends it, so that its categories stay secret."""
     make_category(acme.account, "Account")
     assert Client(acme.host).get("/account").status_code == 401
@@ -35,13 +35,13 @@ def test_a_client_that_waits_to_be_asked_for_credentials_is_asked(acme):
         assert Client(acme.host).get(path).status_code == 401
 
 
-def test_it_rejects_a_request_of_the_interface(acme):
+def test_it_rejects_api_requests(acme):
     """The path is that of a category that does not exist."""
     assert acme.xml().get("/login").status_code == 404
     assert acme.xml().get("/login", auth=("alice", "wrong")).status_code == 401
 
 
-def test_a_plus_is_a_space_in_the_name_of_a_category(acme):
+def test_a_plus_may_stand_for_a_space_in_the_name_of_a_category(acme):
     make_post(acme.alice, "Dark theme", category_id=make_category(acme.account, "Look and feel").id)
     make_post(acme.alice, "Sums", category_id=make_category(acme.account, "C++").id)
     for path in ("/Look+and+feel", "/look+AND%20feel", "/Look%20and%20feel"):

@@ -44,7 +44,7 @@ def test_an_empty_forum(acme):
     assert "This forum has no categories yet" in acme.page(acme.alice).get("/")
 
 
-def test_pages(acme):
+def test_pages_and_their_links(acme):
     posts = [make_post(acme.alice, f"Number {number}") for number in range(26)]
     first = acme.page().get("/")
     assert len(titles(first)) == 25
@@ -75,12 +75,12 @@ def test_pages(acme):
         "/app/roadmap?status=planned&page=2",
     ],
 )
-def test_it_rejects_what_is_not_there(acme, path):
+def test_it_rejects_unknown_paths_and_parameters(acme, path):
     make_post(acme.alice)
     assert "There is nothing here" in acme.page().get(path, status=404)
 
 
-def test_categories(acme):
+def test_posts_are_listed_by_category(acme):
     ideas = make_category(acme.account, "Ideas & more?")
     make_post(acme.alice, "General one")
     make_post(acme.alice, "An idea", category_id=ideas.id)
@@ -127,7 +127,7 @@ def test_statuses_in_use(acme):
     assert "No suggestion has this status" in acme.page().get("/?status=rejected")
 
 
-def test_search(acme):
+def test_search_in_all_categories(acme):
     ideas = make_category(acme.account, "Ideas")
     make_post(acme.alice, "Export to a spreadsheet")
     make_post(acme.alice, "Spreadsheets in colour", category_id=ideas.id)
@@ -167,7 +167,7 @@ def test_a_search_keeps_the_status(acme):
     assert acme.page().get("/").html.find("input", {"name": "status"}) is None
 
 
-def test_what_comes_close_to_a_search(acme, other):
+def test_similar_posts_are_suggested_for_a_search(acme, other):
     ideas = make_category(acme.account, "Ideas")
     make_post(acme.alice, "A dark theme", category_id=ideas.id)
     make_post(acme.alice, "Export to a spreadsheet")
@@ -199,12 +199,12 @@ def test_a_search_that_finds_nothing(acme):
 @pytest.mark.parametrize(
     "q", ["\x00", "\ud800".encode("utf-8", "surrogatepass"), "%", "' OR 1=1", "a" * 5000, "!!!", "ł"]
 )
-def test_a_hostile_search(acme, q):
+def test_hostile_searches_find_nothing(acme, q):
     make_post(acme.alice, "A dark theme")
     assert titles(acme.page().get("/", {"q": q})) == []
 
 
-def test_private_posts(acme, other):
+def test_private_and_unapproved_posts(acme, other):
     make_post(acme.alice, "Open")
     make_private(acme.carol)
     make_unapproved(acme.carol)
@@ -221,7 +221,7 @@ def test_private_posts(acme, other):
     assert titles(at_other.get("/?q=open")) == []
 
 
-def test_customers(acme):
+def test_names_of_customers_are_only_for_the_team(acme):
     make_for_customers(acme.bob)
     for user in (None, acme.carol):
         page = acme.page(user).get("/")
@@ -233,7 +233,7 @@ def test_customers(acme):
     assert "on behalf of Con Tact" in page
 
 
-def test_a_private_forum(acme):
+def test_a_private_forum_requires_a_session(acme):
     Forum.objects.update(access=Forum.Access.PRIVATE)
     make_post(acme.alice, "Open")
     for path in ("/", "/general", "/app/roadmap", "/app/feed.atom"):
@@ -243,7 +243,7 @@ def test_a_private_forum(acme):
     assert titles(acme.page(acme.carol).get("/")) == ["Open"]
 
 
-def test_a_forum_of_members(acme):
+def test_visitors_may_read_a_forum_of_members(acme):
     Forum.objects.update(access=Forum.Access.MEMBERS)
     make_post(acme.alice, "Open")
     page = acme.page().get("/")
@@ -251,7 +251,7 @@ def test_a_forum_of_members(acme):
     assert "Sign up" not in page
 
 
-def test_who_only_reads_has_no_cookie_but_that_of_forms(acme):
+def test_readers_get_no_cookie_except_the_csrf_cookie(acme):
     post = make_post(acme.alice)
     duplicate = make_post(acme.alice)
     duplicate.merge_into(post, by=acme.alice)
@@ -264,14 +264,14 @@ def test_who_only_reads_has_no_cookie_but_that_of_forms(acme):
 @pytest.mark.parametrize(
     "title", ["<script>alert(1)</script>", "\u202eright to left", "W" * 255, "🦄" * 255, "\"quoted\" & 'so'"]
 )
-def test_hostile_titles(acme, title):
+def test_hostile_titles_are_escaped(acme, title):
     post = make_post(acme.alice, title, content=title)
     for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom"):
         assert "<script>alert" not in acme.page().get(path)
     assert titles(acme.page().get("/")) == [title]
 
 
-def test_statements(acme):
+def test_lists_take_few_statements(acme):
     def fill():
         post = make_post(acme.carol, tags=["a", "b"])
         post.vote(by=acme.bob)
@@ -300,7 +300,7 @@ def test_statements(acme):
 
 
 @pytest.mark.parametrize("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])
-def test_a_category_of_any_name(acme, name):
+def test_a_category_may_have_any_name(acme, name):
     """The search and the link back stay in the category."""
     category = make_category(acme.account, name)
     for title, where in (("Apples there", category), ("Apples elsewhere", acme.category)):
@@ -316,7 +316,7 @@ def test_a_category_of_any_name(acme, name):
     assert titles(found.click("Clear the search")) == ["Apples there"]
 
 
-def test_it_rejects_searching_without_end(acme, settings):
+def test_it_rejects_too_many_searches(acme, settings):
     """Searches of visitors are limited by address, those of users by user. Lists are not limited."""
     settings.RATE_LIMIT = 3
     visitor, carol = acme.page(), acme.page(acme.carol)
@@ -338,7 +338,7 @@ def test_it_rejects_searching_without_end(acme, settings):
         "/app/account/users?q=a",
     ],
 )
-def test_it_rejects_searching_elsewhere_without_end(acme, settings, path):
+def test_it_rejects_too_many_searches_on_other_pages(acme, settings, path):
     path = path.format(make_post(acme.carol).id)
     alice = acme.page(acme.alice)
     settings.RATE_LIMIT = 2

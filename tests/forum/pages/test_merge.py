@@ -44,7 +44,7 @@ def test_it_works(acme):
 
 
 @pytest.mark.parametrize("from_original", [True, False])
-def test_undo(acme, from_original):
+def test_a_merge_can_be_undone(acme, from_original):
     original, duplicate = make_post(acme.carol), make_post(acme.alice, "Twice")
     duplicate.comment(by=acme.carol, text="Yes!")
     duplicate.merge_into(original, by=acme.bob)
@@ -59,7 +59,7 @@ def test_undo(acme, from_original):
     assert went_to(form.submit("do"), path_of(duplicate)) == ["This suggestion is not merged into another one."]
 
 
-def test_a_search_as_one_types(acme):
+def test_search_while_typing(acme):
     post, found = make_post(acme.carol, "One dark thing"), make_post(acme.carol, "Another dark thing")
     bob = acme.page(acme.bob)
     response = bob.get(path_of(post), {"q": "dark"}, headers=HTMX)
@@ -72,14 +72,14 @@ def test_a_search_as_one_types(acme):
         assert texts(bob.get(path_of(post), {"q": q}, headers=HTMX), "label") == []
 
 
-def test_a_number_that_is_a_word_of_a_title(acme):
+def test_a_number_may_be_a_word_of_a_title(acme):
     post = make_post(acme.carol)
     found = make_post(acme.carol, "Take 987654 into account")
     response = acme.page(acme.bob).get(path_of(post), {"q": "987654"})
     assert texts(response, "#merge-found label") == [f"Take 987654 into account #{found.id}, 0 votes"]
 
 
-def test_what_is_not_there_to_merge_into(acme, other):
+def test_it_rejects_originals_that_do_not_exist(acme, other):
     post, gone, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
     merged.merge_into(make_post(acme.carol), by=acme.bob)
     gone.trash(by=acme.alice)
@@ -89,7 +89,7 @@ def test_what_is_not_there_to_merge_into(acme, other):
         assert "There is no such suggestion to merge it into." in response
 
 
-def test_it_rejects_what_cannot_be_merged(acme):
+def test_it_rejects_posts_that_cannot_be_merged(acme):
     post, gone, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
     secret = make_post(acme.carol, private=True)
     merged.merge_into(make_post(acme.carol), by=acme.bob)
@@ -116,7 +116,7 @@ def test_it_rejects_what_cannot_be_merged(acme):
     assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
-def test_it_rejects_to_undo_what_was_merged_further(acme):
+def test_it_rejects_undoing_a_merge_whose_original_was_merged(acme):
     first, second, third = (make_post(acme.carol) for _ in range(3))
     first.merge_into(second, by=acme.bob)
     second.merge_into(third, by=acme.bob)
@@ -125,7 +125,7 @@ def test_it_rejects_to_undo_what_was_merged_further(acme):
     assert message == "The suggestion that it was merged into was itself merged into another one. Undo that first."
 
 
-def test_few_statements(acme):
+def test_it_takes_few_statements(acme):
     post = make_post(acme.carol, "One dark thing")
     for _ in range(3):
         found = make_post(acme.carol, "A dark thing")
@@ -138,7 +138,7 @@ def test_few_statements(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_tabs_merge_at_once(acme):
+def test_simultaneous_merges_in_two_tabs(acme):
     """A double click, merges in opposite directions, merges into different originals: one succeeds, the other gets a message."""
     pages = [acme.page(acme.bob), acme.page(acme.alice)]
     a, b, c = (make_post(acme.carol) for _ in range(3))

@@ -34,7 +34,7 @@ def test_it_works(acme, waiting):
     assert "Nothing waits for approval." in bob.get(QUEUE)
 
 
-def test_on_the_page_of_the_post(acme, waiting):
+def test_posts_are_approved_and_rejected_on_their_pages(acme, waiting):
     first, second = waiting
     bob = acme.page(acme.bob)
     form = button_of(bob.get(f"/app/posts/{first.id}"), "approve", id=first.id)
@@ -44,7 +44,7 @@ def test_on_the_page_of_the_post(acme, waiting):
     assert (fresh(first).approved, fresh(second).trashed_at is None) == (True, False)
 
 
-def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
+def test_it_rejects_a_decision_after_another_decision(acme, waiting):
     first, second = waiting
     bob = acme.page(acme.bob)
     first.approve(by=acme.alice)
@@ -60,7 +60,7 @@ def test_it_rejects_what_another_has_decided_meanwhile(acme, waiting):
     assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303
 
 
-def test_it_rejects_what_was_changed_meanwhile(acme, waiting):
+def test_it_rejects_approving_a_post_that_was_changed_meanwhile(acme, waiting):
     """A post that changed since the page was loaded is not approved."""
     first = waiting[0]
     bob = acme.page(acme.bob)
@@ -77,7 +77,7 @@ def test_it_rejects_what_was_changed_meanwhile(acme, waiting):
     assert fresh(first).approved
 
 
-def test_what_is_private_stays_so(acme, waiting):
+def test_an_approved_private_post_stays_private(acme, waiting):
     post = make_post(acme.carol, private=True)
     bob = acme.page(acme.bob)
     response = button_of(bob.get(QUEUE), "approve", id=post.id).submit("do", value="approve")
@@ -87,7 +87,7 @@ def test_what_is_private_stays_so(acme, waiting):
     acme.page().get(f"/app/posts/{post.id}", status=404)
 
 
-def test_it_rejects_what_is_not_there(acme, other, waiting):
+def test_it_rejects_unknown_posts_and_pages(acme, other, waiting):
     theirs = make_post(other.mallory)
     while theirs.id <= waiting[1].id:
         theirs = make_post(other.mallory)
@@ -99,17 +99,17 @@ def test_it_rejects_what_is_not_there(acme, other, waiting):
     assert bob.get(f"{QUEUE}?page=7").headers["Location"] == QUEUE
 
 
-def test_it_is_for_the_team_alone(acme, other, waiting):
+def test_it_rejects_users_outside_the_team(acme, other, waiting):
     assert_for_the_team_alone(acme, other, QUEUE, do="approve", id=waiting[0].id)
     assert not fresh(waiting[0]).approved
 
 
-def test_few_statements(acme, waiting):
+def test_it_takes_few_statements(acme, waiting):
     assert_few_statements(acme.page(acme.bob), QUEUE)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_decide_at_once(acme, waiting):
+def test_simultaneous_decisions(acme, waiting):
     post = waiting[0]
     pages = [acme.page(acme.bob), acme.page(acme.alice)]
     at_once(

@@ -32,7 +32,7 @@ def test_it_works(acme):
     assert "Dark mode" in page
 
 
-def test_the_link_may_fill_it_in(acme):
+def test_the_link_may_fill_in_the_form(acme):
     category = make_category(acme.account, "Ideas")
     form = fill_in(acme.page(acme.carol), f"{PATH}?category={category.id}&title=Dark+mode")
     assert (form["title"].value, form["category_id"].value) == ("Dark mode", str(category.id))
@@ -40,7 +40,7 @@ def test_the_link_may_fill_it_in(acme):
     assert acme.account.posts.get().category_id == category.id
 
 
-def test_whatever_the_link_says(acme, other):
+def test_invalid_values_in_the_link_are_ignored(acme, other):
     for query in ("category=x", f"category={other.account.categories.get().id}", "category=999", f"title={'x' * 500}"):
         form = fill_in(acme.page(acme.carol), f"{PATH}?{query}")
         assert form["category_id"].value in (str(acme.category.id), "")
@@ -67,7 +67,7 @@ def test_a_visitor_signs_in_first(acme):
         ({"key": "x" * 65}, "at most 64"),
     ],
 )
-def test_it_rejects_bad_values(acme, values, error):
+def test_it_rejects_invalid_values(acme, values, error):
     make_category(acme.account, "Ideas")
     form = acme.page(acme.carol).get(PATH).forms["post-form"]
     for name, value in ({"title": "Dark mode", "content": "Please"} | values).items():
@@ -88,7 +88,7 @@ def test_it_rejects_a_category_of_another_forum(acme):
     assert "No longer exists" in form.submit(status=422)
 
 
-def test_a_category_deleted_meanwhile(acme):
+def test_a_category_that_was_deleted_meanwhile(acme):
     category = make_category(acme.account, "Ideas")
     form = fill_in(acme.page(acme.carol), title="Dark mode", category_id=str(category.id))
     category.delete()
@@ -97,7 +97,7 @@ def test_a_category_deleted_meanwhile(acme):
     assert response.forms["post-form"]["title"].value == "Dark mode"
 
 
-def test_sent_twice_it_is_posted_once(acme):
+def test_a_form_sent_twice_creates_one_post(acme):
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="Dark mode")
     first, second = form.submit(), form.submit()
@@ -111,7 +111,7 @@ def test_sent_twice_it_is_posted_once(acme):
     assert acme.account.posts.count() == 3
 
 
-def test_where_posts_wait_for_approval(acme):
+def test_a_new_post_may_wait_for_approval(acme):
     forum = acme.forum
     forum.approval = True
     forum.save()
@@ -123,7 +123,7 @@ def test_where_posts_wait_for_approval(acme):
     assert "Your suggestion is posted." in fill_in(acme.page(acme.bob), title="Light mode").submit().follow()
 
 
-def test_similar_ones_are_shown_first(acme):
+def test_similar_posts_are_shown_first(acme):
     post = make_post(acme.bob, "Dark mode for the app")
     carol = acme.page(acme.carol)
     response = fill_in(carol, title="dark mode", content="Please").submit()
@@ -143,7 +143,7 @@ def test_similar_ones_are_shown_first(acme):
     assert acme.account.posts.count() == 2
 
 
-def test_similar_ones_while_the_title_is_typed(acme, other):
+def test_similar_posts_are_shown_while_typing_the_title(acme, other):
     post = make_post(acme.bob, "Dark mode")
     make_post(acme.bob, "Secret dark mode", private=True)
     make_post(other.mallory, "Dark mode elsewhere")
@@ -178,7 +178,7 @@ def test_preview(acme):
     assert "You are signed out" in part
 
 
-def test_a_session_that_ended(acme):
+def test_the_text_is_kept_if_the_session_ended(acme):
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="Dark mode", content="Please")
     Session.objects.all().delete()
@@ -199,7 +199,7 @@ def test_a_session_that_ended(acme):
     assert "Carol Member" in response.follow()
 
 
-def test_signed_in_again_it_may_still_be_wrong(acme):
+def test_a_form_may_still_be_invalid_after_signing_in_again(acme):
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="")
     Session.objects.all().delete()
@@ -211,7 +211,7 @@ def test_signed_in_again_it_may_still_be_wrong(acme):
     assert form.submit().status_code == 303
 
 
-def test_of_a_private_forum_a_visitor_is_told_nothing(acme):
+def test_visitors_learn_nothing_about_a_private_forum(acme):
     make_category(acme.account, "Secret category")
     forum = acme.forum
     forum.access = "private"
@@ -231,7 +231,7 @@ def test_of_a_private_forum_a_visitor_is_told_nothing(acme):
     assert acme.account.posts.get(user_id=acme.carol.id).category_id == category.id
 
 
-def test_signed_in_in_another_tab(acme):
+def test_the_form_works_after_signing_in_in_another_tab(acme):
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="Dark mode")
     Session.objects.all().delete()
@@ -252,7 +252,7 @@ def test_it_rejects_a_form_of_another_site(acme):
     assert not acme.account.posts.exists()
 
 
-def test_it_rejects_too_many(acme, settings):
+def test_it_rejects_requests_over_the_limit(acme, settings):
     carol = acme.page(acme.carol)
     settings.RATE_LIMIT = 1
     form = fill_in(carol, title="Dark mode")
@@ -260,7 +260,7 @@ def test_it_rejects_too_many(acme, settings):
     assert form.submit(status=429)
 
 
-def test_the_statements(acme):
+def test_it_takes_few_statements(acme):
     make_post(acme.bob, "Dark mode")
     carol = acme.page(acme.carol)
     form = fill_in(carol, title="Something else")
@@ -275,7 +275,7 @@ def test_the_statements(acme):
     assert len(queries) <= 16, queries
 
 
-def test_a_visitor_s_text_is_kept_but_not_rendered(acme):
+def test_the_text_of_a_visitor_is_kept_but_not_rendered(acme):
     """Rendering takes time that no limit counts."""
     visitor = acme.page()
     visitor.get("/app/sign-in")
@@ -285,7 +285,7 @@ def test_a_visitor_s_text_is_kept_but_not_rendered(acme):
     assert "<em>mine</em>" not in response
 
 
-def test_it_rejects_what_another_site_sent(acme):
+def test_a_rejected_form_does_not_show_the_text_of_another_site(acme):
     """The text of another site must not look like the user's own."""
     for page in (acme.page(), acme.page(acme.carol)):
         for path in ("/app/posts/new", "/app/posts/1/comments", "/app/posts/1/edit"):

@@ -53,7 +53,7 @@ def test_it_works(acme):
     assert fresh(post).votes_cache == 1
 
 
-def test_a_search_as_one_types(acme, other):
+def test_search_while_typing(acme, other):
     make_client(acme.alice, "Northwind Traders")
     make_client(acme.alice, "Northern Gone").trash(by=acme.alice)
     make_client(other.mallory, "North of others")
@@ -67,7 +67,7 @@ def test_a_search_as_one_types(acme, other):
             assert texts(bob.get(path, {"q": q}, headers=HTMX), "label") == []
 
 
-def test_it_rejects_who_is_not_there(acme, other):
+def test_it_rejects_unknown_and_trashed_customers(acme, other):
     gone = make_client(acme.alice)
     gone.trash(by=acme.alice)
     theirs = make_client(other.mallory)
@@ -81,14 +81,14 @@ def test_it_rejects_who_is_not_there(acme, other):
     assert fresh(post).votes_cache == 0
 
 
-def test_it_rejects_a_vote_for_what_was_merged(acme):
+def test_it_rejects_votes_for_merged_posts(acme):
     client, post, original = make_client(acme.alice), make_post(acme.carol), make_post(acme.carol)
     post.merge_into(original, by=acme.bob)
     [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), path_of(post))
     assert message == "This suggestion was merged into another one. Go on there, or undo that first."
 
 
-def test_it_rejects_a_vote_for_what_was_deleted(acme):
+def test_it_rejects_votes_for_deleted_posts(acme):
     client, post = make_client(acme.alice), make_post(acme.carol)
     post.trash(by=acme.alice)
     [message] = went_to(cast(acme.page(acme.bob), post, f"client-{client.id}"), "/")
@@ -102,7 +102,7 @@ def fill(acme, page, **values):
     return form
 
 
-def test_a_new_suggestion(acme):
+def test_a_new_suggestion_for_a_client(acme):
     client = make_client(acme.alice, "Northwind Traders")
     category = make_category(acme.account, "Wishes")
     bob = acme.page(acme.bob)
@@ -122,7 +122,7 @@ def test_a_new_suggestion(acme):
     assert acme.account.posts.filter(title="Bigger letters").count() == 1
 
 
-def test_a_contact_whom_the_address_names(acme):
+def test_a_suggestion_for_a_contact_in_the_query(acme):
     contact = make_contact(acme.alice, "Nora North")
     bob = acme.page(acme.bob)
     form = bob.get(f"{NEW}?contact={contact.id}").forms["behalf"]
@@ -133,7 +133,7 @@ def test_a_contact_whom_the_address_names(acme):
     assert (post.contact_id, post.client_id, post.votes_cache) == (contact.id, None, 0)
 
 
-def test_a_session_that_ends_while_writing(acme):
+def test_the_text_is_kept_if_the_session_ended(acme):
     client = make_client(acme.alice, "Northwind Traders")
     category = make_category(acme.account, "Wishes")
     bob = acme.page(acme.bob)
@@ -160,7 +160,7 @@ def test_a_session_that_ends_while_writing(acme):
     assert post.category_id == category.id
 
 
-def test_signing_in_in_another_tab_while_writing(acme):
+def test_the_form_works_after_signing_in_in_another_tab(acme):
     client = make_client(acme.alice)
     bob = acme.page(acme.bob)
     form = bob.get(f"{NEW}?client={client.id}").forms["behalf"]
@@ -174,7 +174,7 @@ def test_signing_in_in_another_tab_while_writing(acme):
     assert form.submit("do", value="create").status_code == 303
 
 
-def test_it_rejects_bad_values(acme, other):
+def test_it_rejects_invalid_values(acme, other):
     client, gone = make_client(acme.alice), make_client(acme.alice)
     gone.trash(by=acme.alice)
     bob = acme.page(acme.bob)
@@ -199,14 +199,14 @@ def test_it_rejects_bad_values(acme, other):
     assert not acme.account.posts.exists()
 
 
-def test_it_is_for_the_team_alone(acme, other):
+def test_it_rejects_users_outside_the_team(acme, other):
     client = make_client(acme.alice)
     values = {"title": "x", "category_id": acme.category.id, "customer": f"client-{client.id}"}
     assert_for_the_team_alone(acme, other, NEW, do="create", **values)
     assert not acme.account.posts.exists()
 
 
-def test_few_statements(acme):
+def test_it_takes_few_statements(acme):
     post = make_post(acme.carol)
     for number in range(3):
         post.cast_proxy_vote(by=acme.bob, client_id=make_client(acme.alice, f"Northwind {number}").id)

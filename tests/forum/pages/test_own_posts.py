@@ -29,14 +29,14 @@ def test_it_works(acme, other):
     assert titles(page) == ["First"]
 
 
-def test_what_was_merged_is_voted_for_where_it_is_now(acme):
+def test_votes_for_merged_posts_are_listed_with_the_original(acme):
     duplicate, original = make_post(acme.carol, "Duplicate"), make_post(acme.bob, "Original")
     duplicate.vote(by=acme.carol)
     duplicate.merge_into(original, by=acme.bob)
     assert titles(acme.page(acme.carol).get(f"{PATH}?list=votes")) == ["Original"]
 
 
-def test_nothing_yet(acme):
+def test_empty_lists(acme):
     carol = acme.page(acme.carol)
     assert "You have not suggested anything yet." in carol.get(PATH)
     assert "You have not voted for anything yet." in carol.get(f"{PATH}?list=votes")
@@ -55,7 +55,7 @@ def test_pages(acme):
         assert len(capture_queries(lambda path=path: carol.get(path))[1]) == 4
 
 
-def test_it_rejects_other_lists_and_pages(acme):
+def test_it_rejects_unknown_lists_and_pages(acme):
     carol = acme.page(acme.carol)
     for query in ("list=x", "page=0", "page=x"):
         carol.get(f"{PATH}?{query}", status=404)

@@ -30,7 +30,7 @@ def test_it_works(acme):
     assert page.html.select_one(".vote button")["aria-pressed"] == "true"
 
 
-def test_all_of_a_column(acme, monkeypatch):
+def test_the_whole_column_is_listed_on_its_own_page(acme, monkeypatch):
     monkeypatch.setattr(reading, "MAX_ROADMAP_POSTS", 20)
     for number in range(26):
         put(acme, f"Number {number}", "planned")
@@ -43,18 +43,18 @@ def test_all_of_a_column(acme, monkeypatch):
     assert "No suggestion has this status" in acme.page().get("/app/roadmap?status=rejected")
 
 
-def test_its_columns_are_in_the_order_of_the_statuses(acme):
+def test_columns_are_in_the_order_of_the_statuses(acme):
     started = acme.account.statuses.get(kind="post", code="started")
     started.move(before=acme.account.statuses_of_kind("post").first().id)
     assert list(columns(acme.page().get("/app/roadmap"))) == ["Started 0", "Planned 0", "Done 0"]
 
 
-def test_an_account_without_such_statuses(acme):
+def test_an_account_without_roadmap_statuses(acme):
     acme.account.statuses.filter(code__in=("planned", "started", "completed")).delete()
     assert "There is no roadmap here" in acme.page().get("/app/roadmap")
 
 
-def test_statements(acme):
+def test_it_takes_few_statements(acme):
     for code in ("planned", "started", "completed"):
         put(acme, code, code)
     # The forum; the statuses; the posts of each; the session; the votes.

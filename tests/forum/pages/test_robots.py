@@ -16,20 +16,20 @@ def test_it_works(acme):
     )
 
 
-def test_nothing_of_a_private_forum_is_searched(acme, monkeypatch):
+def test_robots_are_excluded_from_a_private_forum(acme, monkeypatch):
     monkeypatch.setattr(Forum, "may_be_read_by", lambda forum, user: user is not None)
     for visitor in (acme.page(), acme.page(acme.alice)):
         assert visitor.get("/robots.txt").text == "User-agent: *\nDisallow: /\n"
 
 
 @pytest.mark.parametrize("path", ["/robots.txt", "/favicon.ico"])
-def test_it_rejects_what_is_no_reading(acme, path):
+def test_it_rejects_other_methods_and_hosts(acme, path):
     assert Client(acme.host).post(path).status_code in (403, 405)
     assert Client("nobody.example.test").get(path).status_code == 404
     assert Client("example.test").get(path).status_code == 404
 
 
-def test_the_icon(acme):
+def test_the_icon_is_served(acme):
     response = Client(acme.host).get("/favicon.ico", headers={"Accept": "image/avif,image/webp,*/*"})
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "image/x-icon"
@@ -49,7 +49,7 @@ def test_a_page_has_metadata_for_search_engines(acme):
 
 
 @pytest.mark.parametrize(("path", "most"), [("/robots.txt", 1), ("/favicon.ico", 1)])
-def test_it_asks_little(acme, django_assert_max_num_queries, path, most):
+def test_it_takes_few_statements(acme, django_assert_max_num_queries, path, most):
     Client(acme.host).get(path)
     with django_assert_max_num_queries(most):
         Client(acme.host).get(path)

@@ -91,7 +91,7 @@ def test_it_works(acme):
         ("żółw.example.org", None),
     ],
 )
-def test_it_rejects_an_address(acme, other, host, error):
+def test_it_rejects_invalid_addresses(acme, other, host, error):
     Host.objects.create(account=other.account, name="forum.other.example")
     make_forum(acme, "taken", name="Taken")
     before = list(Host.objects.order_by("id").values())
@@ -102,7 +102,7 @@ def test_it_rejects_an_address(acme, other, host, error):
         assert list(Host.objects.order_by("id").values()) == before
 
 
-def test_it_rejects_names_and_kinds_of_access(acme):
+def test_it_rejects_invalid_values(acme):
     page = acme.page(acme.alice)
     response = send(page, NEW, status=422, do="save", name=" ", host="ideas", access="secret", description="a" * 1001)
     assert errors_on(response) == [
@@ -112,7 +112,7 @@ def test_it_rejects_names_and_kinds_of_access(acme):
     ]
 
 
-def test_it_rejects_too_many(acme, monkeypatch):
+def test_it_rejects_too_many_forums(acme, monkeypatch):
     monkeypatch.setattr(Forum, "MAX_PER_ACCOUNT", 1)
     assert errors_on(open_forum(acme, status=422)) == ["Can't be added: an account can't have more forums"]
     assert (
@@ -121,7 +121,7 @@ def test_it_rejects_too_many(acme, monkeypatch):
     )
 
 
-def test_it_rejects_all_but_admins(acme, other):
+def test_it_rejects_users_who_are_not_admins(acme, other):
     forum, category = make_forum(acme), acme.category
     for path in (FORUMS, NEW, path_of(forum), CATEGORIES, path_of(category)):
         if path != FORUMS:
@@ -130,7 +130,7 @@ def test_it_rejects_all_but_admins(acme, other):
     assert forum.name == "Ideas"
 
 
-def test_it_rejects_those_of_another_account(acme, other):
+def test_it_rejects_forums_and_categories_of_another_account(acme, other):
     host = other.account.hosts.create(name="theirs")
     forum = other.account.forums.create(id=10**6, name="Theirs", host_id=host.id)
     category = other.account.categories.create(id=10**6, name="Theirs", forum_id=forum.id)
@@ -148,14 +148,14 @@ def test_it_rejects_those_of_another_account(acme, other):
     assert texts(response, ".notice.error") == ["Category has suggestions: say where they are to go"]
 
 
-def test_it_rejects_deleting_the_first_one(acme):
+def test_it_rejects_deleting_the_first_forum(acme):
     page = acme.page(acme.alice)
     assert 'value="delete"' not in page.get(path_of(acme.forum))
     response = send(page, path_of(acme.forum), do="delete").follow()
     assert texts(response, ".notice.error") == ["Forum is the account's first one, which has to stay"]
 
 
-def test_it_rejects_deleting_one_that_has_posts(acme):
+def test_it_rejects_deleting_a_forum_with_posts(acme):
     forum = make_forum(acme)
     category = acme.account.categories.of_forum(forum.id).get()
     post = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
@@ -166,7 +166,7 @@ def test_it_rejects_deleting_one_that_has_posts(acme):
     assert acme.account.hosts.filter(name="ideas").exists()
 
 
-def test_the_first_forum_may_live_elsewhere_and_come_back(acme):
+def test_the_first_forum_may_change_its_host(acme):
     page = acme.page(acme.alice)
     for address, names in (("ideas.example.org", {"acme", "ideas.example.org"}), ("acme", {"acme"})):
         form = page.get(path_of(acme.forum)).forms["forum"]
@@ -177,7 +177,7 @@ def test_the_first_forum_may_live_elsewhere_and_come_back(acme):
         assert page.get(FORUMS).status_code == 200
 
 
-def test_nobody_moves_the_forum_from_under_his_feet(acme):
+def test_it_rejects_changing_the_host_of_the_current_page(acme):
     forum = make_forum(acme, "ideas.example.org")
     page = Visitor("ideas.example.org").sign_in("alice")
     form = page.get(path_of(forum)).forms["forum"]
@@ -198,7 +198,7 @@ def names(response) -> list[str]:
     return texts(response, ".ordered strong")
 
 
-def test_categories(acme):
+def test_categories_are_added_changed_and_deleted(acme):
     page = acme.page(acme.alice)
     form = page.get(CATEGORIES).forms["add"]
     form["name"] = " Bugs "
@@ -238,7 +238,7 @@ def test_categories(acme):
         ("a\ufffe", "Has characters that can't be stored"),
     ],
 )
-def test_it_rejects_a_name(acme, name, error):
+def test_it_rejects_invalid_names_of_categories(acme, name, error):
     page = acme.page(acme.alice)
     row = make_category(acme.account, "Bugs")
     assert errors_on(send(page, CATEGORIES, status=422, do="add", name=name)) == [error]
@@ -248,7 +248,7 @@ def test_it_rejects_a_name(acme, name, error):
     assert acme.account.categories.count() == 2
 
 
-def test_the_same_name_in_another_forum(acme):
+def test_two_forums_may_have_categories_with_the_same_name(acme):
     forum = make_forum(acme)
     page = acme.page(acme.alice)
     send(page, f"{CATEGORIES}?forum={forum.id}", do="add", name="Bugs")
@@ -263,14 +263,14 @@ def test_it_rejects_too_many_categories(acme, monkeypatch):
     assert errors_on(response) == ["Can't be added: a forum can't have more categories"]
 
 
-def test_it_rejects_deleting_the_last_one(acme):
+def test_it_rejects_deleting_the_last_category(acme):
     page = acme.page(acme.alice)
     assert "Add another one first." in page.get(path_of(acme.category))
     response = send(page, path_of(acme.category), do="delete").follow()
     assert texts(response, ".notice.error") == ["Category is the only one, and every suggestion is in one"]
 
 
-def test_it_rejects_in_the_language_of_the_user(acme):
+def test_errors_are_in_the_language_of_the_user(acme):
     """An error beside its field is only the model's message; elsewhere it begins with the name of the field."""
     acme.account.users.filter(id=acme.alice.id).update(language="pl")
     page = acme.page(acme.alice)
@@ -290,7 +290,7 @@ def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
     assert texts(response, ".notice.error") == ["Category has more suggestions than can be moved at once"]
 
 
-def test_it_is_deleted_in_another_tab(acme):
+def test_a_category_that_was_deleted_in_another_tab(acme):
     row = make_category(acme.account, "Bugs")
     page = acme.page(acme.alice)
     shown = page.get(path_of(row))
@@ -301,7 +301,7 @@ def test_it_is_deleted_in_another_tab(acme):
     assert texts(response, ".notice.error") == ["The list has changed in the meantime. This is how it looks now."]
 
 
-def test_it_asks_little(acme):
+def test_it_takes_few_statements(acme):
     forum = make_forum(acme)
     make_post(acme.alice)
     page = acme.page(acme.alice)

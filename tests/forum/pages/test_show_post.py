@@ -46,7 +46,7 @@ def test_it_works(acme):
     assert described["og:url"] == f"http://{acme.host}/app/posts/{post.id}"
 
 
-def test_a_post_without_anything(acme):
+def test_a_post_without_votes_comments_and_response(acme):
     post = make_post(acme.carol, "Just a title")
     page = acme.page().get(f"/app/posts/{post.id}")
     assert "Nobody yet." in page
@@ -54,7 +54,7 @@ def test_a_post_without_anything(acme):
     assert "Official response" not in page
 
 
-def test_it_rejects_what_is_not_to_be_seen(acme, other):
+def test_it_rejects_invisible_posts(acme, other):
     secret, waiting, task = make_private(acme.alice), make_unapproved(acme.alice), make_task(acme.alice)
     trashed = make_post(acme.alice)
     trashed.trash(by=acme.alice)
@@ -71,13 +71,13 @@ def test_it_rejects_what_is_not_to_be_seen(acme, other):
     assert foreign.title in Visitor(other.host).sign_in("mallory").get(f"/app/posts/{foreign.id}")
 
 
-def test_its_author_sees_what_is_private_or_waits(acme):
+def test_authors_see_their_private_and_waiting_posts(acme):
     secret, waiting = make_private(acme.carol), make_unapproved(acme.carol)
     assert acme.page(acme.carol).get(f"/app/posts/{secret.id}").html.select(".badge")[1].text.strip() == "Private"
     assert "Waiting for approval" in acme.page(acme.carol).get(f"/app/posts/{waiting.id}")
 
 
-def test_a_post_of_another_forum(acme):
+def test_it_rejects_a_post_of_another_forum(acme):
     host = acme.account.hosts.create(name="ideas.example.org")
     forum = acme.account.forums.create(name="Ideas", host_id=host.id)
     category = acme.account.categories.create(forum_id=forum.id, name="All")
@@ -86,7 +86,7 @@ def test_a_post_of_another_forum(acme):
     assert post.title in Visitor("ideas.example.org").get(f"/app/posts/{post.id}")
 
 
-def test_a_private_forum(acme):
+def test_a_private_forum_requires_a_session(acme):
     Forum.objects.update(access=Forum.Access.PRIVATE)
     post = make_post(acme.alice)
     response = acme.page().get(f"/app/posts/{post.id}")
@@ -94,7 +94,7 @@ def test_a_private_forum(acme):
     assert post.title in acme.page(acme.carol).get(f"/app/posts/{post.id}")
 
 
-def test_rows_from_before_texts_were_rendered(acme):
+def test_older_rows_without_rendered_texts(acme):
     post = make_post(acme.alice, content="*one*", response="*two*")
     post.comment(by=acme.alice, text="*three*")
     Post.objects.update(content_html=None, response_html=None)
@@ -124,7 +124,7 @@ def test_pages_of_comments(acme, monkeypatch):
         acme.page().get(f"{path}?page={wrong}", status=404)
 
 
-def test_many_voters(acme):
+def test_the_list_of_voters_is_shortened(acme):
     post = make_post(acme.alice)
     Vote.objects.bulk_create(
         Vote(account=acme.account, post_id=post.id, user_id=make_user(acme.account, name=f"Voter {number:02}").id)
@@ -142,7 +142,7 @@ def test_many_voters(acme):
     assert "Client 09 and 14 more" in text
 
 
-def test_names_of_clients_are_for_the_team(acme):
+def test_names_of_customers_are_only_for_the_team(acme):
     post, of_contact = make_for_customers(acme.bob)
     voter = make_client(acme.alice, "Cli Ent")
     post.vote(by=acme.carol)
@@ -159,7 +159,7 @@ def test_names_of_clients_are_for_the_team(acme):
     assert "on behalf of Con Tact" in acme.page(acme.bob).get(f"/app/posts/{of_contact.id}")
 
 
-def test_a_merged_post(acme):
+def test_a_merged_post_redirects_to_the_original(acme):
     original, duplicate = make_post(acme.alice, "Original"), make_post(acme.carol, "Duplicate")
     duplicate.merge_into(original, by=acme.bob)
     for user in (None, acme.carol, acme.bob):
@@ -179,14 +179,14 @@ def test_a_merged_post(acme):
     assert "was merged into" not in acme.page().get(f"/app/posts/{original.id}?from=1")
 
 
-def test_a_chain_of_merged_posts(acme):
+def test_a_chain_of_merged_posts_redirects_to_the_last(acme):
     first, second, third = (make_post(acme.alice, f"Post {number}") for number in "123")
     first.merge_into(second, by=acme.alice)
     second.merge_into(third, by=acme.alice)
     assert acme.page().get(f"/app/posts/{first.id}").follow().follow().html.h1.text == "Post 3"
 
 
-def test_a_vote_is_marked(acme):
+def test_the_vote_of_the_user_is_marked(acme):
     post = make_post(acme.alice)
     post.vote(by=acme.carol)
     for user, pressed in ((None, "false"), (acme.carol, "true"), (acme.bob, "false")):
@@ -195,7 +195,7 @@ def test_a_vote_is_marked(acme):
 
 
 @pytest.mark.parametrize("who", [None, "carol", "bob"])
-def test_statements(acme, who):
+def test_it_takes_few_statements(acme, who):
     post = make_post(acme.carol)
     planned = acme.account.statuses.get(kind="post", code="planned")
 

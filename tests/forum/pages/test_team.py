@@ -40,14 +40,14 @@ def test_it_works(acme):
     assert (change.from_name, change.name, change.nick) == ("New", "Planned", "Bob Nowak")
 
 
-def test_htmx_gets_the_tools_alone(acme):
+def test_htmx_gets_the_tools_without_the_page(acme):
     post = make_post(acme.carol)
     response = acme.page(acme.bob).get(tools(post), headers=HTMX)
     assert response.html.find("main") is None
     assert set(response.forms) >= {"status", "place"}
 
 
-def test_a_response_alone_and_its_end(acme):
+def test_a_response_is_added_and_removed_without_a_status(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     form = form_of(bob, post, "status")
@@ -61,7 +61,7 @@ def test_a_response_alone_and_its_end(acme):
     assert (fresh(post).response, fresh(post).response_user_id) == (None, None)
 
 
-def test_what_was_not_changed_is_left_alone(acme):
+def test_unchanged_fields_of_an_old_form_are_not_saved(acme):
     """An outdated form in another tab does not overwrite fields that the user did not change."""
     post = make_post(acme.carol)
     planned, started = (acme.account.statuses.get(kind="post", code=code) for code in ("planned", "started"))
@@ -78,7 +78,7 @@ def test_what_was_not_changed_is_left_alone(acme):
     assert acme.account.status_changes.of_post(post.id).count() == 2
 
 
-def test_it_rejects_a_response_in_the_place_of_anothers(acme):
+def test_it_rejects_overwriting_the_response_of_another_user(acme):
     post = make_post(acme.carol)
     bob, alice = acme.page(acme.bob), acme.page(acme.alice)
     early, form = form_of(bob, post, "status"), form_of(alice, post, "status")
@@ -94,7 +94,7 @@ def test_it_rejects_a_response_in_the_place_of_anothers(acme):
     assert fresh(post).response == "Never."
 
 
-def test_it_rejects_bad_values_of_the_status(acme):
+def test_it_rejects_invalid_values_of_the_status_form(acme):
     post = make_post(acme.carol)
     for name, value, error in [
         ("status_id", "999999", "Select a valid choice."),
@@ -110,7 +110,7 @@ def test_it_rejects_bad_values_of_the_status(acme):
     assert (fresh(post).status_id, fresh(post).response) == (post.status_id, None)
 
 
-def test_a_status_that_goes_meanwhile(acme):
+def test_a_status_that_was_deleted_meanwhile(acme):
     post = make_post(acme.carol)
     status = acme.account.statuses.get(kind="post", code="started")
     form = form_of(acme.page(acme.bob), post, "status")
@@ -121,7 +121,7 @@ def test_a_status_that_goes_meanwhile(acme):
     assert response.forms["status"]["response"].value.strip() == "Typed at length."
 
 
-def test_a_response_to_what_was_deleted_meanwhile_is_not_lost(acme):
+def test_the_response_is_kept_if_the_post_was_deleted_meanwhile(acme):
     post = make_post(acme.carol)
     form = form_of(acme.page(acme.bob), post, "status")
     form["response"] = "Typed at length."
@@ -132,7 +132,7 @@ def test_a_response_to_what_was_deleted_meanwhile_is_not_lost(acme):
     assert fresh(post).response is None
 
 
-def test_a_session_that_ends_while_answering(acme):
+def test_the_response_is_kept_if_the_session_ended(acme):
     post = make_post(acme.carol, "A dark theme")
     planned = acme.account.statuses.get(kind="post", code="planned")
     bob = acme.page(acme.bob)
@@ -161,7 +161,7 @@ def test_a_session_that_ends_while_answering(acme):
     assert "Bob Nowak" in bob.get("/")
 
 
-def test_signing_in_in_another_tab_while_answering(acme):
+def test_the_forms_work_after_signing_in_in_another_tab(acme):
     post = make_post(acme.carol)
     category = make_category(acme.account, "Bugs")
     bob = acme.page(acme.bob)
@@ -177,7 +177,7 @@ def test_signing_in_in_another_tab_while_answering(acme):
     assert (fresh(post).response, fresh(post).category_id) == ("Typed at length.", category.id)
 
 
-def test_a_session_that_ends_where_the_post_is_deleted(acme):
+def test_an_ended_session_and_a_deleted_post(acme):
     """The user can sign in again."""
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
@@ -200,7 +200,7 @@ def test_it_rejects_a_form_of_another_site(acme):
     assert fresh(post).response is None
 
 
-def test_where_it_belongs(acme):
+def test_category_responsible_user_privacy_and_tags(acme):
     post = make_post(acme.carol, tags=["old"])
     make_post(acme.alice, tags=["prices"])
     category = make_category(acme.account, "Bugs")
@@ -222,7 +222,7 @@ def test_where_it_belongs(acme):
     assert (post.category_id, post.responsible_id, post.private, post.tags) == (category.id, None, False, [])
 
 
-def test_what_else_was_changed_in_another_tab_stays(acme):
+def test_fields_changed_in_another_tab_are_kept(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     early, form = form_of(bob, post, "place"), form_of(bob, post, "place")
@@ -233,7 +233,7 @@ def test_what_else_was_changed_in_another_tab_stays(acme):
     assert (fresh(post).tags, fresh(post).private) == (["prices"], True)
 
 
-def test_who_was_of_the_team_stays_responsible(acme):
+def test_a_responsible_user_who_left_the_team_is_kept(acme):
     post = make_post(acme.carol, responsible_id=acme.bob.id)
     acme.bob.is_active = False
     acme.bob.save()
@@ -245,7 +245,7 @@ def test_who_was_of_the_team_stays_responsible(acme):
     assert fresh(post).responsible_id == acme.bob.id
 
 
-def test_it_rejects_a_place_that_is_none(acme, other):
+def test_it_rejects_invalid_values_of_the_place_form(acme, other):
     post = make_post(acme.carol)
     theirs = Category.objects.filter(account=other.account).first()
     while theirs.id == post.category_id:
@@ -265,7 +265,7 @@ def test_it_rejects_a_place_that_is_none(acme, other):
     assert (fresh(post).category_id, fresh(post).responsible_id, fresh(post).tags) == (post.category_id, None, [])
 
 
-def test_what_was_deleted_meanwhile(acme):
+def test_a_post_that_was_deleted_meanwhile(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     form = form_of(bob, post, "place")
@@ -275,7 +275,7 @@ def test_what_was_deleted_meanwhile(acme):
     assert went_to(bob.get(tools(post)), "/") == DELETED
 
 
-def test_what_is_fetched_beside_a_post_leads_nobody_elsewhere(acme):
+def test_fragments_of_a_deleted_post_do_not_redirect(acme):
     """The fragment may arrive while the browser navigates to the page with the message."""
     post = make_post(acme.carol)
     bob, visitor = acme.page(acme.bob), acme.page()
@@ -292,14 +292,14 @@ def test_what_is_fetched_beside_a_post_leads_nobody_elsewhere(acme):
 
 
 @pytest.mark.parametrize("path", ["team", "merge", "behalf"])
-def test_it_is_for_the_team_alone(acme, other, path):
+def test_it_rejects_users_outside_the_team(acme, other, path):
     post = make_post(acme.carol)
     assert_for_the_team_alone(acme, other, f"/app/posts/{post.id}/{path}", do="status", response="x")
     assert fresh(post).response is None
 
 
 @pytest.mark.parametrize("path", ["team", "merge", "behalf"])
-def test_it_rejects_what_is_not_there(acme, other, path):
+def test_it_rejects_unknown_posts_and_actions(acme, other, path):
     post, task = make_post(acme.carol), make_task(acme.bob)
     theirs = make_post(other.mallory)
     while theirs.id <= task.id:
@@ -314,7 +314,7 @@ def test_it_rejects_what_is_not_there(acme, other, path):
     send(bob, f"/app/posts/{post.id}/{path}", status=400)
 
 
-def test_few_statements(acme):
+def test_it_takes_few_statements(acme):
     post = make_post(acme.carol)
     for number in range(3):
         make_user(acme.account, role="agent")
@@ -326,7 +326,7 @@ def test_few_statements(acme):
     assert len(queries) <= 8
 
 
-def test_whose_wish_it_is(acme):
+def test_the_name_of_the_customer_is_only_for_the_team(acme):
     client = make_client(acme.alice, "Northwind")
     post = make_post(acme.bob, client_id=client.id)
     path = f"/app/posts/{post.id}"
@@ -337,7 +337,7 @@ def test_whose_wish_it_is(acme):
         assert "Northwind" not in words
 
 
-def test_messages_are_told_once(acme):
+def test_messages_are_shown_once(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     form_of(bob, post, "status").submit("do")

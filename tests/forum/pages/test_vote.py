@@ -50,7 +50,7 @@ def test_it_works(acme, post):
     assert votes(post) == 0
 
 
-def test_by_htmx_the_button_is_answered(acme, post):
+def test_htmx_replaces_the_button(acme, post):
     carol = acme.page(acme.carol)
     part = send(carol, post)
     assert part.status_code == 200
@@ -71,7 +71,7 @@ def test_a_second_click_does_no_harm(acme, post):
         assert votes(post) == 0
 
 
-def test_a_visitor_signs_in_and_the_vote_is_not_lost(acme, post):
+def test_a_visitor_can_vote_after_signing_in(acme, post):
     visitor = acme.page()
     response = press(visitor, post)
     assert response.status_code == 303
@@ -88,7 +88,7 @@ def test_a_visitor_signs_in_and_the_vote_is_not_lost(acme, post):
     assert visitor.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{post.id}"
 
 
-def test_by_htmx_a_visitor_is_sent_to_sign_in(acme, post):
+def test_htmx_redirects_visitors_to_the_sign_in_page(acme, post):
     response = send(acme.page(), post)
     assert response.headers["HX-Redirect"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}%2Fvote"
     carol = acme.page(acme.carol)
@@ -98,7 +98,7 @@ def test_by_htmx_a_visitor_is_sent_to_sign_in(acme, post):
     assert said == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}&unsaved=1"
 
 
-def test_it_rejects_what_is_gone(acme, post):
+def test_it_rejects_votes_for_deleted_posts(acme, post):
     carol = acme.page(acme.carol)
     page = carol.get(f"/app/posts/{post.id}")
     post.trash(by=acme.bob)
@@ -109,7 +109,7 @@ def test_it_rejects_what_is_gone(acme, post):
     assert "was deleted in the meantime" in carol.get(f"/app/posts/{post.id}/vote", status=404)
 
 
-def test_what_was_merged_meanwhile_leads_to_the_original(acme, post):
+def test_a_post_merged_meanwhile_redirects_to_the_original(acme, post):
     original = make_post(acme.bob, "Themes")
     carol = acme.page(acme.carol)
     page = carol.get(f"/app/posts/{post.id}")
@@ -125,12 +125,12 @@ def test_what_was_merged_meanwhile_leads_to_the_original(acme, post):
 
 
 @pytest.mark.parametrize("vote", ["", "2", "yes", "-1"])
-def test_it_rejects_other_values(acme, post, vote):
+def test_it_rejects_invalid_values(acme, post, vote):
     send(acme.page(acme.carol), post, vote, status=422)
     assert votes(post) == 0
 
 
-def test_who_may(acme, other, post):
+def test_who_may_vote(acme, other, post):
     private = make_post(acme.bob, "Secret", private=True)
     theirs = make_post(other.mallory, "Theirs")
     task = acme.account.posts.get(id=post.id)
@@ -149,7 +149,7 @@ def test_who_may(acme, other, post):
     assert votes(post) == 3
 
 
-def test_in_a_private_forum_users_vote(acme, post):
+def test_users_may_vote_in_a_private_forum(acme, post):
     forum = acme.forum
     forum.access = "private"
     forum.save()
@@ -163,7 +163,7 @@ def test_it_rejects_a_form_of_another_site(acme, post):
     assert votes(post) == 0
 
 
-def test_the_statements(acme, post):
+def test_it_takes_few_statements(acme, post):
     carol = acme.page(acme.carol)
     carol.get("/")
     queries = capture_queries(lambda: send(carol, post))[1]

@@ -57,7 +57,7 @@ def test_it_works(acme, django_assert_num_queries, hashes):
     assert hashes == [PASSWORD]
 
 
-def test_it_rejects_no_credentials(acme, django_assert_num_queries, hashes):
+def test_it_rejects_requests_without_credentials(acme, django_assert_num_queries, hashes):
     XMLClient(acme.host).get(ME)
     with django_assert_num_queries(0):
         response = XMLClient(acme.host).get(ME)
@@ -66,7 +66,7 @@ def test_it_rejects_no_credentials(acme, django_assert_num_queries, hashes):
     assert hashes == []
 
 
-def test_it_rejects_an_unknown_login_as_a_wrong_password(acme, django_assert_num_queries, hashes):
+def test_it_rejects_unknown_logins_like_wrong_passwords(acme, django_assert_num_queries, hashes):
     XMLClient(acme.host).get(ME)
     answers = []
     for login, password in (("alice", "wrong"), ("nobody", "wrong"), ("nobody", PASSWORD)):
@@ -163,7 +163,7 @@ def test_it_rejects_hostile_headers(acme, header):
 
 
 @pytest.mark.parametrize(("scheme", "space"), [("Basic", " "), ("basic", " "), ("BASIC", "   ")])
-def test_the_scheme_in_any_case(acme, scheme, space):
+def test_the_scheme_is_accepted_in_any_case(acme, scheme, space):
     value = basic("alice", PASSWORD).partition(" ")[2]
     assert call(acme.host, HTTP_AUTHORIZATION=f"{scheme}{space}{value} ").status_code == 200
 
@@ -172,17 +172,17 @@ def test_the_scheme_in_any_case(acme, scheme, space):
 
 
 @pytest.mark.parametrize("name", ["alice", "ALICE", "Alice", "alice@acme.example", "ALICE@Acme.Example"])
-def test_the_login_or_the_email_in_any_case(acme, name):
+def test_logins_and_emails_are_accepted_in_any_case(acme, name):
     assert enter(acme, name) == "alice"
 
 
 @pytest.mark.parametrize("name", ["Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"])
-def test_a_login_in_any_script(acme, name):
+def test_logins_are_accepted_in_any_script(acme, name):
     make_user(acme.account, "Żółw")
     assert enter(acme, name) == "Żółw"
 
 
-def test_a_login_goes_before_the_same_email(acme):
+def test_a_login_takes_precedence_over_an_equal_email(acme):
     make_user(acme.account, "bob@acme.example", email="other@acme.example", password="another secret")
     assert enter(acme, "bob@acme.example", "another secret") == "bob@acme.example"
     assert enter(acme, "bob@acme.example") == "refused"
@@ -192,20 +192,20 @@ def test_a_login_goes_before_the_same_email(acme):
 @pytest.mark.parametrize(
     "password", ["with:colons:in:it", " spaces at the ends ", "zażółć 🦉 gęślą", "\x01\x7f", "x" * 4000]
 )
-def test_any_password(acme, password):
+def test_any_password_is_accepted(acme, password):
     make_user(acme.account, "dora", password=password)
     assert enter(acme, "dora", password) == "dora"
     assert enter(acme, "dora", password[:-1]) == "refused"
 
 
-def test_credentials_in_latin_1(acme):
+def test_credentials_are_accepted_in_latin_1(acme):
     """Browsers and older libraries send credentials in Latin-1."""
     make_user(acme.account, "hervé", password="très secret")
     answer = call(acme.host, HTTP_AUTHORIZATION=encoded("hervé:très secret".encode("latin-1")))
     assert answer.status_code == 200
 
 
-def test_a_users_name_means_nothing_in_another_account(acme, other):
+def test_users_of_another_account_are_unknown(acme, other):
     make_user(other.account, "alice", password="mallory's choice")
     assert enter(acme, "alice", "mallory's choice") == "refused"
     assert enter(acme, "mallory") == "refused"
@@ -224,7 +224,7 @@ def test_a_users_name_means_nothing_in_another_account(acme, other):
         ("", ""),
     ],
 )
-def test_the_realm_is_the_forums_name(acme, name, realm):
+def test_the_realm_is_the_name_of_the_forum(acme, name, realm):
     Forum.objects.update(name=name)
     response = XMLClient(acme.host).get(ME)
     assert shown(response) == REFUSED
@@ -234,7 +234,7 @@ def test_the_realm_is_the_forums_name(acme, name, realm):
 # Changes take effect with the next request
 
 
-def test_a_deactivated_user_is_refused_at_once(acme, hashes):
+def test_a_deactivated_user_is_rejected_immediately(acme, hashes):
     assert enter(acme, "carol") == "carol"
     User.objects.filter(pk=acme.carol.pk).update(is_active=False)
     del hashes[:]
@@ -244,7 +244,7 @@ def test_a_deactivated_user_is_refused_at_once(acme, hashes):
     assert enter(acme, "carol") == "carol"
 
 
-def test_a_changed_password_works_at_once_and_the_old_one_no_more(acme, hashes):
+def test_a_changed_password_replaces_the_old_one_immediately(acme, hashes):
     assert enter(acme, "carol") == "carol"
     acme.carol.set_password("a new secret")
     acme.carol.save(update_fields=["password"])
@@ -264,7 +264,7 @@ def test_the_same_password_set_again_is_hashed_again(acme, hashes):
     assert hashes == [PASSWORD]
 
 
-def test_a_renamed_login_works_at_once_and_the_old_one_no_more(acme):
+def test_a_changed_login_replaces_the_old_one_immediately(acme):
     assert enter(acme, "carol") == "carol"
     acme.carol.login, acme.carol.email = "caroline", "caroline@acme.example"
     acme.carol.save(update_fields=["login", "login_key", "email", "email_key"])
@@ -274,13 +274,13 @@ def test_a_renamed_login_works_at_once_and_the_old_one_no_more(acme):
     assert enter(acme, "caroline@acme.example") == "caroline"
 
 
-def test_a_deleted_user_is_refused_at_once(acme):
+def test_a_deleted_user_is_rejected_immediately(acme):
     assert enter(acme, "carol") == "carol"
     acme.carol.delete()
     assert enter(acme, "carol") == "refused"
 
 
-def test_a_login_taken_over_needs_its_new_users_password(acme):
+def test_a_reused_login_needs_the_password_of_its_new_user(acme):
     assert enter(acme, "carol") == "carol"
     acme.carol.delete()
     make_user(acme.account, "carol", password="another secret")
@@ -291,7 +291,7 @@ def test_a_login_taken_over_needs_its_new_users_password(acme):
 # The cache of verified credentials
 
 
-def test_a_wrong_password_is_never_remembered(acme, hashes):
+def test_wrong_passwords_are_not_cached(acme, hashes):
     for _ in range(2):
         assert enter(acme, "alice", "wrong") == "refused"
     assert hashes == ["wrong", "wrong"]
@@ -300,7 +300,7 @@ def test_a_wrong_password_is_never_remembered(acme, hashes):
     assert hashes == ["wrong", "wrong", PASSWORD, "wrong"]
 
 
-def test_what_is_remembered_ends(acme, hashes, monkeypatch):
+def test_cached_verifications_expire(acme, hashes, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(passwords, "monotonic", lambda: now)
     assert enter(acme, "alice") == "alice"
@@ -312,7 +312,7 @@ def test_what_is_remembered_ends(acme, hashes, monkeypatch):
     assert hashes == [PASSWORD, PASSWORD]
 
 
-def test_what_is_remembered_is_bounded(acme, hashes, monkeypatch):
+def test_the_cache_of_verifications_is_limited(acme, hashes, monkeypatch):
     monkeypatch.setattr(passwords.verified, "size", 2)
     for login in ("alice", "bob", "carol", "bob", "carol"):
         assert enter(acme, login) == login
@@ -322,14 +322,14 @@ def test_what_is_remembered_is_bounded(acme, hashes, monkeypatch):
     assert len(passwords.verified._until) == 2
 
 
-def test_nothing_that_is_remembered_reads_as_a_password(acme):
+def test_the_cache_does_not_contain_passwords(acme):
     assert enter(acme, "alice") == "alice"
     [key] = passwords.verified._until
     assert isinstance(key, bytes)
     assert len(key) == 32
 
 
-def test_login_and_email_are_remembered_as_one(acme, hashes):
+def test_login_and_email_share_a_cached_verification(acme, hashes):
     assert enter(acme, "alice") == "alice"
     assert enter(acme, "alice@acme.example") == "alice"
     assert hashes == [PASSWORD]
@@ -338,7 +338,7 @@ def test_login_and_email_are_remembered_as_one(acme, hashes):
 # Argon2id
 
 
-def test_the_parameters():
+def test_parameters_of_the_hash():
     assert REAL_PARAMETERS == {"time_cost": 2, "memory_cost": 19456, "parallelism": 1}
 
 
@@ -380,7 +380,7 @@ def test_an_upgrade_does_not_undo_a_change_of_password(acme, monkeypatch):
     assert stale.password == acme.alice.password
 
 
-def test_an_unusable_password_lets_nobody_in(acme):
+def test_an_unusable_password_is_always_rejected(acme):
     for stored in ("!unusable", "", "plain"):
         Account.objects.get(pk=acme.account.pk).users.filter(login="carol").update(password=stored)
         for given in ("", "unusable", stored, PASSWORD):

@@ -52,7 +52,7 @@ def test_votes_of_many_users(acme):
     assert counted(post) == (0, 0)
 
 
-def test_the_same_vote_many_times(acme):
+def test_repeated_simultaneous_votes_count_once(acme):
     post = make_post(acme.alice)
     cast = at_once(*[lambda: again(post).vote(by=acme.bob)] * THREADS)
     assert sorted(cast) == [False] * (THREADS - 1) + [True]
@@ -62,7 +62,7 @@ def test_the_same_vote_many_times(acme):
     assert counted(post) == (0, 0)
 
 
-def test_votes_cast_and_withdrawn_together(acme):
+def test_votes_cast_and_withdrawn_simultaneously(acme):
     post = make_post(acme.alice)
     users = [make_user(acme.account) for _ in range(4)]
 
@@ -79,7 +79,7 @@ def test_votes_cast_and_withdrawn_together(acme):
     assert 0 <= votes <= 4
 
 
-def test_comments(acme):
+def test_simultaneous_comments(acme):
     post = make_post(acme.alice)
     texts = [f"comment {number}" for number in range(THREADS)]
     at_once(*(lambda text=text: again(post).comment(by=acme.bob, text=text) for text in texts))
@@ -87,7 +87,7 @@ def test_comments(acme):
     assert sorted(acme.account.comments.values_list("comment", flat=True)) == sorted(texts)
 
 
-def test_votes_comments_and_changes_together(acme):
+def test_simultaneous_votes_comments_and_changes(acme):
     post = make_post(acme.alice)
     users = [make_user(acme.account) for _ in range(THREADS // 2)]
     path = f"/app/posts/{post.id}.xml".encode()
@@ -105,7 +105,7 @@ def test_votes_comments_and_changes_together(acme):
     assert post.title in {f"title {number}" for number in range(4)}
 
 
-def test_posts_created_together_have_ids_of_their_own(acme):
+def test_simultaneously_created_posts_have_different_ids(acme):
     def create(number: int):
         body = f"<post><title>post {number}</title></post>".encode()
         answer = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), body=body)
@@ -117,7 +117,7 @@ def test_posts_created_together_have_ids_of_their_own(acme):
     assert acme.account.posts.count() == THREADS
 
 
-def test_a_login_is_given_once(acme):
+def test_a_login_can_be_created_once(acme):
     def create(number: int):
         body = f"<user><login>dora</login><email>d{number}@x.example</email><password>{PASSWORD}</password></user>"
         return call(
@@ -128,7 +128,7 @@ def test_a_login_is_given_once(acme):
     assert acme.account.users.filter(login="dora").count() == 1
 
 
-def test_a_post_is_deleted_once(acme):
+def test_a_post_can_be_deleted_once(acme):
     post = make_post(acme.alice)
     path = f"/app/posts/{post.id}.xml".encode()
     delete = lambda: call(acme.host, path, method="DELETE", user=("alice", PASSWORD)).status_code  # noqa: E731

@@ -56,7 +56,7 @@ def create(client: XMLClient, fields: str):
         ("http://[", None, 403),
     ],
 )
-def test_it_rejects_what_a_browser_sends_for_another_site_without_asking(acme, origin, content_type, status):
+def test_it_rejects_cross_site_requests_without_preflight(acme, origin, content_type, status):
     """Browsers send a preflight request for other content types, which gets no permission."""
     given = {"Origin": origin, "Content-Type": content_type}
     headers = {name: value for name, value in given.items() if value is not None}
@@ -86,12 +86,12 @@ def test_it_works(acme, django_assert_num_queries):
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 201), ("admin", 201), ("agent", 201), ("member", 201)])
-def test_every_user_may(acme, role, status):
+def test_every_role_may_create_posts(acme, role, status):
     assert client_of(acme, role).send_xml("POST", "/app/posts.xml", POST).status_code == status
     assert acme.account.posts.count() == 1
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     response = client_of(acme, "anonymous").send_xml("POST", "/app/posts.xml", POST)
     assert shown(response) == refusal(401, UNAUTHENTICATED)
     assert not acme.account.posts.exists()
@@ -192,7 +192,7 @@ def test_it_rejects_half_of_a_surrogate_pair(acme):
         *("application/json", "text/plain", "text/html", "application/xhtml+xml", "*/*", "xml", "/", '"', "x" * 9000),
     ],
 )
-def test_it_rejects_other_types_of_body(acme, content_type):
+def test_it_rejects_other_content_types(acme, content_type):
     response = acme.xml().post("/app/posts.xml", content=POST, headers={"Content-Type": content_type})
     assert shown(response) == refusal(415, UNSUPPORTED)
     assert not acme.account.posts.exists()
@@ -205,7 +205,7 @@ def test_it_rejects_other_types_of_body(acme, content_type):
         *('application/xml; charset="utf-8"', "application/xml; charset=utf8", "application/xml; version=1; x"),
     ],
 )
-def test_the_types_of_body_that_it_takes(acme, content_type):
+def test_accepted_content_types(acme, content_type):
     headers = {} if content_type is None else {"Content-Type": content_type}
     response = acme.xml().post("/app/posts.xml", content="<post><title>Żółw</title></post>".encode(), headers=headers)
     assert response.status_code == 201
@@ -253,7 +253,7 @@ def test_it_rejects_an_endless_body_before_it_ends(acme):
     assert body.sent == LIMIT + 1
 
 
-def test_a_body_in_chunks_is_read(acme):
+def test_a_chunked_body_is_read(acme):
     chunks = iter([POST[:10].encode(), POST[10:].encode()])
     response = acme.xml().post("/app/posts.xml", content=chunks, headers={"Content-Type": "application/xml"})
     assert response.status_code == 201
@@ -273,14 +273,14 @@ def test_the_agent_is_cut_at_255_characters(acme):
         assert shown(response) == document(201, single(post))
 
 
-def test_a_client_that_does_not_name_itself(acme):
+def test_a_client_without_a_user_agent(acme):
     client = acme.xml()
     del client.headers["User-Agent"]
     assert client.send_xml("POST", "/app/posts.xml", POST).status_code == 201
     assert acme.account.posts.get().agent == ""
 
 
-def test_the_longest_texts(acme):
+def test_longest_texts(acme):
     response = create(acme.xml(), f"<title>{'ż' * 255}</title><content>{'🦉' * 65_536}</content>")
     post = acme.account.posts.get()
     assert shown(response) == document(201, single(post))
@@ -311,13 +311,13 @@ def test_the_category_may_be_sent(acme, element):
     assert shown(response) == document(201, single(post))
 
 
-def test_the_first_category_is_the_one_by_position(acme):
+def test_the_default_category_is_the_first_by_position(acme):
     earlier = make_category(acme.account, position=0)
     create(acme.xml(), "<title>t</title>")
     assert acme.account.posts.get().category_id == earlier.id
 
 
-def test_what_is_null_or_missing_gets_its_default(acme):
+def test_null_and_missing_fields_get_defaults(acme):
     for fields in (
         "",
         '<category-id type="integer" nil="true"/><kind nil="true"/><content nil="true"/>',
@@ -329,7 +329,7 @@ def test_what_is_null_or_missing_gets_its_default(acme):
         assert shown(response) == document(201, single(post))
 
 
-def test_what_is_read_only_or_unknown_is_ignored(acme):
+def test_read_only_and_unknown_fields_are_ignored(acme):
     fields = f"""
         <id type="integer">1</id> <votes-cache type="integer">99</votes-cache> <comments_cache>99</comments_cache>
         <created-at type="dateTime">2009-02-02T00:34:02+01:00</created-at> <updated-at type="datetime">never</updated-at>
@@ -345,7 +345,7 @@ def test_what_is_read_only_or_unknown_is_ignored(acme):
     assert post.id != 1
 
 
-def test_it_rejects_another_forums_or_tenants_category(acme, other):
+def test_it_rejects_categories_of_other_forums_and_accounts(acme, other):
     theirs = other.account.categories.get()
     while acme.account.categories.filter(id=theirs.id).exists():
         theirs = other.account.categories.create(forum_id=theirs.forum_id, name=f"Next to {theirs.id}")
@@ -357,7 +357,7 @@ def test_it_rejects_another_forums_or_tenants_category(acme, other):
     assert not Post.objects.exists()
 
 
-def test_it_lands_in_the_forum_of_the_host(acme):
+def test_a_post_is_created_in_the_forum_of_the_host(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="Ideas")
     response = acme.xml().send_xml("POST", "http://ideas.example.org/app/posts.xml", POST)
@@ -367,12 +367,12 @@ def test_it_lands_in_the_forum_of_the_host(acme):
     assert response.headers["Location"] == f"http://ideas.example.org/app/posts/{post.id}.xml"
 
 
-def test_it_rejects_a_post_where_there_is_no_category(acme):
+def test_it_rejects_posts_in_a_forum_without_categories(acme):
     acme.account.categories.all().delete()
     assert shown(acme.xml().send_xml("POST", "/app/posts.xml", POST)) == refusal(422, "Category can't be blank")
 
 
-def test_the_status_is_the_accounts_first(acme):
+def test_the_status_is_the_first_of_the_account(acme):
     acme.account.statuses.filter(kind="post", code="planned").update(position=0)
     response = acme.xml().send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()
@@ -380,7 +380,7 @@ def test_the_status_is_the_accounts_first(acme):
     assert shown(response) == document(201, single(post))
 
 
-def test_the_location_is_at_the_address_that_was_asked(acme):
+def test_the_location_has_the_host_of_the_request(acme):
     client = XMLClient("acme.example.test:8000", auth=("alice", PASSWORD))
     response = client.send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()

@@ -41,13 +41,13 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(mine) == (200, CONTENT_TYPE, expected)
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     assert shown(create(client_of(acme, "anonymous"), DORA)) == refusal(401, UNAUTHENTICATED)
     assert acme.account.users.count() == 3
 
 
 @pytest.mark.parametrize("body", ["", "<user/>", f"<user>{DORA}</user>"])
-def test_it_rejects_a_member_whatever_is_sent(acme, body):
+def test_it_rejects_members_with_any_body(acme, body):
     response = acme.xml(acme.carol).send_xml("POST", "/app/users.xml", body)
     assert shown(response) == refusal(403, "You may not create users")
     assert acme.account.users.count() == 3
@@ -62,7 +62,7 @@ def test_it_rejects_other_methods(acme, method):
 
 # The whole table is in tests/accounts/test_user_permissions.py.
 @pytest.mark.parametrize("by", ["owner", "admin", "agent"])
-def test_without_a_role_it_is_a_member(acme, by):
+def test_the_default_role_is_member(acme, by):
     response = create(client_of(acme, by), DORA)
     user = acme.account.users.get(login="dora")
     expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))
@@ -77,7 +77,7 @@ def test_without_a_role_it_is_a_member(acme, by):
         ("admin", "owner", "Only an owner can appoint or change owners."),
     ],
 )
-def test_it_rejects_a_role_that_one_may_not_give(acme, by, role, sentence):
+def test_it_rejects_roles_that_the_user_may_not_give(acme, by, role, sentence):
     response = create(client_of(acme, by), f"{DORA}<role>{role}</role>")
     assert shown(response) == refusal(403, sentence)
     assert not acme.account.users.filter(login="dora").exists()
@@ -167,7 +167,7 @@ def test_it_rejects_invalid_fields(acme, fields, sentences):
     assert acme.account.users.count() == 3
 
 
-def test_it_rejects_an_email_that_somebody_has_as_login(acme):
+def test_it_rejects_an_email_that_is_a_login(acme):
     make_user(acme.account, "dora@acme.example", email="other@acme.example")
     response = create(acme.xml(), user(email="Dora@acme.example"))
     assert shown(response) == refusal(422, "Email is already taken")
@@ -183,7 +183,7 @@ def test_it_rejects_text_that_xml_cannot_carry(acme, field):
     assert acme.account.users.count() == 3
 
 
-def test_a_login_and_an_email_are_taken_in_one_account_alone(acme, other):
+def test_logins_and_emails_are_unique_within_an_account(acme, other):
     make_user(other.account, "dora", email="dora@acme.example")
     assert create(acme.xml(), DORA).status_code == 201
 
@@ -194,7 +194,7 @@ def test_a_name_may_be_sent(acme):
     assert created.name == "Dora <3"
 
 
-def test_what_is_read_only_or_unknown_is_ignored(acme):
+def test_read_only_and_unknown_fields_are_ignored(acme):
     fields = (
         "<id>1</id><is-active>false</is-active><notification>all</notification><account-id>1</account-id><x><y/></x>"
     )
@@ -205,7 +205,7 @@ def test_what_is_read_only_or_unknown_is_ignored(acme):
     assert (created.role, created.is_active, created.account_id) == ("member", True, acme.account.id)
 
 
-def test_no_answer_and_no_log_line_has_the_password(acme, caplog):
+def test_no_response_and_no_log_record_contains_the_password(acme, caplog):
     secret = "hunter2-and-more"
     answers = [
         create(acme.xml(), user(password=secret)),

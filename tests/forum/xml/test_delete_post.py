@@ -26,7 +26,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(client.get("/")) == posts()
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     post = make_post(acme.carol)
     response = client_of(acme, "anonymous").delete(f"/app/posts/{post.id}.xml")
     assert shown(response) == refusal(401, UNAUTHENTICATED)
@@ -47,7 +47,7 @@ OF_OTHERS = ("comment", "vote", "vote of the team")
 
 @pytest.mark.parametrize("echo", ECHOES)
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
-def test_who_may(acme, role, echo):
+def test_who_may_delete_a_post(acme, role, echo):
     erin = make_user(acme.account, "erin")
     post = make_post(acme.carol)
     ECHOES[echo](post, acme, erin)
@@ -63,7 +63,7 @@ def test_who_may(acme, role, echo):
         assert post.trashed_at is not None
 
 
-def test_its_comments_and_votes_stay_with_it(acme):
+def test_comments_and_votes_of_a_deleted_post_are_kept(acme):
     post = make_post(acme.carol)
     post.comment(by=acme.bob, text="kept")
     post.vote(by=acme.bob)
@@ -76,18 +76,18 @@ def test_its_comments_and_votes_stay_with_it(acme):
 
 
 @pytest.mark.parametrize("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
-def test_it_rejects_what_its_user_may_not_see(acme, state):
+def test_it_rejects_posts_that_the_user_may_not_see(acme, state):
     post = make_post(acme.alice, **state)
     assert shown(acme.xml(acme.carol).delete(f"/app/posts/{post.id}.xml")) == refusal(404, NOT_FOUND)
     assert shown(acme.xml(acme.bob).delete(f"/app/posts/{post.id}.xml")) == document(200, single(post))
 
 
-def test_the_author_deletes_a_private_post(acme):
+def test_authors_may_delete_their_private_posts(acme):
     post = make_post(acme.carol, private=True)
     assert shown(acme.xml(acme.carol).delete(f"/app/posts/{post.id}.xml")) == document(200, single(post))
 
 
-def test_it_rejects_what_is_another_tenants(acme, other):
+def test_it_rejects_posts_of_another_account(acme, other):
     ours, theirs = make_post(acme.alice), make_post(other.mallory)
     while theirs.id <= ours.id:
         theirs = make_post(other.mallory)
@@ -95,7 +95,7 @@ def test_it_rejects_what_is_another_tenants(acme, other):
     assert not Post.objects.trashed().exists()
 
 
-def test_it_rejects_what_is_another_forums_or_a_task(acme):
+def test_it_rejects_posts_of_another_forum_and_tasks(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
     second = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
@@ -104,7 +104,7 @@ def test_it_rejects_what_is_another_forums_or_a_task(acme):
     assert not Post.objects.trashed().exists()
 
 
-def test_a_body_is_not_read(acme):
+def test_the_body_is_ignored(acme):
     post = make_post(acme.carol)
     response = acme.xml().send_xml("DELETE", f"/app/posts/{post.id}.xml", "<broken")
     assert shown(response) == document(200, single(post))

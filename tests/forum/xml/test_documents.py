@@ -80,7 +80,7 @@ def test_it_rejects_a_shape_that_is_not_alphabetical():
         Shape("thing", b=STRING, a=STRING)
 
 
-def test_it_rejects_a_row_of_another_length():
+def test_it_rejects_a_row_of_the_wrong_length():
     with pytest.raises(ValueError, match="zip"):
         THING.write((1, "text"), WARSAW)
 
@@ -102,7 +102,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("shape", TABLES, ids=lambda shape: shape.name)
-def test_the_shapes_are_the_contracts(shape):
+def test_shapes_have_the_documented_fields(shape):
     fields = dict(field.partition(":")[::2] for field in TABLES[shape].split())
     assert shape.fields == {name: kind or STRING for name, kind in fields.items()}
 
@@ -124,13 +124,13 @@ def test_an_empty_list():
         (datetime(2009, 7, 26, 17, tzinfo=timezone(timedelta(hours=-7))), "UTC", "2009-07-27T00:00:00+00:00"),
     ],
 )
-def test_times_are_in_the_accounts_zone(moment, zone, expected):
+def test_times_are_in_the_time_zone_of_the_account(moment, zone, expected):
     assert local_time(moment, ZoneInfo(zone)) == expected
 
 
 @settings(deadline=None)
 @given(TEXTS, st.integers(), TIMES)
-def test_what_one_writes_the_other_reads(text, number, time):
+def test_the_parser_reads_documents_of_the_renderer(text, number, time):
     body = document(THING.write((number, text, time), ZoneInfo("UTC")))
     assert read(body) == {
         "thing": {
@@ -143,7 +143,7 @@ def test_what_one_writes_the_other_reads(text, number, time):
 
 @settings(deadline=None)
 @given(st.lists(st.none() | TEXTS, max_size=5))
-def test_what_it_writes_every_parser_reads(texts):
+def test_other_parsers_read_documents_of_the_renderer(texts):
     shape = Shape("thing", text=STRING)
     body = document(array("things", shape, [[text] for text in texts], WARSAW))
     found = [
@@ -156,7 +156,7 @@ def test_what_it_writes_every_parser_reads(texts):
 
 @settings(deadline=None)
 @given(st.text(st.characters(codec=None)))
-def test_what_is_carriable_is_what_a_parser_accepts(text):
+def test_is_xml_text_accepts_what_parsers_accept(text):
     body = document(Shape("thing", text=STRING).write([text], WARSAW)) if is_xml_text(text) else None
     if body is None:
         assert re.search("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text)

@@ -117,7 +117,7 @@ def test_it_rejects_unknown_hosts_in_the_format_of_the_path(acme, host):
 
 
 @pytest.mark.parametrize("host", ["example.test", "EXAMPLE.test:8000", "api.example.test"])
-def test_it_rejects_the_forum_api_at_the_services_own_addresses(acme, host):
+def test_it_rejects_the_forum_api_at_the_hosts_of_the_service(acme, host):
     for path in (b"/app/users/me.xml", b"/", b"/General"):
         assert shown(call(host, path, user=ALICE)) == UNKNOWN
 
@@ -133,7 +133,7 @@ def test_it_rejects_a_request_without_a_host(acme):
     assert shown(answer) == UNKNOWN
 
 
-def test_it_rejects_another_accounts_users(acme, other):
+def test_it_rejects_users_of_another_account(acme, other):
     assert shown(call(other.host, user=ALICE)) == refusal(401, UNAUTHENTICATED)
     assert shown(call(acme.host, user=("mallory", PASSWORD))) == refusal(401, UNAUTHENTICATED)
 
@@ -149,13 +149,13 @@ def test_it_rejects_another_accounts_users(acme, other):
         "acme.example.test.:1",
     ],
 )
-def test_spellings_of_a_host(acme, host, django_assert_num_queries):
+def test_a_host_is_found_in_any_spelling(acme, host, django_assert_num_queries):
     call(acme.host, user=ALICE)
     with django_assert_num_queries(1):
         assert call(host, user=ALICE).status_code == 200
 
 
-def test_a_forwarded_host_means_nothing(acme, other):
+def test_forwarded_hosts_are_ignored(acme, other):
     for name in ("HTTP_X_FORWARDED_HOST", "HTTP_FORWARDED", "HTTP_X_HOST", "HTTP_X_ORIGINAL_HOST"):
         assert call(acme.host, user=ALICE, **{name: "other.example.test"}).status_code == 200
         assert call(other.host, user=ALICE, **{name: "acme.example.test"}).status_code == 401
@@ -167,7 +167,7 @@ LONGEST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
 @pytest.mark.parametrize(
     "host", ["ideas.example.org", "ideas.example.org:8443", LONGEST, LONGEST + ":65535", LONGEST + ".", "10.0.0.1"]
 )
-def test_a_forum_at_a_host_of_its_own(db, host):
+def test_a_forum_with_its_own_host(db, host):
     assert len(LONGEST) == 253
     account, owner, _ = make_account("own", login="ann", host=host.partition(":")[0])
     post = make_post(owner, "there")
@@ -203,12 +203,12 @@ def test_it_rejects_a_host_of_254_characters():
         ("", None),
     ],
 )
-def test_the_name_that_a_host_is_stored_under(host, name):
+def test_normalized_host_names(host, name):
     assert normalize(host) == name
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1:8000"])
-def test_the_local_account_is_at_localhost_too(acme, other, settings, host):
+def test_the_local_account_is_also_at_localhost(acme, other, settings, host):
     settings.BASE_DOMAIN, settings.LOCAL_ACCOUNT = "localhost", "acme"
     assert call(host, user=ALICE).status_code == 200
     assert call("acme.localhost:8000", user=ALICE).status_code == 200
@@ -216,7 +216,7 @@ def test_the_local_account_is_at_localhost_too(acme, other, settings, host):
     assert call("other.localhost", user=("mallory", PASSWORD)).status_code == 200
 
 
-def test_two_forums_of_an_account_are_apart(acme):
+def test_two_forums_of_an_account_are_separate(acme):
     forum = acme.account.forums.create(name="Ideas", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
     make_post(acme.alice, "first")
@@ -230,13 +230,13 @@ def test_two_forums_of_an_account_are_apart(acme):
     assert answer.headers["WWW-Authenticate"] == 'Basic realm="Ideas", charset="UTF-8"'
 
 
-def test_a_host_without_a_forum_is_the_default_forums(acme):
+def test_a_host_without_a_forum_serves_the_default_forum(acme):
     acme.account.hosts.create(name="spare.example.org")
     make_post(acme.alice, "first")
     assert titles(acme.xml().get("http://spare.example.org/")) == ["first"]
 
 
-def test_an_account_just_made_answers_at_once(acme):
+def test_a_new_account_is_available_immediately(acme):
     answer = call("new.example.test", user=("ann", PASSWORD))
     assert shown(answer) == UNKNOWN
     make_account("new", login="ann")
@@ -254,7 +254,7 @@ def test_a_deleted_host_is_unknown_within_a_second(acme, monkeypatch):
     assert shown(call("ideas.example.org", user=ALICE)) == UNKNOWN
 
 
-def test_the_book_is_bounded_and_keeps_no_unknown_hosts(acme):
+def test_the_cache_is_limited_and_keeps_no_unknown_hosts(acme):
     for number in range(5):
         acme.account.hosts.create(name=f"host-{number}.example.org")
     book = HostCache(size=3)
@@ -264,7 +264,7 @@ def test_the_book_is_bounded_and_keeps_no_unknown_hosts(acme):
     assert list(book._entries) == ["host-2.example.org", "host-3.example.org", "host-4.example.org"]
 
 
-def test_it_answers_503_where_the_database_is_away(acme, monkeypatch):
+def test_an_unavailable_database_causes_503(acme, monkeypatch):
     def away(self, host):
         raise OperationalError("connection refused: postgresql://rostrum:secret@db")
 
@@ -277,7 +277,7 @@ def test_it_answers_503_where_the_database_is_away(acme, monkeypatch):
     assert answer.headers["Retry-After"] == "5"
 
 
-def test_health_is_told_at_any_host(acme, readiness_probe, django_assert_num_queries):
+def test_health_checks_work_at_any_host(acme, readiness_probe, django_assert_num_queries):
     with django_assert_num_queries(0):
         for host in (acme.host, "unknown.example.org", "", "\xff", "a" * 70_000):
             assert shown(call(host, b"/healthz")) == (200, "text/plain", "ok\n")

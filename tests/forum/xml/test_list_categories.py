@@ -30,7 +30,7 @@ def test_it_works(acme, django_assert_num_queries):
     )
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     response = client_of(acme, "anonymous").get("/app/categories.xml")
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
@@ -43,12 +43,12 @@ def test_it_rejects_other_methods(acme, method):
 
 
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
-def test_every_user_sees_it(acme, role):
+def test_every_role_sees_the_categories(acme, role):
     response = client_of(acme, role).get("/app/categories.xml")
     assert shown(response) == categories(category(acme.category.id, "General"))
 
 
-def test_they_are_by_position_and_then_by_age(acme):
+def test_categories_are_ordered_by_position_and_age(acme):
     last = make_category(acme.account, "A last one", position=9)
     second = make_category(acme.account, "Z", position=5)
     third = make_category(acme.account, "B", position=5)
@@ -65,7 +65,7 @@ def test_a_forum_without_categories_has_an_empty_list(acme):
     assert shown(acme.xml().get("/app/categories.xml")) == document(200, '<categories type="array"/>\n')
 
 
-def test_each_forum_has_its_own(acme, other):
+def test_each_forum_has_its_own_categories(acme, other):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     ideas = acme.account.categories.create(forum_id=forum.id, name="Ideas", position=1)
     client = acme.xml()
@@ -75,12 +75,12 @@ def test_each_forum_has_its_own(acme, other):
 
 
 @pytest.mark.parametrize("name", [*sorted(RESERVED_SEGMENTS), "APP", "Static", "a/b", "news.xml", "news.JSON", ""])
-def test_the_database_refuses_names_that_a_path_cannot_carry(acme, name):
+def test_the_database_rejects_names_that_are_invalid_in_a_path(acme, name):
     with pytest.raises(IntegrityError, match="category_name_form"), transaction.atomic():
         acme.account.categories.create(forum_id=acme.forum.id, name=name)
     assert shown(acme.xml().get("/app/categories.xml")) == categories(category(acme.category.id, "General"))
 
 
-def test_the_database_refuses_a_name_that_only_differs_by_case(acme):
+def test_the_database_rejects_a_name_that_only_differs_by_case(acme):
     with pytest.raises(IntegrityError, match="category_name_unique"), transaction.atomic():
         make_category(acme.account, "GENERAL")

@@ -86,7 +86,7 @@ def test_it_works(acme, django_assert_num_queries):
 
 
 @pytest.mark.parametrize("path", ["/", "/General", "/app/posts.xml"])
-def test_it_rejects_anonymous(acme, path):
+def test_it_rejects_anonymous_requests(acme, path):
     response = client_of(acme, "anonymous").get(path)
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
@@ -106,7 +106,7 @@ def test_it_rejects_an_unknown_order(acme, order):
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "1.5", "one", "", " ", "1e3", "²", "0x1", "9" * 101, "1_0", "\0"])
-def test_it_rejects_a_page_that_is_no_positive_number(acme, page):
+def test_it_rejects_a_page_that_is_not_a_positive_number(acme, page):
     assert shown(acme.xml().get("/", params={"page": page})) == refusal(422, BAD_PAGE)
 
 
@@ -134,7 +134,7 @@ def test_it_rejects_every_error_at_once(acme):
         ('<per-page type="integer">101</per-page>', BAD_PER_PAGE),
     ],
 )
-def test_it_rejects_parameters_of_a_body_in_the_same_way(acme, body, sentence):
+def test_it_rejects_invalid_parameters_in_the_body(acme, body, sentence):
     assert shown(acme.xml().send_xml("GET", "/", body)) == refusal(422, sentence)
 
 
@@ -147,7 +147,7 @@ def test_it_rejects_an_unknown_category(acme, path):
 
 
 @pytest.mark.parametrize("path", ["/General.xml", "/General.xml/", "/app/", "/app/posts", "/app/unknown.xml"])
-def test_it_rejects_a_path_that_there_is_not(acme, path):
+def test_it_rejects_unknown_paths(acme, path):
     assert shown(acme.xml().get(path)) == refusal(404, NOT_FOUND)
 
 
@@ -189,7 +189,7 @@ def test_orders(acme, three, order, expected):
         ("rejected", ["third", "second", "first"]),
     ],
 )
-def test_ties_are_broken_by_id(acme, order, expected):
+def test_ties_are_ordered_by_id(acme, order, expected):
     rejected = acme.account.statuses.get(kind="post", code="rejected")
     for title in ("first", "second", "third"):
         post = make_post(acme.alice, title, status=rejected, private=title == "second")
@@ -200,7 +200,7 @@ def test_ties_are_broken_by_id(acme, order, expected):
     assert pages == [[expected[0]], [expected[1]], [expected[2]], []]
 
 
-def test_the_code_of_a_status_keeps_the_posts_in_it_newest_first(acme, three, django_assert_num_queries):
+def test_an_order_by_status_filters_its_posts(acme, three, django_assert_num_queries):
     rejected = acme.account.statuses.get(kind="post", code="rejected")
     for post in (three[0], three[2]):
         change(post, status_id=rejected.id)
@@ -215,7 +215,7 @@ def test_the_code_of_a_status_keeps_the_posts_in_it_newest_first(acme, three, dj
 
 
 @pytest.mark.parametrize("code", ["accepted", "planned", "started", "completed", "rejected", "duplicate"])
-def test_every_status_of_posts_is_an_order(acme, code):
+def test_every_status_code_is_a_valid_order(acme, code):
     make_post(acme.alice, "new")
     make_post(acme.alice, code, status=acme.account.statuses.get(kind="post", code=code))
     assert titles(acme.xml().get("/", params={"order": code})) == [code]
@@ -243,7 +243,7 @@ def test_pages_and_their_links(acme):
     assert page(4) == ([], f'<{url}&page=1>; rel="first", <{url}&page=3>; rel="prev"')
 
 
-def test_a_page_that_is_just_full_has_no_next_one(acme):
+def test_a_full_last_page_has_no_next_link(acme):
     for number in range(2):
         make_post(acme.alice, str(number))
     response = acme.xml().get("/", params={"per_page": 2})
@@ -251,7 +251,7 @@ def test_a_page_that_is_just_full_has_no_next_one(acme):
     assert response.headers["Link"] == '<http://acme.example.test/?per_page=2&page=1>; rel="first"'
 
 
-def test_25_are_on_a_page_and_100_at_most(acme):
+def test_a_page_has_25_posts_by_default_and_100_at_most(acme):
     template = make_post(acme.alice, "0")
     columns = ("account_id", "forum_id", "category_id", "user_id", "status_id")
     Post.objects.bulk_create(
@@ -265,7 +265,7 @@ def test_25_are_on_a_page_and_100_at_most(acme):
 
 
 @pytest.mark.parametrize("page", [2, 10_000, 2**31, 2**62, 2**63, 2**64, 10**99])
-def test_past_the_end_is_an_empty_list(acme, page):
+def test_pages_past_the_end_are_empty(acme, page):
     make_post(acme.alice)
     for client in (acme.xml(), acme.xml(acme.carol)):
         assert shown(client.get("/", params={"page": page, "per_page": 100})) == posts()
@@ -273,7 +273,7 @@ def test_past_the_end_is_an_empty_list(acme, page):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("order", ["new", "old", "top", "commented", "active"])
-def test_pages_neither_repeat_nor_skip(acme, order, size):
+def test_pages_neither_repeat_nor_skip_posts(acme, order, size):
     for number in range(7):
         post = make_post(acme.carol if number % 3 else acme.bob, str(number), private=bool(number % 2))
         change(post, created_at=NOON, updated_at=NOON, votes_cache=number // 2, comments_cache=number // 3)
@@ -286,12 +286,12 @@ def test_pages_neither_repeat_nor_skip(acme, order, size):
         assert [title for page in pages for title in page] == whole
 
 
-def test_a_link_has_no_other_parameters_than_the_list(acme):
+def test_links_contain_only_parameters_of_the_list(acme):
     response = acme.xml().get("/?utm=1&api_token=secret&order=old&page=1&order=top")
     assert response.headers["Link"] == '<http://acme.example.test/?order=top&page=1>; rel="first"'
 
 
-def test_a_link_is_at_the_address_that_was_asked(acme):
+def test_links_have_the_host_of_the_request(acme):
     answer = call("acme.example.test:8000", b"/", HTTP_AUTHORIZATION=basic("alice", "correct horse battery"))
     assert answer.headers["Link"] == '<http://acme.example.test:8000/?page=1>; rel="first"'
 
@@ -301,7 +301,7 @@ def test_a_link_is_at_the_address_that_was_asked(acme):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("path", ["/", "/general"])
-def test_parameters_in_an_xml_body(acme, three, method, path):
+def test_parameters_may_be_in_an_xml_body(acme, three, method, path):
     client = acme.xml()
     response = client.send_xml(method, path, "<order>old</order>")
     assert shown(response) == posts(*three)
@@ -316,26 +316,26 @@ def test_parameters_in_an_xml_body(acme, three, method, path):
         assert response.headers["Link"] == f'<{url}&page=1>; rel="first", <{url}&page=1>; rel="prev"'
 
 
-def test_the_body_goes_before_the_query(acme, three):
+def test_the_body_takes_precedence_over_the_query(acme, three):
     client = acme.xml()
     assert titles(client.send_xml("POST", "/?order=old&per_page=1", "<order>top</order>")) == ["second"]
     assert titles(client.send_xml("GET", "/?order=old", '<order nil="true"/>')) == ["third", "second", "first"]
 
 
 @pytest.mark.parametrize("body", ["", "  \n", "<hash/>", "<unknown>1</unknown>", "<hash><unknown/><page/></hash>"])
-def test_a_body_that_says_nothing_of_the_list(acme, three, body):
+def test_a_body_without_parameters_of_the_list(acme, three, body):
     if "<page/>" in body:
         assert shown(acme.xml().send_xml("POST", "/", body)) == refusal(422, BAD_PAGE)
     else:
         assert titles(acme.xml().send_xml("POST", "/", body)) == ["third", "second", "first"]
 
 
-def test_post_answers_as_get_does(acme, three):
+def test_post_is_the_same_as_get(acme, three):
     client = acme.xml()
     assert shown(client.post("/")) == shown(client.get("/")) == posts(*reversed(three))
 
 
-def test_head_answers_as_get_does(acme, three):
+def test_head_has_the_status_of_get(acme, three):
     assert acme.xml().head("/").status_code == 200
     assert acme.xml().head("/unknown").status_code == 404
 
@@ -347,13 +347,13 @@ def test_head_answers_as_get_does(acme, three):
     "accept", [None, "*/*", "application/xml", "application/json", "image/png", "x", "", ";q=", "/"]
 )
 @pytest.mark.parametrize("path", ["/", "/General", "/app/posts.xml"])
-def test_accept_decides_nothing(acme, three, path, accept):
+def test_the_accept_header_is_ignored(acme, three, path, accept):
     headers = {} if accept is None else {"Accept": accept}
     assert shown(acme.xml().get(path, headers=headers)) == posts(*reversed(three))
 
 
 @pytest.mark.parametrize("path", ["/app/posts.xml", "/app/categories.xml", "/app/users/me.xml"])
-def test_a_path_with_a_suffix_is_xml_for_a_browser_too(acme, path):
+def test_browsers_also_get_xml_at_paths_with_a_suffix(acme, path):
     headers = {"Accept": "text/html,application/xhtml+xml"}
     assert acme.xml().get(path, headers=headers).headers["Content-Type"] == CONTENT_TYPE
 
@@ -361,7 +361,7 @@ def test_a_path_with_a_suffix_is_xml_for_a_browser_too(acme, path):
 # Categories
 
 
-def test_the_first_category_is_what_is_listed_without_a_name(acme, three):
+def test_a_path_without_a_name_lists_the_first_category(acme, three):
     earlier = make_category(acme.account, "Earlier", position=0)
     post = make_post(acme.alice, "there", category_id=earlier.id)
     client = acme.xml()
@@ -444,7 +444,7 @@ FOR_TEAM_AND_AUTHOR = ["original", "unapproved", "of kind private", "private", "
     ],
 )
 @pytest.mark.parametrize("order", ["new", "old", "top", "commented", "active"])
-def test_what_each_sees(acme, shelves, role, expected, order):
+def test_who_sees_which_posts(acme, shelves, role, expected, order):
     client = acme.xml(make_user(acme.account, "erin")) if role == "another member" else client_of(acme, role)
     listed = titles(client.get("/", params={"order": order}))
     assert sorted(listed) == sorted(expected)
@@ -452,7 +452,7 @@ def test_what_each_sees(acme, shelves, role, expected, order):
         assert listed == expected
 
 
-def test_a_status_shows_no_more_than_another_list(acme):
+def test_an_order_by_status_hides_private_posts(acme):
     rejected = acme.account.statuses.get(kind="post", code="rejected")
     make_post(acme.bob, "of the team", status=rejected, private=True)
     make_post(acme.carol, "own", status=rejected, private=True)
@@ -461,7 +461,7 @@ def test_a_status_shows_no_more_than_another_list(acme):
     assert titles(acme.xml().get("/?order=rejected")) == ["open", "own", "of the team"]
 
 
-def test_a_demoted_agent_sees_less_at_once(acme):
+def test_a_demoted_agent_loses_access_immediately(acme):
     make_post(acme.alice, "private", private=True)
     client = acme.xml(acme.bob)
     assert titles(client.get("/")) == ["private"]
@@ -472,14 +472,14 @@ def test_a_demoted_agent_sees_less_at_once(acme):
 # Tenancy
 
 
-def test_each_account_has_its_own(acme, other):
+def test_each_account_has_its_own_posts(acme, other):
     make_post(acme.alice, "ours")
     make_post(other.mallory, "theirs")
     assert titles(acme.xml().get("/")) == ["ours"]
     assert titles(other.xml().get("/General")) == ["theirs"]
 
 
-def test_each_forum_of_an_account_has_its_own(acme):
+def test_each_forum_of_an_account_has_its_own_posts(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
     make_post(acme.alice, "first forum")
@@ -490,7 +490,7 @@ def test_each_forum_of_an_account_has_its_own(acme):
         assert titles(client.get("http://ideas.example.org" + path)) == ["second forum"]
 
 
-def test_a_full_page_asks_no_more_than_an_empty_one(acme, django_assert_num_queries):
+def test_the_number_of_queries_is_independent_of_the_number_of_posts(acme, django_assert_num_queries):
     for number in range(5):
         make_post(acme.carol, str(number), private=bool(number % 2))
     for user in (acme.alice, acme.carol):
@@ -507,6 +507,6 @@ def test_popular_is_another_name_of_top(acme, three):
 
 
 @pytest.mark.parametrize("path", ["/app/posts.xml/", "/app/categories.xml/?x=1", "/app/users/me.xml/"])
-def test_a_slash_behind_the_suffix(acme, path):
+def test_paths_may_end_in_a_slash(acme, path):
     assert acme.xml().get(path).status_code == 200
     assert acme.xml().get(path.replace(".xml/", ".xml//")).status_code == 404

@@ -51,7 +51,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(response) == (200, CONTENT_TYPE, TEAM)
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     response = client_of(acme, "anonymous").get("/app/users/team.xml")
     assert shown(response) == refusal(401, UNAUTHENTICATED)
 
@@ -64,28 +64,28 @@ def test_it_rejects_other_methods(acme, method):
 
 
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
-def test_every_user_sees_it(acme, role):
+def test_every_role_sees_the_team(acme, role):
     expected = ["bob", "alice", "dave"] if role == "admin" else ["bob", "alice"]
     assert logins(client_of(acme, role).get("/app/users/team.xml")) == expected
 
 
-def test_it_is_by_name_and_then_by_age(acme):
+def test_users_are_ordered_by_name_and_age(acme):
     make_user(acme.account, "zoe", role="admin", name="Adam")
     make_user(acme.account, "adam", role="agent", name="Adam")
     assert logins(acme.xml().get("/app/users/team.xml")) == ["zoe", "adam", "bob", "alice"]
 
 
-def test_members_and_deactivated_users_are_not_in_it(acme):
+def test_members_and_deactivated_users_are_not_listed(acme):
     User.objects.filter(pk=acme.bob.pk).update(is_active=False)
     assert logins(acme.xml().get("/app/users/team.xml")) == ["alice"]
 
 
-def test_each_account_has_its_own(acme, other):
+def test_each_account_has_its_own_team(acme, other):
     assert logins(acme.xml().get("/app/users/team.xml")) == ["bob", "alice"]
     assert logins(other.xml().get("/app/users/team.xml")) == ["mallory"]
 
 
-def test_it_does_not_ask_more_of_a_larger_team(acme, django_assert_num_queries):
+def test_the_number_of_queries_is_independent_of_the_size_of_the_team(acme, django_assert_num_queries):
     for number in range(5):
         make_user(acme.account, f"agent-{number}", role="agent")
     client = acme.xml()

@@ -37,14 +37,14 @@ def test_it_works(acme):
     assert len(queries) == 3
 
 
-def test_it_asks_once_where_the_host_is_known(acme, django_assert_num_queries):
+def test_it_takes_one_query_if_the_host_is_cached(acme, django_assert_num_queries):
     client = acme.xml()
     client.get("/app/users/me.xml")
     with django_assert_num_queries(1):
         assert client.get("/app/users/me.xml").status_code == 200
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     response = client_of(acme, "anonymous").get("/app/users/me.xml")
     assert shown(response) == refusal(401, UNAUTHENTICATED)
     assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
@@ -58,7 +58,7 @@ def test_it_rejects_other_methods(acme, method):
 
 
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "member"])
-def test_every_user_sees_the_own_fields_and_no_role(acme, role):
+def test_every_user_sees_their_own_fields_without_the_role(acme, role):
     response = client_of(acme, role).get("/app/users/me.xml")
     login = {"owner": "alice", "admin": "dave", "agent": "bob", "member": "carol"}[role]
     user = acme.account.users.get(login=login)
@@ -80,7 +80,7 @@ def test_every_user_sees_the_own_fields_and_no_role(acme, role):
     )
 
 
-def test_what_is_in_it_is_escaped(acme):
+def test_values_are_escaped(acme):
     User.objects.filter(pk=acme.bob.pk).update(
         name='<Bob> & "co"', description="]]>\r\n\ttext", www="http://x/?a=1&b=2", notification="none"
     )
@@ -106,6 +106,6 @@ def test_what_is_in_it_is_escaped(acme):
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q="])
-def test_accept_decides_nothing(acme, accept):
+def test_the_accept_header_is_ignored(acme, accept):
     client = acme.xml()
     assert client.get("/app/users/me.xml", headers={"Accept": accept}).text == client.get("/app/users/me.xml").text

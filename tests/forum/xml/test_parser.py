@@ -75,7 +75,7 @@ def test_it_works():
         *("{}", '{"post": {"title": "x"}}', "title=x", "\0", "\ufeff", "<a>\0", "<post>\x01"),
     ],
 )
-def test_it_rejects_what_is_malformed(body):
+def test_it_rejects_malformed_xml(body):
     with pytest.raises((ParseError, FieldError)) as caught:
         read(body)
     if isinstance(caught.value, ParseError):
@@ -158,7 +158,7 @@ def test_it_rejects_wrong_encodings(body, charset):
     ],
 )
 @pytest.mark.parametrize("path", ["/", "/app/posts.xml", "/app/users.xml"])
-def test_it_rejects_with_400(acme, path, content_type, body, sentence):
+def test_unreadable_bodies_get_status_400(acme, path, content_type, body, sentence):
     response = acme.xml().post(path, content=body, headers={"Content-Type": content_type})
     assert shown(response) == refusal(400, sentence)
 
@@ -167,21 +167,21 @@ def nested(depth: int) -> str:
     return "<a>" * depth + "</a>" * depth
 
 
-def test_it_rejects_what_is_nested_too_deeply(acme):
+def test_it_rejects_xml_that_is_nested_too_deeply(acme):
     read(nested(MAX_DEPTH))
     sentence = f"The XML is nested too deeply (maximum is {MAX_DEPTH})"
     for depth in (MAX_DEPTH + 1, 1000, 140_000):
         assert shown(acme.xml().send_xml("POST", "/", nested(depth))) == refusal(400, sentence)
 
 
-def test_very_many_elements_and_attributes():
+def test_many_elements_and_attributes_are_read():
     assert read(f"<a>{'<b/>' * 200_000}</a>") == {"a": {"b": [""] * 200_000}}
     assert read("<a " + " ".join(f'b{number}="{number}"' for number in range(50_000)) + "/>") == {"a": ""}
     assert read(f"<{'a' * 500_000}/>") == {"a" * 500_000: ""}
 
 
 @pytest.mark.parametrize("declared", ['xmlns="{}"', 'xmlns:x="{}"'])
-def test_a_namespace_that_each_name_would_be_written_with(acme, declared):
+def test_it_rejects_long_namespaces(acme, declared):
     """The parser repeats the namespace in every name, so even short elements would take long."""
     sentence = "The XML has a namespace that is too long (maximum is 255 characters)"
     body = "<a " + declared.format("u" * 500_000) + f">{'<b/>' * 100_000}</a>"
@@ -242,7 +242,7 @@ def test_an_empty_body_has_no_parameters(body):
         ("<a> kept </a>", {"a": " kept "}),
     ],
 )
-def test_how_it_reads(body, expected):
+def test_parsed_values(body, expected):
     assert read(body) == expected
 
 
@@ -260,7 +260,7 @@ def test_how_it_reads(body, expected):
         ("\u0085\u2028\ufeff", "\u0085\u2028\ufeff"),
     ],
 )
-def test_characters_and_references(text, expected):
+def test_characters_and_references_are_decoded(text, expected):
     assert read(f"<a>{text}</a>") == {"a": expected}
 
 
@@ -295,7 +295,7 @@ ENCODINGS = [
 
 
 @pytest.mark.parametrize(("body", "charset"), ENCODINGS)
-def test_encodings(body, charset):
+def test_accepted_encodings(body, charset):
     assert read(body, charset) == {"a": NAMES}
 
 
@@ -325,7 +325,7 @@ def test_iso_8859_2_through_the_application(acme, content_type, declared):
 @example(b"<a>\xed\xa0\x80</a>")
 @example(b'<?xml version="1.0" encoding="punycode"?><a/>')
 @example(b"\xff\xfe<\0a\0/\0>\0")
-def test_any_bytes_are_read_or_refused(body):
+def test_any_bytes_are_read_or_rejected(body):
     try:
         value = read(body)
     except (ParseError, FieldError):
@@ -343,7 +343,7 @@ TEXTS = st.text(
 
 @settings(deadline=None)
 @given(TEXTS, UNCARRIABLE, TEXTS, st.sampled_from(["{}", "<![CDATA[{}]]>", "&#{};", "&#x{:X};"]))
-def test_text_that_xml_cannot_carry_is_named_with_its_field(before, character, after, form):
+def test_errors_of_invalid_characters_name_the_field(before, character, after, form):
     bad = form.format(ord(character) if "#" in form else character)
     body = f"<post><title>x</title><my-text>{before}{bad}{after}</my-text></post>"
     with pytest.raises(FieldError) as caught:
@@ -353,7 +353,7 @@ def test_text_that_xml_cannot_carry_is_named_with_its_field(before, character, a
 
 @pytest.mark.parametrize("encoding", UTF_16)
 @pytest.mark.parametrize("text", ["a\ud800bcd", "a\ud800", "\udc00", "\ud800\ud800\udc00", "\0", "\uffff"])
-def test_utf_16_with_what_xml_cannot_carry(encoding, text):
+def test_it_rejects_invalid_characters_in_utf_16(encoding, text):
     with pytest.raises(FieldError) as caught:
         read(f"<a><b>{text}</b></a>".encode(encoding, "surrogatepass"))
     assert errors_of(caught.value) == {"b": [CHARACTERS]}
@@ -361,13 +361,13 @@ def test_utf_16_with_what_xml_cannot_carry(encoding, text):
 
 @pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])
 @pytest.mark.parametrize("text", ["fish & chips", "<c>", "a < b", "&nbsp;", '<c d="1" d="2"/>', "<x:c/>"])
-def test_utf_16_that_is_malformed(encoding, text):
+def test_it_rejects_malformed_xml_in_utf_16(encoding, text):
     with pytest.raises(ParseError, match="The XML can't be read"):
         read(f"<a><b>{text}</b></a>".encode(encoding))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])
-def test_utf_16_that_is_cut_off(encoding):
+def test_it_rejects_truncated_utf_16(encoding):
     with pytest.raises(ParseError, match="is not in the encoding that it begins with"):
         read("<a>🦉</a>".encode(encoding)[:-1])
 
@@ -410,7 +410,7 @@ MARKUP = st.sampled_from(
 @example("<hash><a/></hash>", "utf-32")
 @example("<a/>", "cp037")
 @example("<a/>", "oem")
-def test_anything_like_xml_is_read_or_refused(body, charset):
+def test_any_markup_is_read_or_rejected(body, charset):
     try:
         value = read(body.encode(errors="surrogatepass"), charset)
     except (ParseError, FieldError):
@@ -423,7 +423,7 @@ def test_anything_like_xml_is_read_or_refused(body, charset):
     "codec",
     sorted({*aliases.values(), "idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "palmos"}),
 )
-def test_no_codec_of_python_breaks_it(codec):
+def test_no_codec_of_python_causes_another_error(codec):
     for body, charset in (
         (b"<a>\xc4\x85</a>", codec),
         (f"<?xml version='1.0' encoding='{codec}'?><a>\xff</a>".encode(), None),

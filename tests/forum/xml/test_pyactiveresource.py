@@ -74,7 +74,7 @@ def test_it_works(library):
         library.posts.find(row.id)
 
 
-def test_it_lists(library):
+def test_it_lists_posts_and_categories(library):
     acme = library.acme
     assert library.posts.find() == []
     rows = [make_post(acme.alice, title) for title in ("First", "Second")]
@@ -83,7 +83,7 @@ def test_it_lists(library):
     assert [(category.id, category.name) for category in library.categories.find()] == [(acme.category.id, "General")]
 
 
-def test_it_unpacks_a_post_with_its_comments(library):
+def test_it_reads_a_post_with_its_comments(library):
     acme = library.acme
     row = make_post(acme.alice, "With comments")
     assert library.posts.find(row.id).attributes["comments"] == []
@@ -93,7 +93,7 @@ def test_it_unpacks_a_post_with_its_comments(library):
     assert [comment.comment for comment in found.comments] == ["Yes, please."]
 
 
-def test_it_reads_users(library):
+def test_it_reads_and_creates_users(library):
     acme = library.acme
     assert library.users.get("me")["login"] == "alice"
     assert [user["login"] for user in library.users.get("team")] == ["bob", "alice"]
@@ -102,7 +102,7 @@ def test_it_reads_users(library):
     assert acme.account.users.get(login="ann").role == User.Role.MEMBER
 
 
-def test_it_rejects_what_is_wrong_in_words_that_the_library_understands(library):
+def test_the_library_understands_validation_errors(library):
     post = library.posts({"title": ""})
     assert post.save() is False
     assert post.errors.errors == {"title": ["can't be blank"]}

@@ -72,7 +72,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert shown(response) == (200, CONTENT_TYPE, expected)
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     post = make_post(acme.alice)
     response = client_of(acme, "anonymous").get(f"/app/posts/{post.id}.xml")
     assert shown(response) == refusal(401, UNAUTHENTICATED)
@@ -90,13 +90,13 @@ def test_it_rejects_other_methods(acme, method):
     "id",
     ["0", "999999999", "9" * 18, "9" * 19, "9" * 5000, "-1", "1.0", "one", "", "%00", "%FF", "1%0A", "²", "1e3", "0x1"],
 )
-def test_it_rejects_an_unknown_id(acme, id):
+def test_it_rejects_unknown_ids(acme, id):
     client = acme.xml()
     assert shown(client.get(f"/app/posts/{id}.xml")) == refusal(404, NOT_FOUND)
     assert client.head(f"/app/posts/{id}.xml").status_code == 404
 
 
-def test_it_rejects_what_is_another_tenants(acme, other):
+def test_it_rejects_posts_of_another_account(acme, other):
     ours = make_post(acme.alice)
     theirs = make_post(other.mallory)
     while theirs.id <= ours.id:
@@ -109,7 +109,7 @@ def test_it_rejects_what_is_another_tenants(acme, other):
         assert client.head(path).status_code == 404
 
 
-def test_an_id_means_another_post_in_another_account(acme, other):
+def test_two_accounts_may_have_posts_with_the_same_id(acme, other):
     ours, theirs = make_post(acme.alice), make_post(other.mallory)
     while theirs.id < ours.id:
         theirs = make_post(other.mallory)
@@ -120,7 +120,7 @@ def test_an_id_means_another_post_in_another_account(acme, other):
     assert shown(other.xml().get(f"/app/posts/{theirs.id}.xml")) == alone(theirs)
 
 
-def test_it_rejects_what_is_another_forums(acme):
+def test_it_rejects_posts_of_another_forum(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
     first = make_post(acme.alice)
@@ -144,7 +144,7 @@ def test_a_post_without_comments_has_an_empty_list(acme):
     assert f'<responsible-id type="integer">{acme.bob.id}</responsible-id>' in response.text
 
 
-def test_comments_are_all_there_oldest_first(acme, django_assert_num_queries):
+def test_all_comments_are_included_oldest_first(acme, django_assert_num_queries):
     post = make_post(acme.alice)
     comments = [post.comment(by=acme.bob, text=f"comment {number}") for number in range(110)]
     Comment.objects.filter(id__in=[comment.id for comment in comments[100:]]).update(
@@ -161,7 +161,7 @@ def test_comments_are_all_there_oldest_first(acme, django_assert_num_queries):
     assert texts == [f"comment {number}" for number in [*range(100, 110), *range(100)]]
 
 
-def test_head_tells_whether_it_exists(acme):
+def test_head_has_the_status_and_headers_of_get(acme):
     post = make_post(acme.alice)
     client = acme.xml()
     path = f"/app/posts/{post.id}.xml"
@@ -177,12 +177,12 @@ def test_head_tells_whether_it_exists(acme):
 @pytest.mark.parametrize(
     "accept", ["*/*", "application/json", "text/html", "image/png", "x", "", ";q=", "application/xml;q=0"]
 )
-def test_accept_decides_nothing(acme, accept):
+def test_the_accept_header_is_ignored(acme, accept):
     post = make_post(acme.alice)
     assert shown(acme.xml().get(f"/app/posts/{post.id}.xml", headers={"Accept": accept})) == alone(post)
 
 
-def test_a_body_is_not_read(acme):
+def test_the_body_is_ignored(acme):
     post = make_post(acme.alice)
     user = ("alice", "correct horse battery")
     path = f"/app/posts/{post.id}.xml".encode()
@@ -225,7 +225,7 @@ def post_in(state: str, acme) -> Post:
         "unapproved duplicate of",
     ],
 )
-def test_who_sees_what(acme, state, role):
+def test_who_sees_which_posts(acme, state, role):
     post = post_in(state, acme)
     client = acme.xml(make_user(acme.account, "erin")) if role == "another member" else client_of(acme, role)
     response = client.get(f"/app/posts/{post.id}.xml")

@@ -44,7 +44,7 @@ def test_it_works(acme, django_assert_num_queries):
     assert post.updated_at > before
 
 
-def test_the_team_needs_no_more_queries(acme, django_assert_num_queries):
+def test_an_update_by_the_team_takes_few_queries(acme, django_assert_num_queries):
     post = make_post(acme.carol)
     client = acme.xml(acme.bob)
     client.get("/app/users/me.xml")
@@ -54,7 +54,7 @@ def test_the_team_needs_no_more_queries(acme, django_assert_num_queries):
     assert shown(response) == document(200, single(post))
 
 
-def test_it_rejects_anonymous(acme):
+def test_it_rejects_anonymous_requests(acme):
     post = make_post(acme.carol, "before")
     response = update(client_of(acme, "anonymous"), post, "<title>after</title>")
     assert shown(response) == refusal(401, UNAUTHENTICATED)
@@ -108,7 +108,7 @@ def test_it_rejects_a_form(acme):
     assert shown(response) == refusal(415, UNSUPPORTED)
 
 
-def test_it_rejects_a_responsible_outside_of_the_team(acme, other):
+def test_it_rejects_responsible_users_outside_the_team(acme, other):
     left = make_user(acme.account, role="agent", is_active=False)
     while other.mallory.id <= left.id:
         other.mallory = make_user(other.account, role="owner")
@@ -121,7 +121,7 @@ def test_it_rejects_a_responsible_outside_of_the_team(acme, other):
 
 @pytest.mark.parametrize("echo", ["none", "own", "comment", "vote"])
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
-def test_who_may(acme, role, echo):
+def test_who_may_update_a_post(acme, role, echo):
     erin = make_user(acme.account, "erin")
     post = make_post(acme.carol, "before")
     if echo == "own":
@@ -174,21 +174,21 @@ def test_what_the_team_may_change(acme):
     assert post.title == "after"
 
 
-def test_a_null_for_what_a_post_always_has_changes_nothing(acme):
+def test_null_is_ignored_for_fields_that_are_never_null(acme):
     post = make_post(acme.alice, content="kept", kind="praise")
     fields = '<kind nil="true"/><category-id nil="true"/><status nil="true"/><content nil="true"/>'
     assert shown(update(acme.xml(), post, fields)) == document(200, single(post))
     assert (post.kind, post.category_id, post.content) == ("praise", acme.category.id, "kept")
 
 
-def test_an_empty_content_empties_it(acme):
+def test_an_empty_content_is_stored(acme):
     post = make_post(acme.alice, content="before")
     assert shown(update(acme.xml(), post, "<content/>")) == document(200, single(post))
     assert post.content == ""
 
 
 @pytest.mark.parametrize("role", ["agent", "member"])
-def test_a_post_is_sent_back_whole(acme, role):
+def test_the_whole_post_may_be_sent_back(acme, role):
     """ActiveResource saves a post by sending every element that it received, with one changed."""
     post = make_post(acme.carol, "A dark them", content="text", kind="question", responsible_id=acme.bob.id)
     post.vote(by=acme.carol)
@@ -207,7 +207,7 @@ def test_a_post_is_sent_back_whole(acme, role):
     assert (post.responsible_id, code_of(post)) == (acme.bob.id, "new")
 
 
-def test_who_is_responsible_may_have_left_the_team(acme):
+def test_the_responsible_user_may_have_left_the_team(acme):
     former = make_user(acme.account, role="agent")
     post, another = make_post(acme.carol, responsible_id=former.id), make_post(acme.carol)
     former.deactivate(by=acme.alice)
@@ -219,14 +219,14 @@ def test_who_is_responsible_may_have_left_the_team(acme):
     assert shown(response) == refusal(422, "Responsible can't be found")
 
 
-def test_nothing_known_is_a_change_of_nothing(acme):
+def test_unknown_fields_change_nothing(acme):
     post = make_post(acme.alice, "before")
     response = update(acme.xml(), post, "<id>1</id><unknown/>")
     assert shown(response) == document(200, single(post))
     assert post.title == "before"
 
 
-def test_patch_is_put(acme):
+def test_patch_is_the_same_as_put(acme):
     post = make_post(acme.alice, "before")
     response = update(acme.xml(), post, "<title>after</title>", method="PATCH")
     assert shown(response) == document(200, single(post))
@@ -234,20 +234,20 @@ def test_patch_is_put(acme):
 
 
 @pytest.mark.parametrize("state", [{"private": True}, {"kind": "private"}, {"approved": False}])
-def test_it_rejects_what_its_user_may_not_see(acme, state):
+def test_it_rejects_posts_that_the_user_may_not_see(acme, state):
     post = make_post(acme.alice, "before", **state)
     assert shown(update(acme.xml(acme.carol), post, "<title>after</title>")) == refusal(404, NOT_FOUND)
     assert post.title == "before"
 
 
-def test_it_rejects_what_is_in_the_trash(acme):
+def test_it_rejects_trashed_posts(acme):
     post = make_post(acme.alice, "before")
     post.trash(by=acme.alice)
     assert shown(update(acme.xml(), post, "<title>after</title>")) == refusal(404, NOT_FOUND)
     assert post.title == "before"
 
 
-def test_it_rejects_what_is_another_tenants(acme, other):
+def test_it_rejects_posts_of_another_account(acme, other):
     ours, theirs = make_post(acme.alice), make_post(other.mallory, "before")
     while theirs.id <= ours.id:
         theirs = make_post(other.mallory, "before")
@@ -255,7 +255,7 @@ def test_it_rejects_what_is_another_tenants(acme, other):
     assert theirs.title == "before"
 
 
-def test_it_rejects_what_is_another_forums(acme):
+def test_it_rejects_posts_and_categories_of_another_forum(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
     second = make_post(acme.alice, "before", forum_id=forum.id, category_id=category.id)
