@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import json_response, xml_response
-from core.api.negotiation import wants_page
+from core.api.negotiation import expects_html
 from core.errors import RETRY_AFTER, FieldError
 from core.pages.errors import error_page
 
@@ -29,7 +29,7 @@ def error_response(
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
     """Return the response in the format of the request. Only pages translate a lazy `message`."""
-    if wants_page(request):
+    if expects_html(request):
         return error_page(request, status, message=message, errors=errors, headers=headers)
     if status == 500 and request.method not in SAFE_METHODS:
         message = UNCERTAIN

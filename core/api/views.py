@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from core.api import idempotency, throttling
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.api.negotiation import SuffixNegotiation
+from core.api.negotiation import SingleFormatNegotiation
 from core.api.parameters import as_parameters
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
@@ -128,7 +128,7 @@ class TenantViewSet(viewsets.ViewSet):
 
     def get_content_negotiator(self) -> BaseContentNegotiation:
         """Return the negotiation that chooses the parser of a body. A view has only one renderer."""
-        return SuffixNegotiation()
+        return SingleFormatNegotiation()
 
     def answer(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """Return the response with the rendered data."""

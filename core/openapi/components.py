@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.api.errors import CODES, SENTENCES
+from core.api.errors import CODES, DEFAULT_MESSAGES
 from core.api.fields import BooleanField
 from core.api.idempotency import MAX_KEY_LENGTH
 
@@ -128,7 +128,7 @@ def _json(status: int) -> JSONSchema:
         "required": ["code", "message"],
         "additionalProperties": False,
     }
-    example: JSONSchema = {"code": CODES[status], "message": SENTENCES[status]}
+    example: JSONSchema = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
     if status == 422:
         rules = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         schema["properties"]["errors"] = {
@@ -139,7 +139,7 @@ def _json(status: int) -> JSONSchema:
         schema["required"] = [*schema["required"], "errors"]
         example |= {"message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
     return {
-        "description": SENTENCES[status],
+        "description": DEFAULT_MESSAGES[status],
         "headers": _headers(status),
         "content": {"application/json": {"schema": schema, "examples": {"refusal": {"value": example}}}},
     }
@@ -162,10 +162,10 @@ ERRORS = {
 
 
 def _xml(status: int) -> JSONSchema:
-    sentence = "Title can't be blank" if status == 422 else SENTENCES[status]
+    sentence = "Title can't be blank" if status == 422 else DEFAULT_MESSAGES[status]
     example = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>{sentence}</error>\n</errors>\n'
     return {
-        "description": SENTENCES[status],
+        "description": DEFAULT_MESSAGES[status],
         "headers": _headers(status),
         "content": {
             "application/xml": {

@@ -18,7 +18,7 @@ from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
-from core.api.errors import link_subject
+from core.api.errors import field_label
 from core.errors import FieldError
 from core.pages.language import language_of
 from core.pages.routes import home_path
@@ -75,7 +75,7 @@ def error_sentence(error: FieldError) -> str:
 
     The name of the field, in English, replaces a missing label.
     """
-    subject = field_labels().get((error.field or "request").removesuffix("_id")) or link_subject(error)
+    subject = field_labels().get((error.field or "request").removesuffix("_id")) or field_label(error)
     words = {"subject": capfirst(subject), "rule": error.text}
     # Translators: of what is wrong, such as "Name" and "is already taken". A language may need a colon between them.
     return gettext("%(subject)s %(rule)s") % words

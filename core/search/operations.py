@@ -75,10 +75,10 @@ def search_index(name: str, table: str, columns: Sequence[str], condition: str) 
     )
 
 
-def create_triggers(table: str, *, before: str, after: str) -> list[str]:
+def create_triggers(table: str, *, old_condition: str, new_condition: str) -> list[str]:
     """Return the statements for the triggers that store the words of the table.
 
-    `before` and `after` are the conditions that a search finds a row, before (`OLD`) and after (`NEW`) an update.
+    The conditions tell whether a row is searched: `old_condition` before an update (`OLD`), `new_condition` after it (`NEW`).
     """
     return [
         (
@@ -87,10 +87,11 @@ def create_triggers(table: str, *, before: str, after: str) -> list[str]:
         ),
         (
             f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
-            f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()"
+            f" WHEN (OLD.search_text <> NEW.search_text OR ({old_condition}) <> ({new_condition}))"
+            " EXECUTE FUNCTION search.relearn()"
         ),
         (
-            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
+            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({old_condition})"
             " EXECUTE FUNCTION search.relearn()"
         ),
     ]
@@ -142,7 +143,9 @@ def add_words(table: str, *, condition: str = NOT_TRASHED) -> migrations.RunSQL:
     """
     return migrations.RunSQL(
         [
-            *create_triggers(table, before=condition.format(row="OLD."), after=condition.format(row="NEW.")),
+            *create_triggers(
+                table, old_condition=condition.format(row="OLD."), new_condition=condition.format(row="NEW.")
+            ),
             learn_words(table, condition=condition.format(row="")),
         ],
         [*drop_triggers(table)],

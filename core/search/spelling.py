@@ -69,7 +69,7 @@ class StaleWordQuerySet(models.QuerySet["StaleWord"]):
 
         A word may be lost if a row gets it at the same moment. A search for the correctly typed word still finds the row.
         """
-        conditions = {model._meta.db_table: f"({search.is_found(model)})" for model, search in searches()}
+        conditions = {model._meta.db_table: f"({search.searched_condition(model)})" for model, search in searches()}
         while self._remove_batch(conditions):
             pass
 

@@ -45,7 +45,7 @@ class StatusCodeExtension(WireFieldExtension):
 
 def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
     properties, field = schema["properties"], declared_fields(CommentOnPostSerializer)["post_id"]
-    post_id = cast(RelatedExtension, WireFieldExtension.of(field)).present()
+    post_id = cast(RelatedExtension, WireFieldExtension.of(field)).non_blank_schema()
     return {
         **schema,
         "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},
