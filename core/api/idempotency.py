@@ -49,7 +49,7 @@ class IdempotentView(Protocol):
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
     def erase(self, *, limit: int) -> int:
-        """Erase at most `limit` expired answers, and return how many were erased."""
+        """Erase at most `limit` expired responses. Return the number of erased responses."""
         table = self.model._meta.db_table
         with connection.cursor() as cursor:
             cursor.execute(
@@ -72,7 +72,7 @@ class IdempotentAnswer(models.Model):
     status = models.SmallIntegerField()
     headers = models.JSONField()
     body = models.BinaryField()
-    # Without an index: the table has only the rows of one day, and begins with the oldest ones.
+    # Without an index, because the table has only the rows of one day and begins with the oldest rows.
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = IdempotentAnswerQuerySet.as_manager()
@@ -109,7 +109,7 @@ def key_of(request: Request) -> str | None:
         return None
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable():
-        # The server passes a header that is not ASCII as an empty one. To ignore it would risk carrying out the request twice.
+        # The server passes a header that is not ASCII as an empty header. If it were ignored, the request might be carried out twice.
         raise FieldError("idempotency_key", "must be 1-255 printable characters of ASCII")
     if len(key) > MAX_KEY_LENGTH:
         raise FieldError("idempotency_key", f"is too long (maximum is {MAX_KEY_LENGTH} characters)")
@@ -190,7 +190,7 @@ def once_from_form(user: "User", form_key: str, values: dict[str, Any], create: 
 
 
 def _identity_of_form(user: "User", form_key: str, values: dict[str, Any]) -> dict[str, Any]:
-    # A form without a key is a new one each time. The key of the row also depends on the values.
+    # A form without a key gets a new key for each request. The key of the row also depends on the values.
     text = json.dumps([form_key or new_form_key(), values], sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
     return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}

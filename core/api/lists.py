@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher one a parameter.
 MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101
-# If more than `COMMON_ROWS` rows pass the filters, the first page of them is expected within the first `SCAN_ROWS` rows of the list; a
-# later page within `SPARSE_FACTOR` times as many more as the rows before its end.
+# If more than `COMMON_ROWS` rows pass the filters, the first page is expected within the first `SCAN_ROWS` rows of the list. For a page
+# that ends at row n, `SPARSE_FACTOR` * n further rows are scanned.
 COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
 # The maximum number of rows that are collected and sorted.
 SORT_LIMIT = 50_000
@@ -49,9 +49,9 @@ def scan_in_order(rows: QuerySet[Any], listed: QuerySet[Any], *, start: int, sto
 def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of the ordered `rows` from `start` to `stop`; None if there are more than `SORT_LIMIT` rows.
 
-    MATERIALIZED makes PostgreSQL plan the statement for all rows. It still ends at the limit.
+    MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.
     """
-    # `Listing.order_by` orders by these alone.
+    # `Listing.order_by` sets only expressions of this type.
     order_by = cast(Sequence[OrderBy], rows.query.order_by)
     terms: dict[str, Any] = {f"term{number}": term.expression for number, term in enumerate(order_by)}
     directions = ", ".join(
@@ -74,17 +74,17 @@ def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int]
 class Paged(JSONViewSet):
     """The base of views with a list. It reads the parameters of the page, and links to the neighbouring pages.
 
-    Comments and the trash use it directly, because they have a single order. Resources use `Listing`.
+    The lists of comments and of the trash use this class directly, because they have a single order. Resources use `Listing`.
     """
 
     max_page_size = MAX_PAGE_SIZE
 
-    def read_page(self, *others: str, errors: dict[str, FieldError] | None = None) -> Page:
-        """Return the requested page. `others` are the other parameters of the list; `name[key]` stands for any key.
+    def read_page(self, *other_parameters: str, errors: dict[str, FieldError] | None = None) -> Page:
+        """Return the requested page. `other_parameters` are the other parameters of the list. In `name[key]`, the key stands for any key.
 
-        Raise FieldErrors with all errors, including those of `errors`, which has at most one for each parameter.
+        Raise FieldErrors with all errors, including `errors`, which has at most one error for each parameter.
         """
-        all_errors = self.ignore_parameters(["page", "per_page", *others])
+        all_errors = self.ignore_parameters(["page", "per_page", *other_parameters])
         # A blank parameter means the default.
         values = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
@@ -99,9 +99,9 @@ class Paged(JSONViewSet):
     def answer_page(
         self, page: Page, rows: Iterable[Any], represent: Callable[[Any], Any] | None = None
     ) -> HttpResponse:
-        """Return the response with a page of `rows`, which has one row more than the page if another page follows.
+        """Return the response with a page of `rows`. If another page follows, `rows` has one more row than the page.
 
-        None stands for a row that was deleted meanwhile.
+        In `rows`, None stands for a row that was deleted meanwhile.
         """
         rows, represent = list(rows), represent or self.represent
         # The links repeat all parameters, including those from the body.
@@ -115,18 +115,18 @@ class Paged(JSONViewSet):
 class Listing(Paged):
     """The base of views with the list of a resource.
 
-    A page takes two statements: one reads its ids from an index alone, one reads its rows. A later page thus skips index entries and
-    not rows, and the counts of a row are computed only for the rows of the page.
+    A page takes two statements. The first reads the ids of the page from an index alone, the second reads the rows. For a later page,
+    PostgreSQL thus skips index entries instead of rows, and computes the counts of a row only for the rows of the page.
     """
 
     filters: type[ListFilters]
     orders: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
-    # The order without an `order` parameter, except for a search.
+    # The order of a list without the parameter `order`. A search without it is ordered by rank.
     default_order: tuple[str, ...] = ("id",)
 
     @staticmethod
     def listed_of(account: "Account") -> QuerySet[Any]:
-        """Return the listed rows, without annotations."""
+        """Return the rows of the list, without annotations."""
         raise NotImplementedError
 
     @classmethod
@@ -152,14 +152,14 @@ class Listing(Paged):
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
 
     def known_ids(self) -> list[int] | None:
-        """Return the ids if the parameters determine them without a filter or an order, such as an external id; otherwise None."""
+        """Return the ids of the rows if the parameters identify the rows, for example by an external id. Otherwise return None."""
         return None
 
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, from `start` to `stop`. A search without an `order` is ranked."""
         text = filters and filters.form.cleaned_data["q"]
         if filters is None or (text is None and not filters.are_used):
-            # PostgreSQL plans a literal limit better than a parameter. Each literal needs a prepared statement, hence the maximum.
+            # PostgreSQL plans a literal limit better than a parameter. Each literal needs its own prepared statement, hence the maximum.
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
             )
@@ -182,12 +182,12 @@ class Listing(Paged):
         """Return the ids of the rows that pass the filters, in order, from `start` to `stop`.
 
         PostgreSQL can read a filtered page in two ways: scan the index of the order until the page is full, or collect all rows
-        that pass by the index of the filter, and sort them. It chooses as if the rows that pass were spread evenly over the list.
-        For rows that are all at the end, such as those of a new colleague in a list by id, it would scan the whole list.
+        that pass the filter from the index of the filter, and sort them. PostgreSQL assumes that the rows that pass are spread evenly
+        over the list. If they are all at the end, such as the rows of a new colleague in a list by id, it may scan the whole list.
 
-        So both ways have a limit here. `estimate_counts` reads the estimated number of rows from EXPLAIN. With more than
-        `COMMON_ROWS`, the first `SCAN_ROWS` rows of the list are tried. If they do not fill the page, the rows that pass are collected
-        and sorted, as long as there are no more than `SORT_LIMIT`. The remaining pages are left to PostgreSQL.
+        This method therefore limits both ways. `estimate_counts` reads the estimated number of rows from EXPLAIN. If it exceeds
+        `COMMON_ROWS`, the method scans the first rows of the list, about `SCAN_ROWS`. If they do not fill the page, it collects and
+        sorts the rows that pass, unless there are more than `SORT_LIMIT`. For all other pages, PostgreSQL chooses the way.
         """
         rows, ids = filters.qs.order_by(*self.order_by(order)), None
         if stop <= SORT_LIMIT:
@@ -201,7 +201,7 @@ class Listing(Paged):
 
     @classmethod
     def columns(cls, order: str | None) -> dict[str, bool]:
-        """Return the columns of an order, each with whether it descends. The id breaks ties."""
+        """Return the columns of an order. The value of a column is true if its order is descending. The id breaks ties."""
         terms = cls.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
         return {term.removeprefix("-"): term.startswith("-") for term in terms}
 

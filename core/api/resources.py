@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ResourceViewSet(JSONViewSet):
     """The base of views that create, read, update and delete one kind of resource."""
 
-    # Both as in `core.registry`.
+    # The key and the model of the resource, as in `core.registry`.
     key: str
     # The name of the route of one row.
     route: str
@@ -69,19 +69,19 @@ class ResourceViewSet(JSONViewSet):
         return self.write(lambda: self.find(id, locked=True))
 
     def find_existing(self, data: Any) -> Any:
-        """Return the locked row that a create updates instead of creating one, or None. By default, there is none."""
+        """Return the locked row that a create request updates instead of creating a row, or None. The default is None."""
         return None
 
     def read_content(self, row: Any) -> Any:
-        """Return the input for a row, or for a new one if `row` is None: the value under the key of the resource."""
+        """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
         return self.complete(self.body.get(self.key), row)
 
     def complete(self, data: Any, row: Any = None) -> Any:
-        """Return the input for one resource together with fields that the body has beside it."""
+        """Return the input for one resource, completed with fields that are outside the resource's object in the body."""
         return data
 
     def write(self, find: Callable[[], Any], read: Callable[[Any], Any] | None = None) -> HttpResponse:
-        """Update the locked row that `find` returns, or create one if it returns None. Return the response with the row.
+        """Update the locked row that `find` returns, or create a row if `find` returns None. Return the response with the row.
 
         `read` returns the input for the row. The default is `read_content`.
         """
@@ -92,7 +92,7 @@ class ResourceViewSet(JSONViewSet):
             try:
                 ignored = self.check(**{self.key: serializer})
             except FieldErrors:
-                # Another request may have created the row meanwhile, in which case the conflict with it is the only error.
+                # If another request has created the row meanwhile, the only error to report is the conflict with that request.
                 if row is None and find() is not None:
                     raise ConcurrentUpdate("Another request made it meanwhile") from None
                 raise
