@@ -78,7 +78,7 @@ class StatusViewSet(Listing, ResourceViewSet):
             statuses[id].erase()
 
         in_transaction(act)
-        return self.answer("ok")
+        return self.respond("ok")
 
     def create_row(self, values: dict[str, Any]) -> Status:
         row = Status(account=self.account)

@@ -65,7 +65,7 @@ class ChangeViewSet(JSONViewSet):
                 raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
         page = rows[:limit]
-        return self.answer(
+        return self.respond(
             {
                 "changes": [
                     {

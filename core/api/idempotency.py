@@ -44,7 +44,7 @@ class IdempotentView(Protocol):
     @property
     def account(self) -> "Account": ...
 
-    def answer(self, data: Any) -> HttpResponse: ...
+    def respond(self, data: Any) -> HttpResponse: ...
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
@@ -88,7 +88,7 @@ class IdempotentAnswer(models.Model):
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         if view.shown_once:
-            body = view.answer({**getattr(response, "data", {}), **dict.fromkeys(view.shown_once)}).content
+            body = view.respond({**getattr(response, "data", {}), **dict.fromkeys(view.shown_once)}).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
     def replay(self) -> HttpResponse:
@@ -116,15 +116,15 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def answer_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of `handler`, or the stored response if the request was carried out before.
 
     Raise Conflict while the first request is running, and FieldError for a different request with the same key.
     """
-    return in_transaction(lambda: _answer_once(view, key, handler))
+    return in_transaction(lambda: _respond_once(view, key, handler))
 
 
-def _answer_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     request: APIRequest = view.request
     identity: dict[str, Any] = {
         "account_id": view.account.id,
@@ -184,8 +184,8 @@ def once_from_form(user: "User", form_key: str, values: dict[str, Any], create: 
     if (location := location_of_form(user, form_key, values)) is not None:
         return location
     location = create()
-    answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
-    answer.save(force_insert=True)
+    stored = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
+    stored.save(force_insert=True)
     return location
 
 

@@ -96,7 +96,7 @@ class Paged(JSONViewSet):
             raise FieldErrors(all_errors.values())
         return page
 
-    def answer_page(
+    def respond_with_page(
         self, page: Page, rows: Iterable[Any], represent: Callable[[Any], Any] | None = None
     ) -> HttpResponse:
         """Return the response with a page of `rows`. If another page follows, `rows` has one more row than the page.
@@ -109,7 +109,7 @@ class Paged(JSONViewSet):
         parameters = [(name, value) for name, value in values.items() if name not in self.ignored_parameters]
         link = page.link(self.base_url + self.request.path, parameters, more=len(rows) > page.size)
         shown = [represent(row) for row in rows[: page.size] if row is not None]
-        return self.answer(shown, headers={"Link": link})
+        return self.respond(shown, headers={"Link": link})
 
 
 class Listing(Paged):
@@ -224,7 +224,7 @@ class Listing(Paged):
         shown = query(account_id=self.account.id, ids=ids[: page.size]) if ids else []
         id_index, zone = self.serializer_class.names.index("id"), self.account.zone
         rows = {values[id_index]: values for values in shown}
-        return self.answer_page(
+        return self.respond_with_page(
             page, [rows.get(id) for id in ids], lambda values: self.serializer_class.represent_values(values, zone)
         )
 

@@ -63,7 +63,7 @@ class ResourceViewSet(JSONViewSet):
         values = values_query(hashable(type(self))).first(account_id=self.account.id, ids=[id])
         if values is None:
             raise Http404
-        return self.answer(self.serializer_class.represent_values(values, self.account.zone))
+        return self.respond(self.serializer_class.represent_values(values, self.account.zone))
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         return self.write(lambda: self.find(id, locked=True))
@@ -105,11 +105,11 @@ class ResourceViewSet(JSONViewSet):
         row, ignored, pending, created = in_transaction(write_row)
         headers = {"Location": self.location_of(row)} if created else {}
         status = 201 if created else 200
-        return self.answer(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
+        return self.respond(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
-        return self.answer("ok")
+        return self.respond("ok")
 
     def create_row(self, values: dict[str, Any]) -> Any:
         """Create a row with valid values, and return it."""

@@ -44,8 +44,8 @@ REPLACEMENTS: dict[tuple[str, ...], str] = {
         "get_format_suffix",
         "get_renderers",
     ): _USE_ONE_RENDERER,
-    ("get_renderer_context",): "`answer`, which gives the renderer the data and nothing else",
-    ("default_response_headers", "finalize_response"): "`answer(data, headers=…)`",
+    ("get_renderer_context",): "`respond`, which passes only the data to the renderer",
+    ("default_response_headers", "finalize_response"): "`respond(data, headers=…)`",
     ("versioning_class", "determine_version"): "another path: the APIs have no versions",
     ("metadata_class", "options"): "the OpenAPI document: OPTIONS is answered with 405",
     ("name", "description", "suffix", "get_view_name", "get_view_description"): (

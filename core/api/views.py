@@ -64,7 +64,7 @@ def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> l
 class TenantViewSet(viewsets.ViewSet):
     """The base of all API views. A view belongs to the account of its request.
 
-    `dispatch` calls `initial` and then the handler, which returns a response made by `answer`. `core.api.unused_hooks` lists the
+    `dispatch` calls `initial` and then the handler, which returns a response made by `respond`. `core.api.unused_hooks` lists the
     attributes of DRF that are not used. A subclass that defines one raises TypeError.
     """
 
@@ -99,7 +99,7 @@ class TenantViewSet(viewsets.ViewSet):
             handler = self.get_handler()
             if self.idempotency_key is None:
                 return handler(api_request, *args, **kwargs)
-            return idempotency.answer_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
+            return idempotency.respond_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
         except Exception as error:  # noqa: BLE001, the handler raises unexpected exceptions again
             return cast(HttpResponse, self.handle_exception(error))
 
@@ -130,7 +130,7 @@ class TenantViewSet(viewsets.ViewSet):
         """Return the negotiation, which selects the parser of a body. Each view has a single renderer."""
         return SingleFormatNegotiation()
 
-    def answer(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+    def respond(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """Return the response with the rendered data."""
         renderer = self.renderer_classes[0]()
         content_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
@@ -241,7 +241,7 @@ class JSONViewSet(TenantViewSet):
         """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
-    def answer(
+    def respond(
         self,
         data: Any,
         *,
@@ -258,7 +258,7 @@ class JSONViewSet(TenantViewSet):
             headers["X-Ignored-Parameters"] = join_names(self.ignored_parameters)
         if pending:
             headers["X-Pending-Links"] = join_names(pending)
-        return super().answer(data, status=status, headers=headers)
+        return super().respond(data, status=status, headers=headers)
 
     @property
     def strict(self) -> bool:

@@ -82,7 +82,7 @@ class BulkViewSet(CRMViewSet):
             raise FieldErrors(FieldError(name, NOT_SETTABLE) for name in ignored)
         results, ignored_in_items = in_transaction(lambda: self.write_items(items, all_or_nothing))
         pending = [name for result in results for name in result.get("pending_links", [])]
-        return self.answer(
+        return self.respond(
             results, ignored=list(dict.fromkeys(ignored + ignored_in_items)), pending=list(dict.fromkeys(pending))
         )
 
