@@ -44,7 +44,7 @@ def throttled(request: HttpRequest, wait: int) -> HttpResponse:
 def unavailable(request: HttpRequest) -> HttpResponse:
     """Return the response for an unavailable database or an overloaded service.
 
-    Its message tells if the request may have committed something.
+    The message tells if the request may have committed something.
     """
     commits = getattr(request, "commits", None)
     is_uncertain = (

@@ -1,7 +1,7 @@
 """Serializer fields of both APIs: the values that they accept, and the error messages for others.
 
-A message continues the field's name ("Title can't be blank"). Numbers are taken for texts, numeric texts for numbers, a
-blank text for no number, date or id; a list or an object where a scalar belongs is rejected.
+A message continues the field's name ("Title can't be blank"). A text field also accepts numbers, and a number field accepts numeric
+texts. A blank text for a number, a date or an id means null. A list or an object instead of a single value is rejected.
 """
 
 import re
@@ -29,7 +29,7 @@ MISSING = _("can't be blank")
 MAX_NAME_LENGTH = 255
 MAX_TEXT_LENGTH = 65_536
 MAX_INTEGER = 2**63 - 1
-# The codes of ISO 4217, with those of funds and metals, and those that were withdrawn since the euro was introduced: old deals have them.
+# The codes of ISO 4217, including codes of funds and metals, and codes withdrawn since the euro was introduced, which old deals have.
 CURRENCIES = frozenset(
     """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP
@@ -46,7 +46,7 @@ CURRENCIES = frozenset(
 
 
 class WireField(Field[Any, Any, Any, Any]):
-    """The base of all fields. A field is optional unless it is `required`, and an optional one accepts null."""
+    """The base of all fields. A field is optional unless it is `required`. An optional field accepts null."""
 
     # The serializer sets it when it binds the field.
     field_name: str
@@ -84,7 +84,7 @@ class ScalarField(WireField):
 
 
 class TextField(ScalarField):
-    """A text of at most `max_length` characters that XML allows. A required one is not blank, unless `blank` is true."""
+    """A text of at most `max_length` characters that XML allows. A required text must not be blank, unless `blank` is true."""
 
     blank_is_null = False
     default_error_messages = {
@@ -123,7 +123,7 @@ def long_text_field(**kwargs: Any) -> TextField:
 
 
 class EmailField(TextField):
-    """An e-mail address, as users have. Other resources accept any text as an e-mail."""
+    """The e-mail address of a user. Other resources accept any text as an e-mail address."""
 
     default_error_messages = {"form": _("is not an e-mail address")}
 
@@ -215,7 +215,7 @@ def to_decimal(data: Any) -> Decimal | None:
 
 
 class BooleanField(ScalarField):
-    """A boolean, or one of the usual words for one."""
+    """A boolean, or one of the usual words for true and false."""
 
     default_error_messages = {"boolean": _("is not true or false")}
 
@@ -263,7 +263,7 @@ class DateTimeField(ScalarField):
                 moment = datetime.combine(day, datetime.min.time())
             if moment is not None and moment.tzinfo is None:
                 moment = timezone.make_aware(moment, self.context["account"].zone)
-            # At either end of the calendar, the time could be outside the years of Python in another time zone.
+            # In the first and the last year of Python's calendar, the time could be out of range in another time zone.
             is_valid = moment is not None and 1 < moment.astimezone(UTC).year < 9999
         except (ValueError, OverflowError):
             moment, is_valid = None, False
@@ -291,7 +291,7 @@ class DateField(ScalarField):
 def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
     """Lock rows (SELECT … FOR SHARE) and return their ids, each a `TrashedId` if the row is in the trash.
 
-    Until the end of the transaction, no other one can move the rows to the trash, restore or erase them.
+    Until the end of the transaction, no other transaction can move the rows to the trash, restore or erase them.
     """
     sql, parameters = rows.order_by("id").values_list("id", "trashed_at").query.sql_with_params()
     with connection.cursor() as cursor:

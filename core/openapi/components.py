@@ -5,6 +5,7 @@ from typing import Any
 from core.api.errors import CODES, DEFAULT_MESSAGES
 from core.api.fields import BooleanField
 from core.api.idempotency import MAX_KEY_LENGTH
+from core.openapi.fields import case_insensitive
 
 JSONSchema = dict[str, Any]
 
@@ -70,10 +71,6 @@ HEADERS = {
 COUNTED = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
-def _in_any_case(word: str) -> str:
-    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
-
-
 PARAMETERS = {
     "Idempotency-Key": {
         "in": "header",
@@ -93,7 +90,7 @@ PARAMETERS = {
         "in": "header",
         "name": "X-Atomic",
         "description": "With `true`, nothing is written if any item is invalid.",
-        "schema": {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, BooleanField.WORDS))})$"},
+        "schema": {"type": "string", "pattern": f"^({'|'.join(map(case_insensitive, BooleanField.WORDS))})$"},
     },
     "If-None-Match": {
         "in": "header",

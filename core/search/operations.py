@@ -25,7 +25,7 @@ def add_columns(
     words: Sequence[str] = (),
     long: Sequence[str] = (),
 ) -> str:
-    """Return the statement that replaces the generated columns, given SQL expressions. It rewrites the table once.
+    """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
     Call `create_indexes` afterwards, because dropping a column also drops its indexes.
     """
@@ -52,7 +52,7 @@ def drop_columns(table: str) -> str:
 def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]) -> list[str]:
     """Return the statements for the index by name and for the search index, over the rows of `condition`.
 
-    `more` are the conditions of further search indexes, by the first part of their names.
+    `more` maps the first part of the name of each further search index to its condition.
     """
     name = table.partition("_")[2]
     return [
@@ -65,8 +65,8 @@ def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: 
 def search_index(name: str, table: str, columns: Sequence[str], condition: str) -> str:
     """Return the statement for a GIN index that supports all conditions of a search, in any combination.
 
-    New rows are appended to the pending list of the index, which every search reads. The write that exceeds its limit (in kB) moves
-    them into the index. With the default limit of 4 MB, that write took a second.
+    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list (in
+    kB) moves its rows into the index. With the default limit of 4 MB, that write took a second.
     """
     return (
         f"CREATE INDEX IF NOT EXISTS {name}_found ON {table}"
@@ -115,7 +115,7 @@ def forget_words(table: str) -> list[str]:
     return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("accounts_word", "accounts_staleword")]  # noqa: S608
 
 
-# For migrations from before `core.search.declaration.Search`
+# For migrations that are older than `core.search.declaration.Search`
 
 
 def add_search(

@@ -2,7 +2,7 @@
 
 A searched table has three generated columns (`core.search.declaration`): `search_name` for ordering by name, `search_text` with the
 short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). Their text is folded, which removes
-case, diacritics and punctuation. They are no fields of the model, so an ordinary query does not read them.
+case, diacritics and punctuation. The columns are not fields of the model, so an ordinary query does not read them.
 
 One GIN index finds rows by words, parts of the text, tags, and links to other rows, in any combination. A mistyped word is corrected by
 the words of the account's rows (`core.search.spelling`).
@@ -26,9 +26,9 @@ MAX_QUERY_LENGTH = 255
 MAX_RESULTS = 1000
 # The number of results that are ranked together. Each batch follows those before it, so that a later page does not change earlier pages.
 RANKED_BATCH = 200
-# A condition is not looked up in the index if so many rows meet it that a scan of `SCAN_ROWS` rows finds a full batch.
+# If a scan of `SCAN_ROWS` rows is likely to find a full batch of rows that meet a condition, the condition is not looked up in the index.
 SCAN_ROWS = 12_000
-# For titles similar to one that is being typed: the maximum number of terms that are used, and the minimum similarity from 0 to 1.
+# For `find_similar`: the maximum number of terms of the text that is being typed, and the minimum similarity from 0 to 1.
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 
 
@@ -36,8 +36,8 @@ MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 def search_transaction(account_id: int, text: str = "") -> Iterator[Query]:
     """Open a transaction without sequential scans, and yield the folded `text` as a query.
 
-    For a condition that most rows of an account meet, PostgreSQL would otherwise expect to find enough rows soon by scanning the table,
-    which has the rows of all accounts.
+    If most rows of an account meet a condition, PostgreSQL would otherwise scan the table, because it expects to find enough rows soon.
+    But the table has the rows of all accounts.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -59,18 +59,18 @@ def estimate_counts(*querysets: QuerySet[Any]) -> list[int]:
         explained = cursor.fetchone()[0]
     plan = (json.loads(explained) if isinstance(explained, str) else explained)[0]["Plan"]
     plans = [plan] if len(sides) == 1 else plan.get("Plans", [])
-    # PostgreSQL omits a query that cannot have any rows from the plan.
+    # PostgreSQL omits from the plan a query that cannot have any rows.
     return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
 def first_rows_cte(listed: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
-    """Return a common table expression that replaces the table by the first rows of `listed`, and its parameters.
+    """Return a common table expression that hides the table behind the first rows of `listed`, and the parameters of the expression.
 
-    An index yields these rows, independently of PostgreSQL's estimates for the rest of the statement.
+    PostgreSQL reads these rows from an index, whatever it estimates for the rest of the statement.
     """
     table = f'"{listed.model._meta.db_table}"'
     sql, parameters = listed.values("id")[:limit].query.sql_with_params()
-    # The search columns are no fields of the model, hence `.*`. PostgreSQL reads only the columns that the statement uses.
+    # `.*` includes the search columns, which are not fields of the model. PostgreSQL reads only the columns that the statement uses.
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
 
@@ -103,14 +103,15 @@ class StagedSearch:
     The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and similar words. A stage runs
     only if those before it have not filled the page, because a looser interpretation matches more rows and takes longer.
 
-    One EXPLAIN estimates the number of rows of each stage (`estimate_counts`). Two decisions depend on it. Of several words, only the
-    rarest is looked up in the index. A word of very many rows is not looked up at all: the first rows of the list are compared with it
-    instead (`first_rows_cte`). So estimates affect only the time of a search, and which of very many matches it finds.
+    One EXPLAIN estimates the number of rows of each stage (`estimate_counts`). Two decisions depend on the estimates. Of several words,
+    only the rarest is looked up in the index. If a word is in very many rows, it is not looked up at all. Instead, the first rows of the
+    list are compared with it (`first_rows_cte`). So the estimates affect only the time of a search and, if very many rows match, which
+    of them it finds.
     """
 
     def __init__(self, rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], enough: int) -> None:
         self.rows, self.query, self.listed, self.enough = rows, query, listed, enough
-        # Whole batches, so that the ranking does not depend on the page.
+        # The limit is a multiple of a batch, so that the ranking does not depend on the page.
         self.stage_limit = enough + -enough % RANKED_BATCH
         self.found: list[int] = []
 
@@ -120,9 +121,9 @@ class StagedSearch:
         # Longer terms are usually rarer.
         terms = sorted(query.terms, key=len, reverse=True)[:MAX_TERMS] if has_several_terms and ranked else []
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
-        by_term = [Query(term).prefixes() for term in terms]
+        term_conditions = [Query(term).prefixes() for term in terms]
         self.total, whole_words, prefixes, substrings, similar, *counts = estimate_counts(
-            self.listed, *(matching(self.rows, condition) for condition in (*conditions, *by_term))
+            self.listed, *(matching(self.rows, condition) for condition in (*conditions, *term_conditions))
         )
         if not ranked or (prefixes <= RANKED_BATCH and not has_several_terms):
             # All matches fit into one batch.
@@ -133,7 +134,7 @@ class StagedSearch:
             others: list[Condition] = []
             count, rarest = min(zip(counts, terms, strict=True), default=(MAX_RESULTS, ""))
             if rarest and count <= SCAN_ROWS:
-                # A GIN index reads all entries of each word to combine several.
+                # To combine several words, a GIN index reads all entries of each word.
                 key, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
                 prefixes, substrings = count, count
             self.run_stage(key.prefixes(), prefixes, *others)
@@ -154,7 +155,10 @@ class StagedSearch:
         return len(self.found) >= self.enough
 
     def run_stage(self, condition: Condition, estimate: int, *others: Condition) -> None:
-        """Add the best rows that meet `condition`, of which there are about `estimate`, and `others`, unless there are enough."""
+        """Add the best rows that meet `condition` and `others`, unless enough rows were found already.
+
+        `estimate` is the estimated number of rows that meet `condition`.
+        """
         if self.is_enough():
             return
         # The lookup of a common term is slow, because the index collects all of its rows before the first one is read.
@@ -166,7 +170,7 @@ class StagedSearch:
         self.found += self.rank(condition, others)
 
     def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> list[int]:
-        """Return the ids of rows that are not found yet. Each batch is ordered by similarity, then by the weight of the words.
+        """Return the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
 
         With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
         because a plan for the limit would scan the table. The subquery still ends at the limit.
