@@ -59,7 +59,7 @@ class StatusViewSet(Listing, ResourceViewSet):
     default_order = ("kind", "position", "id")
 
     @staticmethod
-    def listed_of(account: Account) -> QuerySet[Status]:
+    def list_rows_of(account: Account) -> QuerySet[Status]:
         return account.statuses.all()
 
     def find_existing(self, given: Any) -> Status | None:

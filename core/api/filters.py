@@ -91,7 +91,7 @@ class SearchFilter(WireFilter):
 
 
 def link_filter() -> WireFilter:
-    """Return a filter by the id of a row that the listed rows link to. An unknown id gives an empty list."""
+    """Return a filter by the id of a row to which the rows of the list link. An unknown id yields an empty list."""
     return WireFilter(IntegerField())
 
 
@@ -114,7 +114,7 @@ class ListFilters(django_filters.FilterSet):
             name: cast(_Carrier, carriers[0]).error.within(name) for name, carriers in self.errors.as_data().items()
         }
 
-    def only(self, column: str) -> QuerySet[Any]:
+    def filter_by_column(self, column: str) -> QuerySet[Any]:
         """Return the rows that pass the filters by one column."""
         rows = self.queryset.all()
         for name, list_filter in self.filters.items():

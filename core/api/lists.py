@@ -31,14 +31,14 @@ COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
 SORT_LIMIT = 50_000
 
 
-def scan_in_order(rows: QuerySet[Any], listed: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
-    """Return the ids of `rows` from `start` to `stop` if all of them are among the first rows of `listed`; otherwise None.
+def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
+    """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
-    `listed` is scanned in the order of `rows`.
+    `list_rows` are scanned in the order of `rows`.
     """
     sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
     first_rows, first_parameters = first_rows_cte(
-        listed.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
+        list_rows.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
     )
     with connection.cursor() as cursor:
         cursor.execute(f"WITH {first_rows} {sql}", [*first_parameters, *parameters])
@@ -125,17 +125,17 @@ class Listing(Paged):
     default_order: tuple[str, ...] = ("id",)
 
     @staticmethod
-    def listed_of(account: "Account") -> QuerySet[Any]:
+    def list_rows_of(account: "Account") -> QuerySet[Any]:
         """Return the rows of the list, without annotations."""
         raise NotImplementedError
 
     @classmethod
     def rows_of(cls, account: "Account") -> QuerySet[Any]:
         """Return the rows with the annotations that a response needs, for the list and for a single row."""
-        return cls.listed_of(account)
+        return cls.list_rows_of(account)
 
-    def listed(self) -> QuerySet[Any]:
-        return self.listed_of(self.account)
+    def list_rows(self) -> QuerySet[Any]:
+        return self.list_rows_of(self.account)
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
         """Return the page, the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
@@ -147,11 +147,11 @@ class Listing(Paged):
             errors["order"] = FieldError("order", f"is not one of {', '.join(allowed)}", "choice")
         filters = None
         if not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
-            filters = self.filters(parameters, self.listed(), account=self.account)
+            filters = self.filters(parameters, self.list_rows(), account=self.account)
             errors |= filters.find_errors()
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
 
-    def known_ids(self) -> list[int] | None:
+    def ids_from_parameters(self) -> list[int] | None:
         """Return the ids of the rows if the parameters identify the rows, for example by an external id. Otherwise return None."""
         return None
 
@@ -163,22 +163,22 @@ class Listing(Paged):
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
             )
-            return listed_by(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
+            return list_query(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():
             return []
         with search_transaction(self.account.id, text or "") as query:
             if text is None:
-                return self.filtered(filters, order, start=start, stop=stop)
+                return self.filtered_ids(filters, order, start=start, stop=stop)
             if start >= MAX_RESULTS:
                 return []
             if order is None:
-                return search(rows, query, listed=self.listed(), enough=stop)[start:stop]
-            found_ids = search(rows, query, listed=self.listed(), ranked=False)
-            rows = self.listed().filter(id__in=found_ids).order_by(*self.order_by(order))
+                return search(rows, query, list_rows=self.list_rows(), enough=stop)[start:stop]
+            found_ids = search(rows, query, list_rows=self.list_rows(), ranked=False)
+            rows = self.list_rows().filter(id__in=found_ids).order_by(*self.order_by(order))
             return list(rows.values_list("id", flat=True)[start:stop])
 
-    def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+    def filtered_ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, in order, from `start` to `stop`.
 
         PostgreSQL can read a filtered page in two ways: scan the index of the order until the page is full, or collect all rows
@@ -193,8 +193,8 @@ class Listing(Paged):
         if stop <= SORT_LIMIT:
             if estimate_counts(rows)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                listed = filters.only(next(iter(self.columns(order))))
-                ids = scan_in_order(rows, listed, start=start, stop=stop)
+                list_rows = filters.filter_by_column(next(iter(self.columns(order))))
+                ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None:
                 ids = collect_and_sort(rows, start=start, stop=stop)
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
@@ -214,7 +214,7 @@ class Listing(Paged):
 
     # This method is the last one, because after it `list` is no longer the built-in type.
     def list(self, request: APIRequest) -> HttpResponse:
-        ids = self.known_ids()
+        ids = self.ids_from_parameters()
         if ids is not None:
             page = Page.read({})
         else:
@@ -230,14 +230,14 @@ class Listing(Paged):
 
 
 @cache
-def listed_by(listing: type[Any]) -> PreparedQuery:
+def list_query(listing: type[Any]) -> PreparedQuery:
     """Return the query for the ids of a `Listing`."""
 
     @prepared(account_id=int, start=int, size=int)
-    def listed(
+    def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
     ) -> QuerySet[Any, Any]:
-        rows = listing.listed_of(account_of(account_id)).order_by(*listing.order_by(order))
+        rows = listing.list_rows_of(account_of(account_id)).order_by(*listing.order_by(order))
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
-    return listed
+    return query

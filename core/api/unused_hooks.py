@@ -20,7 +20,7 @@ _USE_MODEL_METHOD = (
 
 # `make docs` writes these into the table in the section "Views and Django REST framework" of CONTRIBUTING.md.
 REPLACEMENTS: dict[tuple[str, ...], str] = {
-    ("queryset", "get_queryset"): "`rows_of`; in a `Listing`, `listed_of`",
+    ("queryset", "get_queryset"): "`rows_of`; in a `Listing`, `list_rows_of`",
     ("get_object", "lookup_field", "lookup_url_kwarg"): "`find`, with the `<id:id>` of the path",
     ("filter_backends", "filter_queryset", "filterset_class", "filterset_fields"): "`filters`, a `ListFilters` class",
     ("search_fields",): "the parameter `q`, which searches what the model declares as searched",

@@ -68,7 +68,7 @@ HEADERS = {
     "ETag": _header("The version of the document.", {"type": "string"}, required=True),
     "Cache-Control": _header("How long the response may be cached.", {"type": "string"}, required=True),
 }
-COUNTED = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+COMMON_HEADERS = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
 PARAMETERS = {
@@ -101,11 +101,13 @@ PARAMETERS = {
 }
 
 ERROR_STATUSES = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
-_ALSO = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
+_FURTHER_HEADERS = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 
 def _headers(status: int) -> JSONSchema:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in [*COUNTED, *_ALSO.get(status, [])]}
+    return {
+        name: {"$ref": f"#/components/headers/{name}"} for name in [*COMMON_HEADERS, *_FURTHER_HEADERS.get(status, [])]
+    }
 
 
 def error_schema(status: int) -> JSONSchema:

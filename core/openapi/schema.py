@@ -12,7 +12,7 @@ from core.api.lists import MAX_PAGE_SIZE, Listing
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
-from core.openapi.components import API_TOKEN, COUNTED, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
+from core.openapi.components import API_TOKEN, COMMON_HEADERS, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
 
@@ -177,7 +177,7 @@ class OperationSchema(AutoSchema):
         raise NotImplementedError
 
     def headers(self, status: int) -> list[str]:
-        names = list(COUNTED)
+        names = list(COMMON_HEADERS)
         if status == 201:
             names.append("Location")
         if "page" in self.query_parameters():

@@ -63,13 +63,13 @@ def estimate_counts(*querysets: QuerySet[Any]) -> list[int]:
     return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
-def first_rows_cte(listed: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
-    """Return a common table expression that hides the table behind the first rows of `listed`, and the parameters of the expression.
+def first_rows_cte(list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+    """Return a common table expression that hides the table behind the first rows of `list_rows`, and the parameters of the expression.
 
     PostgreSQL reads these rows from an index, whatever it estimates for the rest of the statement.
     """
-    table = f'"{listed.model._meta.db_table}"'
-    sql, parameters = listed.values("id")[:limit].query.sql_with_params()
+    table = f'"{list_rows.model._meta.db_table}"'
+    sql, parameters = list_rows.values("id")[:limit].query.sql_with_params()
     # `.*` includes the search columns, which are not fields of the model. PostgreSQL reads only the columns that the statement uses.
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
@@ -78,20 +78,24 @@ def search(
     rows: QuerySet[Any],
     query: Query,
     *,
-    listed: QuerySet[Any] | None = None,
+    list_rows: QuerySet[Any] | None = None,
     enough: int = MAX_RESULTS,
     ranked: bool = True,
     fuzzy: bool = True,
 ) -> list[int]:
     """Return the ids of matching `rows`, at most `MAX_RESULTS`. If `ranked`, the best matches come first.
 
-    `rows` is a subset of `listed`. The stages find rows with all terms as whole words of their short texts, rows with the terms
-    elsewhere and, if `fuzzy`, rows with similar terms. A stage runs only if those before it found fewer than `enough` rows.
+    `list_rows` are the rows of the whole list, of which `rows` are a subset. The stages find rows with all terms as whole words of their
+    short texts, rows with the terms elsewhere and, if `fuzzy`, rows with similar terms. A stage runs only if the stages before it found
+    fewer than `enough` rows.
     """
     if rows.query.is_empty() or not query.terms:
         return []
     staged = StagedSearch(
-        rows, query, listed=(rows if listed is None else listed).order_by("id"), enough=min(enough, MAX_RESULTS)
+        rows,
+        query,
+        list_rows=(rows if list_rows is None else list_rows).order_by("id"),
+        enough=min(enough, MAX_RESULTS),
     )
     staged.run(ranked=ranked, fuzzy=fuzzy)
     return staged.found[:MAX_RESULTS]
@@ -109,8 +113,8 @@ class StagedSearch:
     of them it finds.
     """
 
-    def __init__(self, rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], enough: int) -> None:
-        self.rows, self.query, self.listed, self.enough = rows, query, listed, enough
+    def __init__(self, rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any], enough: int) -> None:
+        self.rows, self.query, self.list_rows, self.enough = rows, query, list_rows, enough
         # The limit is a multiple of a batch, so that the ranking does not depend on the page.
         self.stage_limit = enough + -enough % RANKED_BATCH
         self.found: list[int] = []
@@ -123,7 +127,7 @@ class StagedSearch:
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
         term_conditions = [Query(term).prefixes() for term in terms]
         self.total, whole_words, prefixes, substrings, similar, *counts = estimate_counts(
-            self.listed, *(matching(self.rows, condition) for condition in (*conditions, *term_conditions))
+            self.list_rows, *(matching(self.rows, condition) for condition in (*conditions, *term_conditions))
         )
         if not ranked or (prefixes <= RANKED_BATCH and not has_several_terms):
             # All matches fit into one batch.
@@ -179,7 +183,7 @@ class StagedSearch:
         texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
         sql, parameters = matching(self.rows, condition).order_by().values("id", **texts).query.sql_with_params()
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
-        first_rows, first_parameters = first_rows_cte(self.listed, scan_limit) if scan else ("", list[Any]())
+        first_rows, first_parameters = first_rows_cte(self.list_rows, scan_limit) if scan else ("", list[Any]())
         and_others = "".join(f" AND ({other})" for other, _ in others)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -206,7 +210,7 @@ class StagedSearch:
 
 
 def find_similar(
-    rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], limit: int, already_searched: bool = False
+    rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any], limit: int, already_searched: bool = False
 ) -> list[int]:
     """Return the ids of at most `limit` rows whose short text is similar to a text that is being typed, the best first.
 
@@ -218,7 +222,7 @@ def find_similar(
     # Short terms are not specific, and longer terms are usually rarer.
     terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:MAX_TERMS]
     conditions = [Query(term).prefixes_or_variants() for term in terms or query.terms[:1]]
-    total, *counts = estimate_counts(listed, *(matching(rows, condition) for condition in conditions))
+    total, *counts = estimate_counts(list_rows, *(matching(rows, condition) for condition in conditions))
     by_count = sorted(zip(counts, conditions, strict=True), key=lambda pair: pair[0])
     # Find rows with one of the rare terms, or with the two rarest of the common terms, which match more rows than can be ranked.
     room = MAX_RESULTS
@@ -231,9 +235,9 @@ def find_similar(
     if len(common) > 1 or not rare:
         rare.append(combine("AND", *common[:2]))
     candidates = matching(rows, combine("OR", *rare))
-    similar = _most_similar(candidates, query, limit, scanned=listed.order_by("id") if is_common else None)
+    similar = _most_similar(candidates, query, limit, scanned=list_rows.order_by("id") if is_common else None)
     needs_search = len(similar) < limit and not already_searched
-    if needs_search and (ids := search(rows, query, listed=listed, enough=limit, ranked=False)):
+    if needs_search and (ids := search(rows, query, list_rows=list_rows, enough=limit, ranked=False)):
         # Of the results, too, keep only rows with a similar short text.
         similar = list(dict.fromkeys([*similar, *_most_similar(rows.filter(id__in=ids), query, limit, scanned=None)]))
     return similar[:limit]

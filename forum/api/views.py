@@ -59,7 +59,7 @@ class PostViewSet(Listing, ResourceViewSet):
     orders = ("id", "created_at", "updated_at")
 
     @staticmethod
-    def listed_of(account: Account) -> PostQuerySet:
+    def list_rows_of(account: Account) -> PostQuerySet:
         return account.posts.live().exclude(category_id=None)
 
     @staticmethod
@@ -217,9 +217,9 @@ class TaskViewSet(Listing, JSONViewSet):
     default_order = ("closed", "-created_at", "-id")
 
     @staticmethod
-    def listed_of(account: Account) -> PostQuerySet:
+    def list_rows_of(account: Account) -> PostQuerySet:
         return account.posts.tasks()
 
     @classmethod
     def rows_of(cls, account: Account) -> PostQuerySet:
-        return cls.listed_of(account).with_names()
+        return cls.list_rows_of(account).with_names()
