@@ -1,7 +1,7 @@
 """The errors that models and the engine raise. Each interface turns them into responses in its own format.
 
 A message continues the name of its field ("can't be blank"). It is a format string with named values in braces. A message that a page
-may show is marked with `gettext_lazy`: pages use the language of the reader, and the APIs always answer in English.
+may show is marked with `gettext_lazy`: pages use the language of the reader, and the APIs always respond in English.
 """
 
 from collections.abc import Iterable, Mapping

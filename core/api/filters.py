@@ -43,7 +43,7 @@ class _FormField(forms.Field):
 class WireFilter(django_filters.Filter):
     """A filter that reads its value with a `WireField`."""
 
-    # Set if the value comes from other parameters than the one with the name of the filter.
+    # Set this if the value comes from other parameters than the parameter with the name of the filter.
     widget: type[forms.Widget] | None = None
 
     def __init__(self, wire: WireField, *, field_name: str | None = None, lookup_expr: str = "exact") -> None:

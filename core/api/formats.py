@@ -89,7 +89,7 @@ def _inflated(body: bytes, request: Request) -> bytes:
 
 
 def _read_json(body: bytes, charset: str) -> Any:
-    """Return the value of JSON in the encoding that the Content-Type names, or in UTF-8 if it names no known encoding."""
+    """Return the value of JSON in the encoding that the Content-Type names, or in UTF-8 if the encoding is missing or unknown."""
     encoding = text_encoding(charset) or "utf-8"
     if encoding.startswith(("utf-16", "utf-32")):
         # Some clients name UTF-16 but send UTF-8. `detect_encoding` recognizes UTF-8 because it has no zero bytes.

@@ -22,7 +22,7 @@ from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, se
 if TYPE_CHECKING:
     from accounts.account import Account
 
-# The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher one a parameter.
+# The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.
 MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101
 # If more than `COMMON_ROWS` rows pass the filters, the first page is expected within the first `SCAN_ROWS` rows of the list. For a page
 # that ends at row n, `SPARSE_FACTOR` * n further rows are scanned.
@@ -212,7 +212,7 @@ class Listing(Paged):
             for name, descending in cls.columns(order).items()
         ]
 
-    # This method is the last one, because after it `list` is no longer the built-in type.
+    # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
     def list(self, request: APIRequest) -> HttpResponse:
         ids = self.ids_from_parameters()
         if ids is not None:

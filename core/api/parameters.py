@@ -69,7 +69,7 @@ def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def _has(target: Any, keys: list[str]) -> bool:
-    """Return whether the object already has a value under these keys, so that another one begins the next object of the list.
+    """Return whether the object already has a value under these keys, so that another value begins the next object of the list.
 
     A list in an object accepts any number of values.
     """

@@ -25,7 +25,7 @@ class ResourceViewSet(JSONViewSet):
 
     # The key and the model of the resource, as in `core.registry`.
     key: str
-    # The name of the route of one row.
+    # The name of the route of a single row.
     route: str
     model: type[Model]
 
@@ -121,7 +121,7 @@ class ResourceViewSet(JSONViewSet):
 
 
 def hashable(view: type[Any]) -> Any:
-    """Return the class of a view, as an argument of a cached function. mypy checks the `__hash__` of its instances."""
+    """Return the class of a view unchanged, but typed as Any. For an argument of a cached function, mypy would reject the class."""
     return view
 
 

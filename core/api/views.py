@@ -65,7 +65,7 @@ class TenantViewSet(viewsets.ViewSet):
     """The base of all API views. A view belongs to the account of its request.
 
     `dispatch` calls `initial` and then the handler, which returns a response made by `respond`. `core.api.unused_hooks` lists the
-    attributes of DRF that are not used. A subclass that defines one raises TypeError.
+    attributes of DRF that are not used. A subclass that defines such an attribute raises TypeError.
     """
 
     request: APIRequest
@@ -213,7 +213,7 @@ class JSONViewSet(TenantViewSet):
     def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
         """Add the parameters that are not `known` to `ignored_parameters`. In `known`, the key in `name[key]` stands for any key.
 
-        Return errors by parameter: for repeated parameters and, with `Prefer: handling=strict`, for unknown ones.
+        Return errors by parameter: for repeated parameters and, with `Prefer: handling=strict`, for unknown parameters.
         """
         errors = {}
         for name, values in self.parameters.lists():

@@ -2,7 +2,7 @@
 
 A trigger on the table of each resource records its changes, so that every way of writing is covered. The trigger is deferred to the
 commit, and takes the next `position` from a sequence. Writers do not wait for each other, so changes that are committed at the same
-moment may become visible in any order, and positions are no reliable cursor. Instead, readers assign the account's consecutive *numbers*
+moment may become visible in any order, and positions are not reliable cursors. Instead, readers assign the account's consecutive *numbers*
 to all visible changes without a number, in the order of their positions, under a lock that only readers take. This has the following
 properties:
 

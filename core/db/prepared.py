@@ -281,7 +281,7 @@ def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> l
     try:
         return execute(text, values, single_statement=single_statement)
     except (OperationalError, InterfaceError) as error:
-        # A second attempt at a server that did not answer in time would only double the wait.
+        # If the server did not respond in time, a second attempt would only double the wait.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise

@@ -1,4 +1,4 @@
-"""Text that XML 1.0 allows. The service accepts no other characters, because the Forum API answers in XML."""
+"""Text that XML 1.0 allows. The service accepts no other characters, because the responses of the Forum API are XML."""
 
 import codecs
 import re

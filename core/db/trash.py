@@ -164,13 +164,13 @@ def trash_contents(
 
 
 def restore(account: "Account", kinds: Mapping[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
-    """Restore the row of one of these kinds with an id. Return its resource key and the row, or None if there is none.
+    """Restore the row with an id, of any of these kinds. Return its resource key and the row, or None if no such row is in the trash.
 
     Raise FieldError if the row cannot be restored, or if rows of several kinds have the id.
     """
     keys = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
     if len(keys) > 1:
-        # The sequence of an account gives each id once, but rows that were imported with their ids may share one.
+        # The sequence of an account yields each id once, but rows that were imported with their ids may have the same id.
         raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(keys))})
     for key in keys:
         rows: TrashableQuerySet[Any] = rows_of(account, kinds[key])  # type: ignore[assignment]  # the manager of every Trashable

@@ -1,4 +1,4 @@
-"""The parts of an operation that cannot be derived from its view: its id, its description and its examples. Each app registers its own."""
+"""The parts of an operation that cannot be derived from its view: id, description and examples. Each app registers its operations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -142,7 +142,7 @@ class StagedSearch:
                 key, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
                 prefixes, substrings = count, count
             self.run_stage(key.prefixes(), prefixes, *others)
-            # Once rows with all words were found, looser matches are rarely wanted.
+            # If rows with all words were found, looser matches are rarely useful.
             if has_several_terms and self.found:
                 return
             if key.substrings() is None:
@@ -165,7 +165,7 @@ class StagedSearch:
         """
         if self.is_enough():
             return
-        # The lookup of a common term is slow, because the index collects all of its rows before the first one is read.
+        # The lookup of a common term is slow, because the index collects all rows of the term before the first row is read.
         if estimate > max(MAX_RESULTS, self.total * RANKED_BATCH / SCAN_ROWS):
             ids = self.rank(condition, others, scan=True)
             if len(ids) == self.stage_limit:
@@ -224,7 +224,7 @@ def find_similar(
     conditions = [Query(term).prefixes_or_variants() for term in terms or query.terms[:1]]
     total, *counts = estimate_counts(list_rows, *(matching(rows, condition) for condition in conditions))
     by_count = sorted(zip(counts, conditions, strict=True), key=lambda pair: pair[0])
-    # Find rows with one of the rare terms, or with the two rarest of the common terms, which match more rows than can be ranked.
+    # Find rows with any of the rare terms, or with both of the two rarest common terms. Common terms match more rows than can be ranked.
     room = MAX_RESULTS
     rare: list[Condition] = []
     common: list[Condition] = []

@@ -13,7 +13,7 @@ from django.db import connection, models, transaction
 
 from core.search.declaration import searches
 
-# The maximum number of words that replace a mistyped one.
+# The maximum number of words that replace a mistyped word.
 MAX_CORRECTIONS = 10
 STALE_WORDS_BATCH = 200
 

@@ -31,7 +31,7 @@ class Query:
     """A search text. `text` is folded, as are the search columns."""
 
     text: str
-    # The account whose words correct mistyped ones.
+    # The account whose words correct mistyped terms.
     account_id: int | None = None
 
     @cached_property
@@ -57,7 +57,7 @@ class Query:
 
     @property
     def prefix_tsquery(self) -> str:
-        """All terms, each as a word or the beginning of one. A single letter has to be a word, because too many words begin with it."""
+        """All terms, each as a word or the beginning of a word. A single letter has to be a word, because too many words begin with it."""
         return " & ".join(f"'{term}'" + (":*" if len(term) > 1 else "") for term in self.terms)
 
     @property
