@@ -130,7 +130,7 @@ register_operation(
         "Read the account",
         "The account that the token belongs to.",
         "Account",
-        answer=ACCOUNT,
+        response_example=ACCOUNT,
         response=account_answer,
     ),
 )
@@ -181,7 +181,7 @@ register_resource(
     "status",
     "Statuses",
     id=37,
-    answer=STATUS,
+    response_example=STATUS,
     create={"kind": "deal", "code": "paid", "name": "Paid", "closed": True},
     update={"color": "#16a34a"},
     creation="For admins. If a status with this kind and code exists, it is updated (200).",
@@ -240,7 +240,7 @@ register_operation(
         "Restore from the trash",
         "For admins. The response is the restored resource. It gets its external ids back, except for those that another resource has now.",
         "Trash",
-        answer={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
+        response_example={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
         parameters={"id": 27},
         body_serializers={},
         query_parameters=kinds,
@@ -276,7 +276,7 @@ register_operation(
         "List changes",
         "All changes since a cursor, in the order in which they were committed. With `since=now`, the response is a cursor to start from.",
         "Changes",
-        answer={
+        response_example={
             "changes": [{"resource": "client", "id": 26, "change": "updated", "at": TIMES["updated_at"]}],
             "cursor": "AAAAAAAAAA0ABkbXn2kq8Q7r3vYt5wZa",
             "more": False,
@@ -294,7 +294,7 @@ register_operation(
         "This document",
         "OpenAPI 3.1, for everyone.",
         "Documentation",
-        answer={"openapi": "3.1.0", "info": {"title": "Rostrum", "version": "0.1.0"}, "paths": {}},
+        response_example={"openapi": "3.1.0", "info": {"title": "Rostrum", "version": "0.1.0"}, "paths": {}},
         response={
             "type": "object",
             "properties": {
@@ -313,7 +313,7 @@ register_operation(
         "Browse and try out this document",
         "Swagger UI, for everyone.",
         "Documentation",
-        answer="<!DOCTYPE html>…",
+        response_example="<!DOCTYPE html>…",
         response={"type": "string"},
     ),
 )

@@ -225,7 +225,7 @@ class Maker:
         self.each("Rows", portions)
         others = [(rows.OTHERS_POSTS, known, rows.OTHERS_ROWS), (rows.OTHERS_CLIENTS, known, rows.OTHERS_ROWS)]
         self.each("Rows of other accounts", others)
-        words = [(model.search.learning(model), {}, 1) for model in (Client, Post)]
+        words = [(model.search.learn_statement(model), {}, 1) for model in (Client, Post)]
         counts = [(rows.HOLDERS, known, 1), (rows.TAG_COUNTS, known, 1)]
         self.each("External ids, counts of tags, words", [*words, *counts])
 

@@ -310,7 +310,7 @@ X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "core.exception_handler.handle",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.SuffixNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.api.negotiation.SingleFormatNegotiation",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,

@@ -1,4 +1,4 @@
-"""The addresses of clients, as rate limits count them."""
+"""The address of a client, for rate limits."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from django.conf import settings
 def from_environ(environ: Mapping[str, str]) -> str:
     """Return the normalized address of the client from a WSGI environment, or "unknown".
 
-    Behind a proxy, it is the last entry of X-Forwarded-For, which the proxy adds. The client can forge the entries before it.
+    Behind a proxy, this is the last entry of X-Forwarded-For, which the proxy adds. The client can forge the entries before it.
     """
     if settings.TRUST_PROXY and (address := normalize(environ.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2])):
         return address
@@ -19,7 +19,7 @@ def from_environ(environ: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1024)
 def normalize(text: str) -> str:
-    """Return an address without its port, and an IPv6 address as its /64 network, or "" if the text is no address.
+    """Return an IPv4 address without its port, the /64 network of an IPv6 address, or "" if the text is not an address.
 
     A single subscriber usually has a whole /64. Some proxies write a port behind the address.
     """

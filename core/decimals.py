@@ -7,7 +7,7 @@ import orjson
 
 
 def encode_decimal(value: Any) -> orjson.Fragment:
-    """Return a decimal with all of its digits but without trailing zeros. Pass this function to `orjson.dumps` as `default`."""
+    """Return a decimal as JSON, with all of its digits but without trailing zeros. Pass this function to `orjson.dumps` as `default`."""
     if isinstance(value, Decimal):
         plain = f"{value:f}"
         return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())

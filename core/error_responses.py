@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from core.api.errors import json_response, xml_response
-from core.api.negotiation import wants_page
+from core.api.negotiation import expects_html
 from core.errors import RETRY_AFTER, FieldError
 from core.pages.errors import error_page
 
@@ -29,7 +29,7 @@ def error_response(
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
     """Return the response in the format of the request. Only pages translate a lazy `message`."""
-    if wants_page(request):
+    if expects_html(request):
         return error_page(request, status, message=message, errors=errors, headers=headers)
     if status == 500 and request.method not in SAFE_METHODS:
         message = UNCERTAIN
@@ -44,7 +44,7 @@ def throttled(request: HttpRequest, wait: int) -> HttpResponse:
 def unavailable(request: HttpRequest) -> HttpResponse:
     """Return the response for an unavailable database or an overloaded service.
 
-    Its message tells if the request may have committed something.
+    The message tells if the request may have committed something.
     """
     commits = getattr(request, "commits", None)
     is_uncertain = (

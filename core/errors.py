@@ -1,7 +1,7 @@
-"""The errors that models and the engine raise. Each interface turns them into a response of its own.
+"""The errors that models and the engine raise. Each interface turns them into responses in its own format.
 
 A message continues the name of its field ("can't be blank"). It is a format string with named values in braces. A message that a page
-may show is marked with `gettext_lazy`: pages use the language of the reader, and the APIs always answer in English.
+may show is marked with `gettext_lazy`: pages use the language of the reader, and the APIs always respond in English.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,9 +29,9 @@ class FieldErrors(Exception):
 
 
 class FieldError(FieldErrors):
-    """The error of one field. It can be raised itself or as one of several `FieldErrors`.
+    """The error of one field. Raise it directly, or several together as `FieldErrors`.
 
-    The name of a nested field is dotted. It is empty for an error of the whole object.
+    `field` has dots for a nested field, and is empty for an error of the whole object.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class FieldError(FieldErrors):
         return str(self.message).format(**self.params) if self.params else str(self.message)
 
     def within(self, field: str) -> Self:
-        """Return the same error for an object that contains this one's object in `field`."""
+        """Return the same error for an outer object whose field `field` contains the object of this error."""
         return type(self)(f"{field}.{self.field}" if self.field else field, self.message, self.code, self.params)
 
 
 class Conflict(Exception):
-    """A conflict with another request at the same time. The client may repeat the request."""
+    """A conflict with a simultaneous request. The client may repeat the request."""
 
     def __init__(self, message: str | Promise) -> None:
         super().__init__(message)

@@ -29,7 +29,7 @@ def handle(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
             return error_response(request, 415)
         case exceptions.AuthenticationFailed() | exceptions.NotAuthenticated():
             challenge = view.get_authenticate_header(view.request)
-            # One message for all, so that it does not reveal which part was wrong.
+            # The message is always the same, so that it does not reveal which part of the credentials was wrong.
             return error_response(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
         case Throttled():
             return throttled(request, exc.wait)

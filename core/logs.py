@@ -19,7 +19,7 @@ _SECRETS = re.compile(
     """
 )
 
-# A line that this does not match has no secret. It is faster than `_SECRETS`, and most lines do not match.
+# A line that this pattern does not match has no secret. The pattern is faster than `_SECRETS`, and most lines do not match it.
 _SUSPECT = re.compile("token|password|secret|digest|authorization|basic|bearer|DETAIL: ", re.IGNORECASE)
 
 _SECRET_WORDS = ("token", "password", "secret")
@@ -33,8 +33,8 @@ _PERSONAL = re.compile(
       (?: (?!%26) [^\s"'&<>] )+
     """
 )
-# The beginning of a query inside a value or a path, percent-encoded any number of times. The equals sign behind it tells it from a
-# mere question mark.
+# The beginning of a query inside a value or a path, percent-encoded any number of times. An equals sign after the question mark shows
+# that a query begins there.
 _INNER_QUERY = re.compile("[?]|%(?:25)*3f", re.IGNORECASE)
 _INNER_EQUALS = re.compile("=|%(?:25)*3d", re.IGNORECASE)
 
@@ -68,7 +68,7 @@ def _redact_pair(pair: str) -> str:
 
 
 def omit_inner_query(text: str) -> str:
-    """Return a path or value without the query inside it, such as that of the page to return to after signing in."""
+    """Return a path or value without the query inside it, such as the query of the page to which a sign-in returns."""
     start = _INNER_QUERY.search(text)
     if start is None or settings.LOG_QUERIES or not _INNER_EQUALS.search(text, start.end()):
         return text
@@ -80,5 +80,5 @@ class RedactingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record)
-        # The access log redacts the parts from the client itself. Redacting the whole line could remove other parts.
+        # The access log itself redacts the parts that come from the client. Redacting the whole line could remove other parts.
         return line if record.name == ACCESS_LOG else redact(line)

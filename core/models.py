@@ -1,4 +1,4 @@
-"""The models of the engine, each in a module of its own, named here for Django."""
+"""The models of the engine. Each is defined in a separate module and imported here, where Django looks for models."""
 
 from core.api.idempotency import IdempotentAnswer as IdempotentAnswer
 from core.changes.models import Change as Change

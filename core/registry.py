@@ -1,7 +1,7 @@
 """The registry of resources.
 
 An app registers its resources in `AppConfig.ready`. The trash, the change feed, the OpenAPI document and the API examples read the
-registry, so that none of them depends on a particular resource.
+registry, so that they do not depend on particular resources.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ from core.db.trash import Trashable
 if TYPE_CHECKING:
     from core.api.resources import ResourceViewSet
 
-# A function that returns a query for at most one row with one column: a value from the account of the request.
+# A function that returns, for an account, a query for at most one row with one column: the sample value.
 Sample = Callable[[Any], QuerySet[Any, Any]]
 
 
@@ -33,17 +33,17 @@ class Resource:
     model: type[Model]
     # The dotted path of the `ResourceViewSet`. It is imported at first use, because views import models.
     viewset_path: str
-    # What pages show: singular, plural, and the name of an icon of Lucide.
+    # The names on pages (singular and plural), and the name of an icon of Lucide.
     label: str | Promise
     plural_label: str | Promise
     icon: str
-    # The segment that paths of the resource begin with, after `/app/`.
+    # The segment after `/app/` with which paths of the resource begin.
     collection: str
     # True if rows are customers, on whose behalf the team can vote and write.
     is_customer: bool = False
-    # Values from the account that replace the ids of the document in the API examples. `client` also replaces `client_id`.
+    # Sample values, by name. In the API examples, they replace the ids of the OpenAPI document. `client` also replaces `client_id`.
     samples: Mapping[str, Sample] = field(default_factory=dict)
-    # The names of samples for `{id}` in paths, by the language of the operation. The first that the account has is used.
+    # The names of the samples for `{id}` in paths, by format (`json`, `xml`). The first sample that exists in the account is used.
     path_samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property

@@ -1,6 +1,6 @@
 """Types of requests: Django's request with the attributes that the middlewares set.
 
-They serve annotations only: at run time a request is an instance of Django's own class.
+The types are only used in annotations. At run time, a request is an instance of Django's own class.
 """
 
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ class TenantRequest(HttpRequest):
 
 
 class AccountRequest(TenantRequest):
-    """A request whose account is known: of a page, or of the API after authentication."""
+    """A request with an account: a request of a page, or a request of an API after authentication."""
 
     account: "Account"
 
@@ -37,7 +37,7 @@ class AccountRequest(TenantRequest):
 class PageRequest(AccountRequest):
     """A request of a page, after `PagesMiddleware`.
 
-    `account` and `site` are None at a host without a site, where `Page` answers 404.
+    `account` and `site` are None at a host without a site, where `Page` responds with 404.
     """
 
     user: "User | None"  # type: ignore[assignment]  # Django's stubs expect an AnonymousUser for a visitor

@@ -185,7 +185,7 @@ class PostQuerySet(TrashableQuerySet[Any]):
         if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
-            ids = search(rows, query, listed=account.posts.live().without_tasks(), enough=start + size)
+            ids = search(rows, query, list_rows=account.posts.live().without_tasks(), enough=start + size)
             return _values_by_id(account, ids[start : start + size], columns)
 
     def similar_to(
@@ -207,7 +207,11 @@ class PostQuerySet(TrashableQuerySet[Any]):
             return []
         with search_transaction(account.id, text) as query:
             ids = find_similar(
-                rows, query, listed=account.posts.live().without_tasks(), limit=limit, already_searched=already_searched
+                rows,
+                query,
+                list_rows=account.posts.live().without_tasks(),
+                limit=limit,
+                already_searched=already_searched,
             )
             return _values_by_id(account, ids, columns)
 

@@ -86,7 +86,7 @@ class AccountViewSet(JSONViewSet):
     shown_once = ("api_token",)
 
     def retrieve(self, request: Request) -> HttpResponse:
-        return self.answer(self.represent(self.account))
+        return self.respond(self.represent(self.account))
 
     def create(self, request: Request) -> HttpResponse:
         partner = self.account
@@ -112,7 +112,7 @@ class AccountViewSet(JSONViewSet):
         with throttling.limit_new_accounts(request, partner.id):
             account, owner, token, ignored = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
-        return self.answer(
+        return self.respond(
             data, status=201, ignored=ignored, headers={"Location": data["url"] + reverse("accounts-json-account")}
         )
 

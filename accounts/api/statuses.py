@@ -59,7 +59,7 @@ class StatusViewSet(Listing, ResourceViewSet):
     default_order = ("kind", "position", "id")
 
     @staticmethod
-    def listed_of(account: Account) -> QuerySet[Status]:
+    def list_rows_of(account: Account) -> QuerySet[Status]:
         return account.statuses.all()
 
     def find_existing(self, given: Any) -> Status | None:
@@ -78,7 +78,7 @@ class StatusViewSet(Listing, ResourceViewSet):
             statuses[id].erase()
 
         in_transaction(act)
-        return self.answer("ok")
+        return self.respond("ok")
 
     def create_row(self, values: dict[str, Any]) -> Status:
         row = Status(account=self.account)

@@ -15,4 +15,4 @@ class TagViewSet(JSONViewSet):
     def list(self, request: Request) -> HttpResponse:
         if errors := self.ignore_parameters(()):
             raise FieldErrors(errors.values())
-        return self.answer(list(self.account.tags.in_use(self.kind)))
+        return self.respond(list(self.account.tags.in_use(self.kind)))

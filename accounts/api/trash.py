@@ -30,7 +30,7 @@ class TrashViewSet(Paged, JSONViewSet):
     def list(self, request: Request) -> HttpResponse:
         page = self.read_page("resource")
         rows = trash_contents(self.account, self.kinds(), limit=page.stop)
-        return self.answer_page(page, rows[page.start : page.stop])
+        return self.respond_with_page(page, rows[page.start : page.stop])
 
     def represent(self, row: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -51,4 +51,4 @@ class TrashViewSet(Paged, JSONViewSet):
             return viewset, viewset.find(id), ignored
 
         viewset, row, ignored = in_transaction(act)
-        return self.answer(viewset.represent(row), ignored=ignored)
+        return self.respond(viewset.represent(row), ignored=ignored)

@@ -5,14 +5,14 @@ from accounts.api.statuses import StatusViewSet
 from accounts.api.trash import TrashViewSet
 from accounts.api.users import UserViewSet
 from core.api.changes import ChangeViewSet
-from core.api.routing import RESOURCE, RESOURCE_ITEM
+from core.api.routing import CREATE, ITEM
 
 urlpatterns = [
     path(
         "app/account.json", AccountViewSet.as_view({"get": "retrieve", "post": "create"}), name="accounts-json-account"
     ),
-    path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | RESOURCE), name="accounts-json-statuses"),
-    path("app/statuses/<id:id>.json", StatusViewSet.as_view(RESOURCE_ITEM), name="accounts-json-status"),
+    path("app/statuses.json", StatusViewSet.as_view({"get": "list"} | CREATE), name="accounts-json-statuses"),
+    path("app/statuses/<id:id>.json", StatusViewSet.as_view(ITEM), name="accounts-json-status"),
     path("app/users.json", UserViewSet.as_view({"get": "list"}), name="accounts-json-users"),
     path("app/trash.json", TrashViewSet.as_view({"get": "list"}), name="accounts-json-trash"),
     path(

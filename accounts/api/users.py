@@ -100,5 +100,5 @@ class UserViewSet(Listing, JSONViewSet):
     filters = ListFilters
 
     @staticmethod
-    def listed_of(account: Account) -> QuerySet[User]:
+    def list_rows_of(account: Account) -> QuerySet[User]:
         return account.users.team()

@@ -15,7 +15,7 @@ from django.utils.module_loading import import_string
 from accounts.cookies import SESSION_COOKIE, set_session
 from accounts.models import Session
 from accounts.sites import sites
-from core.api.negotiation import wants_page
+from core.api.negotiation import expects_html
 from core.error_responses import unavailable
 from core.pages.language import language_of
 from core.requests import PageRequest
@@ -30,7 +30,7 @@ class PagesMiddleware:
             self.page = import_string(name)(self.page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if not (wants_page(request) or is_page_path(request.path_info)):
+        if not (expects_html(request) or is_page_path(request.path_info)):
             return self.get_response(request)
         if settings.HTTPS_FOR_PAGES_ALONE and not request.is_secure():
             return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")

@@ -118,7 +118,9 @@ class UsersPage(SettingsPage):
         if page.start >= MAX_RESULTS or not is_xml_text(q):
             return []
         with search_transaction(self.request.account.id, q) as query:
-            ids = search(listed.order_by(), query, listed=listed.order_by(), enough=page.stop)[page.start : page.stop]
+            ids = search(listed.order_by(), query, list_rows=listed.order_by(), enough=page.stop)[
+                page.start : page.stop
+            ]
         rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
         return [rows[id] for id in ids if id in rows]
 

@@ -1,4 +1,4 @@
-"""Additional fields in the API: the `additional_fields` object, and typed ones that are also fields of the resource itself."""
+"""Additional fields in the API: the object `additional_fields`, and typed additional fields, which are also fields of the resource."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -33,13 +33,13 @@ class AnyScalarField(WireField):
         if isinstance(data, bool):
             return data
         if isinstance(data, str | dict | list):
-            return self.read_by(long_text_field(), data)
+            return self.read_with(long_text_field(), data)
         try:
-            return self.read_by(IntegerField(), data)
+            return self.read_with(IntegerField(), data)
         except FieldErrors:
-            return self.read_by(DecimalField(), data)
+            return self.read_with(DecimalField(), data)
 
-    def read_by(self, field: WireField, data: Any) -> Any:
+    def read_with(self, field: WireField, data: Any) -> Any:
         field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
         return field.run_validation(data)
 
@@ -59,9 +59,9 @@ CUSTOM_FIELDS: FieldTypes = {f"{name}{number}": make for name, make in CUSTOM_TY
 
 
 class AdditionalFieldsField(WireField):
-    """An object whose values are texts, numbers, true or false. It is merged into the stored object, and null removes a key.
+    """An object whose values are texts, numbers, true or false. The object is merged into the stored object. Null removes a key.
 
-    `typed` are the fields that read the values of some keys.
+    `typed` maps some keys to the fields that read their values.
     """
 
     MAX_KEY_LENGTH = 64
@@ -120,7 +120,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         changes = values.pop("additional_fields", {})
         for name in self.typed.keys() & values.keys():
             value = to_json_value(values.pop(name))
-            # A response has both places. If a client sends all of it back, the place that it changed takes precedence.
+            # A response shows the value in both places. A client may change one of them and send both back. The changed value is used.
             if name not in changes or value != before.get(name):
                 changes[name] = value
         if changes:
@@ -149,6 +149,6 @@ class AdditionalFieldsSerializer(ResourceSerializer):
 
     @classmethod
     def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the additional fields of a response. Subclasses may omit some."""
+        """Return the additional fields of a response. A subclass may omit some of them."""
         fields: dict[str, Any] = data["additional_fields"]
         return fields

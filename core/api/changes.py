@@ -24,7 +24,7 @@ class SinceField(ScalarField):
     default_error_messages = {"cursor": "is not a cursor of this account"}
 
     def to_internal_value(self, data: Any) -> Cursor | str:
-        since = NOW if data == NOW else Cursor.read(self.context["account"].id, data)
+        since = NOW if data == NOW else Cursor.parse(self.context["account"].id, data)
         if since is None:
             self.fail("cursor")
         return since
@@ -57,7 +57,7 @@ class ChangeViewSet(JSONViewSet):
             changes.assign_numbers(self.account.id)
             rows = changes.filter(number__isnull=False).order_by("number")[: limit + 1]
         elif since == NOW:
-            since, rows = changes.newest(self.account.id), []
+            since, rows = changes.end_cursor(self.account.id), []
         else:
             try:
                 rows = changes.after(since, limit=limit + 1)
@@ -65,7 +65,7 @@ class ChangeViewSet(JSONViewSet):
                 raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
         page = rows[:limit]
-        return self.answer(
+        return self.respond(
             {
                 "changes": [
                     {

@@ -26,7 +26,7 @@ CODES = {
     503: "unavailable",
 }
 
-SENTENCES = {
+DEFAULT_MESSAGES = {
     400: "The request can't be read",
     401: "No valid credentials were given",
     403: "You may not do this",
@@ -42,17 +42,17 @@ SENTENCES = {
 }
 
 
-def link_subject(error: FieldError) -> str:
-    """Return the name of the error's field in English words: "forum" for `forum_id`."""
+def field_label(error: FieldError) -> str:
+    """Return the name of the error's field in English words, such as "forum" for `forum_id`."""
     field = error.field or "request"
     words = field.removesuffix("_id").replace("_ids", " ids").replace(".", " ").replace("_", " ").split()
     return " ".join(words) or field
 
 
 def sentence_of(error: FieldError) -> str:
-    """Return the message of an error with the name of its field, as a sentence."""
-    subject = link_subject(error)
-    return f"{subject[:1].upper()}{subject[1:]} {error.text}"
+    """Return the message of an error as a sentence that begins with the name of its field."""
+    label = field_label(error)
+    return f"{label[:1].upper()}{label[1:]} {error.text}"
 
 
 def in_english() -> override:
@@ -63,7 +63,7 @@ def in_english() -> override:
 def envelope(status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     """Return the JSON object of an error response."""
     with in_english():
-        sentence = sentence_of(errors[0]) if errors else str(message or SENTENCES[status])
+        sentence = sentence_of(errors[0]) if errors else str(message or DEFAULT_MESSAGES[status])
         body: dict[str, Any] = {"code": CODES[status], "message": replace_non_xml(sentence)}
         if errors:
             texts: dict[str, list[str]] = {}
@@ -92,7 +92,7 @@ def xml_response(
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
     with in_english():
-        sentences = [sentence_of(error) for error in errors] or [str(message or SENTENCES[status])]
+        sentences = [sentence_of(error) for error in errors] or [str(message or DEFAULT_MESSAGES[status])]
     lines = "".join(f"  <error>{escape(replace_non_xml(sentence))}</error>\n" for sentence in sentences)
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()
     return HttpResponse(content, status=status, content_type="application/xml; charset=utf-8", headers=headers)

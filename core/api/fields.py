@@ -1,7 +1,7 @@
 """Serializer fields of both APIs: the values that they accept, and the error messages for others.
 
-A message continues the field's name ("Title can't be blank"). Numbers are taken for texts, numeric texts for numbers, a
-blank text for no number, date or id; a list or an object where a scalar belongs is rejected.
+A message continues the field's name ("Title can't be blank"). A text field also accepts numbers, and a number field accepts numeric
+texts. A blank text for a number, a date or an id means null. A list or an object instead of a single value is rejected.
 """
 
 import re
@@ -29,7 +29,7 @@ MISSING = _("can't be blank")
 MAX_NAME_LENGTH = 255
 MAX_TEXT_LENGTH = 65_536
 MAX_INTEGER = 2**63 - 1
-# The codes of ISO 4217, with those of funds and metals, and those that were withdrawn since the euro was introduced: old deals have them.
+# The codes of ISO 4217, including codes of funds and metals, and codes withdrawn since the euro was introduced, which old deals have.
 CURRENCIES = frozenset(
     """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP
@@ -46,7 +46,7 @@ CURRENCIES = frozenset(
 
 
 class WireField(Field[Any, Any, Any, Any]):
-    """The base of all fields. A field is optional unless it is `required`, and an optional one accepts null."""
+    """The base of all fields. A field is optional unless it is `required`. An optional field accepts null."""
 
     # The serializer sets it when it binds the field.
     field_name: str
@@ -84,7 +84,7 @@ class ScalarField(WireField):
 
 
 class TextField(ScalarField):
-    """A text of at most `max_length` characters that XML allows. A required one is not blank, unless `blank` is true."""
+    """A text of at most `max_length` characters that XML allows. A required text must not be blank, unless `blank` is true."""
 
     blank_is_null = False
     default_error_messages = {
@@ -123,7 +123,7 @@ def long_text_field(**kwargs: Any) -> TextField:
 
 
 class EmailField(TextField):
-    """An e-mail address, as users have. Other resources accept any text as an e-mail."""
+    """The e-mail address of a user. Other resources accept any text as an e-mail address."""
 
     default_error_messages = {"form": _("is not an e-mail address")}
 
@@ -203,7 +203,7 @@ class DecimalField(ScalarField):
 
 
 def to_decimal(data: Any) -> Decimal | None:
-    """Return a finite number, or the text of one, as an exact decimal. Return None for any other data."""
+    """Return a finite number, or a text with a finite number, as an exact decimal. Return None for any other data."""
     try:
         text = data.strip() if isinstance(data, str) else data
         if isinstance(text, str) and ("_" in text or not text.isascii()):
@@ -215,7 +215,7 @@ def to_decimal(data: Any) -> Decimal | None:
 
 
 class BooleanField(ScalarField):
-    """A boolean, or one of the usual words for one."""
+    """A boolean, or one of the usual words for true and false."""
 
     default_error_messages = {"boolean": _("is not true or false")}
 
@@ -263,7 +263,7 @@ class DateTimeField(ScalarField):
                 moment = datetime.combine(day, datetime.min.time())
             if moment is not None and moment.tzinfo is None:
                 moment = timezone.make_aware(moment, self.context["account"].zone)
-            # At either end of the calendar, the time could be outside the years of Python in another time zone.
+            # In the first and the last year of Python's calendar, the time could be out of range in another time zone.
             is_valid = moment is not None and 1 < moment.astimezone(UTC).year < 9999
         except (ValueError, OverflowError):
             moment, is_valid = None, False
@@ -291,7 +291,7 @@ class DateField(ScalarField):
 def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
     """Lock rows (SELECT … FOR SHARE) and return their ids, each a `TrashedId` if the row is in the trash.
 
-    Until the end of the transaction, no other one can move the rows to the trash, restore or erase them.
+    Until the end of the transaction, no other transaction can move the rows to the trash, restore or erase them.
     """
     sql, parameters = rows.order_by("id").values_list("id", "trashed_at").query.sql_with_params()
     with connection.cursor() as cursor:
@@ -300,7 +300,7 @@ def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
 
 
 def to_id(data: Any) -> int | None:
-    """Return a whole number, or the text of one, as an id. Return None for any other data."""
+    """Return the id that a whole number, or a text with a whole number, represents. Return None for any other data."""
     number = None if data is None or isinstance(data, bool | list | dict) else to_decimal(data)
     if number is None or number.adjusted() > 18 or number != number.to_integral_value():
         return None
@@ -311,10 +311,10 @@ class ReferenceMixin(WireField):
     """A mixin for a field that refers to rows of the same account by their ids.
 
     The rows are looked up through the account. Rows that can be moved to the trash are locked until the end of the transaction.
-    A bulk create looks up the ids of all of its items at once: `existing_ids` of the context has the results, by field.
+    A bulk create looks up the ids of all of its items at once, and passes the existing ids by field as `existing_ids` in the context.
     """
 
-    # The related name of the rows on the account, and the filters that they have to pass.
+    # The related name of the rows on the account, and the filters that the rows have to pass.
     relation: str
     filters: dict[str, Any]
     lock = "SHARE"
@@ -327,7 +327,7 @@ class ReferenceMixin(WireField):
         return self.look_up(self.context["account"], ids)
 
     def look_up(self, account: "Account", ids: Collection[int]) -> dict[int, int]:
-        """Do what `find_ids` does, by a query."""
+        """Return the same as `find_ids`, but always by a query."""
         # PostgreSQL raises an error for ids that do not fit into the column.
         ids = [id for id in ids if 0 < id <= MAX_INTEGER]
         if not ids:
@@ -339,7 +339,7 @@ class ReferenceMixin(WireField):
 
     @staticmethod
     def ids_in(data: Any) -> set[int]:
-        """Return the ids in the data of the field, which may be invalid."""
+        """Return the ids in the data of the field. The data may be invalid."""
         items = to_list(data)
         return {id for item in (items if isinstance(items, list) else [items]) if (id := to_id(item)) is not None}
 
@@ -356,7 +356,7 @@ class RelatedField(ReferenceMixin, IntegerField):
 
     def to_internal_value(self, data: Any) -> int:
         number = super().to_internal_value(data)
-        # The current value exists: links to a row that is moved to the trash are set to null.
+        # The row of the current value exists, because links to a row in the trash are null.
         if number == getattr(self.parent.instance, self.field_name, None):
             return number
         existing = self.find_ids([number])
@@ -373,7 +373,7 @@ def to_list(data: Any) -> Any:
 
 
 class RelatedListField(ReferenceMixin, WireField):
-    """A list of ids without duplicates. Blank items are ignored, because a form sends one for an empty list."""
+    """A list of ids without duplicates. Blank items are ignored, because a form sends a blank item for an empty list."""
 
     default_error_messages = {
         "list": _("must be a list of ids"),
@@ -397,13 +397,13 @@ class RelatedListField(ReferenceMixin, WireField):
         items = [item for item in items if not isinstance(item, str) or item.strip()]
         if len(items) > self.MAX_IDS:
             self.fail("too_many", most=self.MAX_IDS)
-        read = [to_id(item) for item in items]
-        ids = list(dict.fromkeys(id for id in read if id is not None))
-        if None in read:
+        item_ids = [to_id(item) for item in items]
+        ids = list(dict.fromkeys(id for id in item_ids if id is not None))
+        if None in item_ids:
             self.fail("list")
         existing = self.find_ids(ids)
-        if missing := [number for number in ids if number not in existing]:
-            self.fail("missing", ids=", ".join(map(str, missing[:10])))
+        if missing_ids := [number for number in ids if number not in existing]:
+            self.fail("missing", ids=", ".join(map(str, missing_ids[:10])))
         return [existing[number] for number in ids]
 
 

@@ -1,4 +1,4 @@
-"""Filters of lists, declared with django-filter. They read values with the fields of bodies, and give the same messages."""
+"""Filters of lists, declared with django-filter. They read values with the fields of request bodies, so the error messages are the same."""
 
 import re
 from datetime import datetime
@@ -43,7 +43,7 @@ class _FormField(forms.Field):
 class WireFilter(django_filters.Filter):
     """A filter that reads its value with a `WireField`."""
 
-    # For a value that is not just the parameter with the name of the filter.
+    # Set this if the value comes from other parameters than the parameter with the name of the filter.
     widget: type[forms.Widget] | None = None
 
     def __init__(self, wire: WireField, *, field_name: str | None = None, lookup_expr: str = "exact") -> None:
@@ -52,14 +52,14 @@ class WireFilter(django_filters.Filter):
 
     @property
     def field(self) -> _FormField:
-        # A copy with the account of the request: the field reads times in its time zone.
+        # Copy the field and give it the account of the request, in whose time zone the field reads times.
         wire: Any = copy_field(self.wire)
         wire._context = {"account": self.parent.account}
         return _FormField(wire, widget=self.widget)
 
 
 class QueryDateTimeField(DateTimeField):
-    """A time in a query string. An unescaped plus of its offset has become a space."""
+    """A time in a query string. An unescaped plus sign before the offset was decoded to a space."""
 
     def to_internal_value(self, data: Any) -> datetime:
         return super().to_internal_value(re.sub(r" (\d\d(:?\d\d)?)$", r"+\1", data) if "T" in data else data)
@@ -91,14 +91,14 @@ class SearchFilter(WireFilter):
 
 
 def link_filter() -> WireFilter:
-    """Return a filter by the id of a row that the listed rows link to. An unknown id gives an empty list."""
+    """Return a filter by the id of a row to which the rows of the list link. An unknown id yields an empty list."""
     return WireFilter(IntegerField())
 
 
 class ListFilters(django_filters.FilterSet):
     """The filters of every list."""
 
-    # Responses show times to the second. Rows that changed within the given second are included, so that no change is missed.
+    # Responses show times to the second. Rows that changed within that second are included, so that no change is missed.
     updated_since = WireFilter(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
     q = SearchFilter()
 
@@ -114,12 +114,12 @@ class ListFilters(django_filters.FilterSet):
             name: cast(_Carrier, carriers[0]).error.within(name) for name, carriers in self.errors.as_data().items()
         }
 
-    def only(self, column: str) -> QuerySet[Any]:
-        """Return the rows that pass the filters of one column."""
+    def filter_by_column(self, column: str) -> QuerySet[Any]:
+        """Return the rows that pass the filters by one column."""
         rows = self.queryset.all()
-        for name, one in self.filters.items():
-            if one.field_name == column:
-                rows = one.filter(rows, self.form.cleaned_data[name])
+        for name, list_filter in self.filters.items():
+            if list_filter.field_name == column:
+                rows = list_filter.filter(rows, self.form.cleaned_data[name])
         return rows
 
     @classmethod

@@ -39,7 +39,7 @@ class BodyParser(BaseParser):
     """A parser of JSON, and of forms in bracket notation. An empty body is an empty object.
 
     A body is read as JSON if its Content-Type is JSON, `text/plain` or missing, and also if it begins with `{`, because `curl -d` sends
-    JSON with the type of a form. `Content-Encoding: gzip` is supported. The limit of the size applies to the inflated body too.
+    JSON with the Content-Type of a form. `Content-Encoding: gzip` is supported. The size limit also applies to the inflated body.
 
     `parse` raises ParseError for an invalid body, UnsupportedMediaType for another type or encoding, and RequestDataTooBig.
     """
@@ -89,13 +89,13 @@ def _inflated(body: bytes, request: Request) -> bytes:
 
 
 def _read_json(body: bytes, charset: str) -> Any:
-    """Return the value of JSON in the encoding that the Content-Type names, or in UTF-8 if it names no known encoding."""
+    """Return the value of JSON in the encoding that the Content-Type names, or in UTF-8 if the encoding is missing or unknown."""
     encoding = text_encoding(charset) or "utf-8"
     if encoding.startswith(("utf-16", "utf-32")):
-        # Some clients name UTF-16 but send UTF-8, which `detect_encoding` tells by its lack of zero bytes.
+        # Some clients name UTF-16 but send UTF-8. `detect_encoding` recognizes UTF-8 because it has no zero bytes.
         encoding = json.detect_encoding(body).removesuffix("-sig")
     try:
-        # json.loads can decode bytes itself, but it would also accept undeclared UTF-16 and lone surrogates.
+        # json.loads can decode bytes too, but it would accept undeclared UTF-16 and lone surrogates.
         text = body.decode(encoding).removeprefix("\ufeff")
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     except RecursionError:

@@ -44,12 +44,12 @@ class IdempotentView(Protocol):
     @property
     def account(self) -> "Account": ...
 
-    def answer(self, data: Any) -> HttpResponse: ...
+    def respond(self, data: Any) -> HttpResponse: ...
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
     def erase(self, *, limit: int) -> int:
-        """Erase at most `limit` expired answers, and return how many were erased."""
+        """Erase at most `limit` expired responses. Return the number of erased responses."""
         table = self.model._meta.db_table
         with connection.cursor() as cursor:
             cursor.execute(
@@ -72,7 +72,7 @@ class IdempotentAnswer(models.Model):
     status = models.SmallIntegerField()
     headers = models.JSONField()
     body = models.BinaryField()
-    # Without an index: the table has only the rows of one day, and begins with the oldest ones.
+    # Without an index, because the table has only the rows of one day and begins with the oldest rows.
     created_at = models.DateTimeField(default=timezone.now)
 
     objects = IdempotentAnswerQuerySet.as_manager()
@@ -88,7 +88,7 @@ class IdempotentAnswer(models.Model):
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         if view.shown_once:
-            body = view.answer({**getattr(response, "data", {}), **dict.fromkeys(view.shown_once)}).content
+            body = view.respond({**getattr(response, "data", {}), **dict.fromkeys(view.shown_once)}).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
     def replay(self) -> HttpResponse:
@@ -109,22 +109,22 @@ def key_of(request: Request) -> str | None:
         return None
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable():
-        # The server passes a header that is not ASCII as an empty one. To ignore it would risk carrying out the request twice.
+        # The server passes a header that is not ASCII as an empty header. If it were ignored, the request might be carried out twice.
         raise FieldError("idempotency_key", "must be 1-255 printable characters of ASCII")
     if len(key) > MAX_KEY_LENGTH:
         raise FieldError("idempotency_key", f"is too long (maximum is {MAX_KEY_LENGTH} characters)")
     return key
 
 
-def answer_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of `handler`, or the stored response if the request was carried out before.
 
     Raise Conflict while the first request is running, and FieldError for a different request with the same key.
     """
-    return in_transaction(lambda: _answer_once(view, key, handler))
+    return in_transaction(lambda: _respond_once(view, key, handler))
 
 
-def _answer_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     request: APIRequest = view.request
     identity: dict[str, Any] = {
         "account_id": view.account.id,
@@ -184,13 +184,13 @@ def once_from_form(user: "User", form_key: str, values: dict[str, Any], create: 
     if (location := location_of_form(user, form_key, values)) is not None:
         return location
     location = create()
-    answer = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
-    answer.save(force_insert=True)
+    stored = IdempotentAnswer(status=303, headers={"Location": location}, body=b"", fingerprint=b"", **identity)
+    stored.save(force_insert=True)
     return location
 
 
 def _identity_of_form(user: "User", form_key: str, values: dict[str, Any]) -> dict[str, Any]:
-    # A form without a key is a new one each time. The key of the row also depends on the values.
+    # A form without a key gets a new key for each request. The key of the row also depends on the values.
     text = json.dumps([form_key or new_form_key(), values], sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
     return {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}

@@ -22,23 +22,23 @@ from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, se
 if TYPE_CHECKING:
     from accounts.account import Account
 
-# The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher one a parameter.
+# The maximum number of rows of a page. A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.
 MAX_PAGE_SIZE, MAX_LITERAL_LIMIT = 1000, 101
-# If more than `COMMON_ROWS` rows pass the filters, the first page of them is expected within the first `SCAN_ROWS` rows of the list; a
-# later page within `SPARSE_FACTOR` times as many more as the rows before its end.
+# If more than `COMMON_ROWS` rows pass the filters, the first page is expected within the first `SCAN_ROWS` rows of the list. For a page
+# that ends at row n, `SPARSE_FACTOR` * n further rows are scanned.
 COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
 # The maximum number of rows that are collected and sorted.
 SORT_LIMIT = 50_000
 
 
-def scan_in_order(rows: QuerySet[Any], listed: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
-    """Return the ids of `rows` from `start` to `stop` if all of them are among the first rows of `listed`; otherwise None.
+def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
+    """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
-    `listed` is scanned in the order of `rows`.
+    `list_rows` are scanned in the order of `rows`.
     """
     sql, parameters = rows.values_list("id", flat=True)[start:stop].query.sql_with_params()
     first_rows, first_parameters = first_rows_cte(
-        listed.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
+        list_rows.order_by(*rows.query.order_by), SCAN_ROWS + SPARSE_FACTOR * stop
     )
     with connection.cursor() as cursor:
         cursor.execute(f"WITH {first_rows} {sql}", [*first_parameters, *parameters])
@@ -49,9 +49,9 @@ def scan_in_order(rows: QuerySet[Any], listed: QuerySet[Any], *, start: int, sto
 def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of the ordered `rows` from `start` to `stop`; None if there are more than `SORT_LIMIT` rows.
 
-    MATERIALIZED makes PostgreSQL plan the statement for all rows. It still ends at the limit.
+    MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.
     """
-    # `Listing.order_by` orders by these alone.
+    # `Listing.order_by` sets only expressions of this type.
     order_by = cast(Sequence[OrderBy], rows.query.order_by)
     terms: dict[str, Any] = {f"term{number}": term.expression for number, term in enumerate(order_by)}
     directions = ", ".join(
@@ -74,17 +74,17 @@ def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> list[int]
 class Paged(JSONViewSet):
     """The base of views with a list. It reads the parameters of the page, and links to the neighbouring pages.
 
-    Comments and the trash use it directly, because they have a single order. Resources use `Listing`.
+    The lists of comments and of the trash use this class directly, because they have a single order. Resources use `Listing`.
     """
 
     max_page_size = MAX_PAGE_SIZE
 
-    def read_page(self, *others: str, errors: dict[str, FieldError] | None = None) -> Page:
-        """Return the requested page. `others` are the other parameters of the list; `name[key]` stands for any key.
+    def read_page(self, *other_parameters: str, errors: dict[str, FieldError] | None = None) -> Page:
+        """Return the requested page. `other_parameters` are the other parameters of the list. In `name[key]`, the key stands for any key.
 
-        Raise FieldErrors with all errors, including those of `errors`, which has at most one for each parameter.
+        Raise FieldErrors with all errors, including `errors`, which has at most one error for each parameter.
         """
-        all_errors = self.ignore_parameters(["page", "per_page", *others])
+        all_errors = self.ignore_parameters(["page", "per_page", *other_parameters])
         # A blank parameter means the default.
         values = {name: text for name in ("page", "per_page") if (text := self.parameters.get(name, "").strip())}
         try:
@@ -96,12 +96,12 @@ class Paged(JSONViewSet):
             raise FieldErrors(all_errors.values())
         return page
 
-    def answer_page(
+    def respond_with_page(
         self, page: Page, rows: Iterable[Any], represent: Callable[[Any], Any] | None = None
     ) -> HttpResponse:
-        """Return the response with a page of `rows`, which has one row more than the page if another page follows.
+        """Return the response with a page of `rows`. If another page follows, `rows` has one more row than the page.
 
-        None stands for a row that was deleted meanwhile.
+        In `rows`, None stands for a row that was deleted meanwhile.
         """
         rows, represent = list(rows), represent or self.represent
         # The links repeat all parameters, including those from the body.
@@ -109,33 +109,33 @@ class Paged(JSONViewSet):
         parameters = [(name, value) for name, value in values.items() if name not in self.ignored_parameters]
         link = page.link(self.base_url + self.request.path, parameters, more=len(rows) > page.size)
         shown = [represent(row) for row in rows[: page.size] if row is not None]
-        return self.answer(shown, headers={"Link": link})
+        return self.respond(shown, headers={"Link": link})
 
 
 class Listing(Paged):
     """The base of views with the list of a resource.
 
-    A page takes two statements: one reads its ids from an index alone, one reads its rows. A later page thus skips index entries and
-    not rows, and the counts of a row are computed only for the rows of the page.
+    A page takes two statements. The first reads the ids of the page from an index alone, the second reads the rows. For a later page,
+    PostgreSQL thus skips index entries instead of rows, and computes the counts of a row only for the rows of the page.
     """
 
     filters: type[ListFilters]
     orders: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
-    # The order without an `order` parameter, except for a search.
+    # The order of a list without the parameter `order`. A search without it is ordered by rank.
     default_order: tuple[str, ...] = ("id",)
 
     @staticmethod
-    def listed_of(account: "Account") -> QuerySet[Any]:
-        """Return the listed rows, without annotations."""
+    def list_rows_of(account: "Account") -> QuerySet[Any]:
+        """Return the rows of the list, without annotations."""
         raise NotImplementedError
 
     @classmethod
     def rows_of(cls, account: "Account") -> QuerySet[Any]:
         """Return the rows with the annotations that a response needs, for the list and for a single row."""
-        return cls.listed_of(account)
+        return cls.list_rows_of(account)
 
-    def listed(self) -> QuerySet[Any]:
-        return self.listed_of(self.account)
+    def list_rows(self) -> QuerySet[Any]:
+        return self.list_rows_of(self.account)
 
     def read_list(self) -> tuple[Page, str | None, ListFilters | None]:
         """Return the page, the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
@@ -147,61 +147,61 @@ class Listing(Paged):
             errors["order"] = FieldError("order", f"is not one of {', '.join(allowed)}", "choice")
         filters = None
         if not parameters.keys() <= {"page", "per_page", "order", *self.common_keys}:
-            filters = self.filters(parameters, self.listed(), account=self.account)
+            filters = self.filters(parameters, self.list_rows(), account=self.account)
             errors |= filters.find_errors()
         return self.read_page("order", *self.filters.parameters(), errors=errors), order, filters
 
-    def known_ids(self) -> list[int] | None:
-        """Return the ids if the parameters determine them without a filter or an order, such as an external id; otherwise None."""
+    def ids_from_parameters(self) -> list[int] | None:
+        """Return the ids of the rows if the parameters identify the rows, for example by an external id. Otherwise return None."""
         return None
 
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, from `start` to `stop`. A search without an `order` is ranked."""
         text = filters and filters.form.cleaned_data["q"]
         if filters is None or (text is None and not filters.are_used):
-            # PostgreSQL plans a literal limit better than a parameter. Each literal needs a prepared statement, hence the maximum.
+            # PostgreSQL plans a literal limit better than a parameter. Each literal needs its own prepared statement, hence the maximum.
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
             )
-            return listed_by(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
+            return list_query(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():
             return []
         with search_transaction(self.account.id, text or "") as query:
             if text is None:
-                return self.filtered(filters, order, start=start, stop=stop)
+                return self.filtered_ids(filters, order, start=start, stop=stop)
             if start >= MAX_RESULTS:
                 return []
             if order is None:
-                return search(rows, query, listed=self.listed(), enough=stop)[start:stop]
-            found_ids = search(rows, query, listed=self.listed(), ranked=False)
-            rows = self.listed().filter(id__in=found_ids).order_by(*self.order_by(order))
+                return search(rows, query, list_rows=self.list_rows(), enough=stop)[start:stop]
+            found_ids = search(rows, query, list_rows=self.list_rows(), ranked=False)
+            rows = self.list_rows().filter(id__in=found_ids).order_by(*self.order_by(order))
             return list(rows.values_list("id", flat=True)[start:stop])
 
-    def filtered(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
+    def filtered_ids(self, filters: ListFilters, order: str | None, *, start: int, stop: int) -> list[int]:
         """Return the ids of the rows that pass the filters, in order, from `start` to `stop`.
 
         PostgreSQL can read a filtered page in two ways: scan the index of the order until the page is full, or collect all rows
-        that pass by the index of the filter, and sort them. It chooses as if the rows that pass were spread evenly over the list.
-        For rows that are all at the end, such as those of a new colleague in a list by id, it would scan the whole list.
+        that pass the filter from the index of the filter, and sort them. PostgreSQL assumes that the rows that pass are spread evenly
+        over the list. If they are all at the end, such as the rows of a new colleague in a list by id, it may scan the whole list.
 
-        So both ways have a limit here. `estimate_counts` reads the estimated number of rows from EXPLAIN. With more than
-        `COMMON_ROWS`, the first `SCAN_ROWS` rows of the list are tried. If they do not fill the page, the rows that pass are collected
-        and sorted, as long as there are no more than `SORT_LIMIT`. The remaining pages are left to PostgreSQL.
+        This method therefore limits both ways. `estimate_counts` reads the estimated number of rows from EXPLAIN. If it exceeds
+        `COMMON_ROWS`, the method scans the first rows of the list, about `SCAN_ROWS`. If they do not fill the page, it collects and
+        sorts the rows that pass, unless there are more than `SORT_LIMIT`. For all other pages, PostgreSQL chooses the way.
         """
         rows, ids = filters.qs.order_by(*self.order_by(order)), None
         if stop <= SORT_LIMIT:
             if estimate_counts(rows)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                listed = filters.only(next(iter(self.columns(order))))
-                ids = scan_in_order(rows, listed, start=start, stop=stop)
+                list_rows = filters.filter_by_column(next(iter(self.columns(order))))
+                ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None:
                 ids = collect_and_sort(rows, start=start, stop=stop)
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
     @classmethod
     def columns(cls, order: str | None) -> dict[str, bool]:
-        """Return the columns of an order, each with whether it descends. The id breaks ties."""
+        """Return the columns of an order. The value of a column is true if its order is descending. The id breaks ties."""
         terms = cls.default_order if order is None else (order, "-id" if order.startswith("-") else "id")
         return {term.removeprefix("-"): term.startswith("-") for term in terms}
 
@@ -212,9 +212,9 @@ class Listing(Paged):
             for name, descending in cls.columns(order).items()
         ]
 
-    # This method is the last one, because after it `list` is no longer the built-in type.
+    # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
     def list(self, request: APIRequest) -> HttpResponse:
-        ids = self.known_ids()
+        ids = self.ids_from_parameters()
         if ids is not None:
             page = Page.read({})
         else:
@@ -224,20 +224,20 @@ class Listing(Paged):
         shown = query(account_id=self.account.id, ids=ids[: page.size]) if ids else []
         id_index, zone = self.serializer_class.names.index("id"), self.account.zone
         rows = {values[id_index]: values for values in shown}
-        return self.answer_page(
+        return self.respond_with_page(
             page, [rows.get(id) for id in ids], lambda values: self.serializer_class.represent_values(values, zone)
         )
 
 
 @cache
-def listed_by(listing: type[Any]) -> PreparedQuery:
+def list_query(listing: type[Any]) -> PreparedQuery:
     """Return the query for the ids of a `Listing`."""
 
     @prepared(account_id=int, start=int, size=int)
-    def listed(
+    def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
     ) -> QuerySet[Any, Any]:
-        rows = listing.listed_of(account_of(account_id)).order_by(*listing.order_by(order))
+        rows = listing.list_rows_of(account_of(account_id)).order_by(*listing.order_by(order))
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
-    return listed
+    return query

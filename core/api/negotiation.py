@@ -1,4 +1,4 @@
-"""The choice between formats of responses, and between parsers of bodies."""
+"""The selection of the renderer of a response and of the parser of a body."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,8 +9,11 @@ from rest_framework.request import Request
 from rest_framework.utils.mediatypes import _MediaType
 
 
-class SuffixNegotiation(BaseContentNegotiation):
-    """A negotiation that ignores `Accept`, which clients often omit or set wrongly. The suffix of the path determines the format."""
+class SingleFormatNegotiation(BaseContentNegotiation):
+    """A negotiation that ignores the `Accept` header, which clients often omit or set wrongly.
+
+    The route of a path, with its suffix `.json` or `.xml`, selects the view. Each view has a single renderer.
+    """
 
     def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
         media_type = _MediaType(request.content_type or "")
@@ -23,10 +26,10 @@ class SuffixNegotiation(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-def wants_page(request: HttpRequest) -> bool:
-    """Return whether the response to a request should be a page.
+def expects_html(request: HttpRequest) -> bool:
+    """Return whether the client expects an HTML page and not a response of an API.
 
-    If the path has no suffix of an API, that is so if `Accept` names text/html, or if htmx sends the request.
+    It does if the path has no suffix of an API, and the `Accept` header contains text/html or htmx sent the request.
     """
     if request.path_info.endswith((".xml", ".json")):
         return False

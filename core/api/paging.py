@@ -40,7 +40,7 @@ class Page:
 
     @property
     def stop(self) -> int:
-        """The end of the rows to read: one more than the page has, to know whether another page follows."""
+        """The index after the last row to read. It includes one row of the next page, which shows whether a next page exists."""
         return self.start + self.size + 1
 
     def link(self, url: str, parameters: Iterable[tuple[str, str]], *, more: bool) -> str:
@@ -59,7 +59,7 @@ class Page:
 
 
 def _positive(value: object, default: int) -> int | None:
-    """Return a positive integer, the default for None, or None for any other value."""
+    """Return the value as a positive integer, or the default for None. Return None for an invalid value."""
     if value is None:
         return default
     text = str(value).strip()

@@ -1,4 +1,4 @@
-"""The bracket notation of forms, and bodies that are read in place of a query."""
+"""The bracket notation of forms, and the conversion of request bodies to query parameters."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from rest_framework.exceptions import ParseError
 
 # The maximum number of keys in a name of a form. `deal[client][external_ids][shop]` has 4.
 MAX_DEPTH = 8
-# An object with a longer name is not split into parameters, because the name of each would repeat it.
+# An object with a longer name is not split into parameters, because the name of each parameter would repeat the long name.
 MAX_NAME_LENGTH = 64
 
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", re.DOTALL)
@@ -36,7 +36,7 @@ def nest(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 class _ConflictError(Exception):
-    """A name is used for two of a value, a list and an object."""
+    """A form uses a name in contradicting ways: as a value, as a list or as an object."""
 
 
 def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
@@ -69,7 +69,7 @@ def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def _has(target: Any, keys: list[str]) -> bool:
-    """Return whether the object already has a value under these keys, so that another one begins the next object of the list.
+    """Return whether the object already has a value under these keys, so that another value begins the next object of the list.
 
     A list in an object accepts any number of values.
     """

@@ -1,4 +1,4 @@
-"""`/readyz`, which tells whether the database answers and accepts writes."""
+"""`/readyz`, which tells whether the database responds and accepts writes."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +14,7 @@ TIMEOUT = 1.5
 
 
 class Readiness:
-    """A check of the database, in a thread of its own: connecting or resolving the host may take longer than `TIMEOUT`.
+    """A check of the database in a separate thread, because connecting or resolving the host may take longer than `TIMEOUT`.
 
     Requests during a check share its result, so that they need only one connection.
     """

@@ -1,4 +1,4 @@
-"""The type of the requests that API views get."""
+"""The type of the requests of API views."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class APIRequest(Request):
-    """DRF's request after authentication. It serves annotations only."""
+    """DRF's request after authentication. The type is only used in annotations."""
 
     _request: AccountRequest
     # None before authentication.

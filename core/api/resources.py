@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class ResourceViewSet(JSONViewSet):
     """The base of views that create, read, update and delete one kind of resource."""
 
-    # Both as in `core.registry`.
+    # The key and the model of the resource, as in `core.registry`.
     key: str
-    # The name of the route of one row.
+    # The name of the route of a single row.
     route: str
     model: type[Model]
 
@@ -63,25 +63,25 @@ class ResourceViewSet(JSONViewSet):
         values = values_query(hashable(type(self))).first(account_id=self.account.id, ids=[id])
         if values is None:
             raise Http404
-        return self.answer(self.serializer_class.represent_values(values, self.account.zone))
+        return self.respond(self.serializer_class.represent_values(values, self.account.zone))
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         return self.write(lambda: self.find(id, locked=True))
 
     def find_existing(self, data: Any) -> Any:
-        """Return the locked row that a create updates instead of creating one, or None. By default, there is none."""
+        """Return the locked row that a create request updates instead of creating a row, or None. The default is None."""
         return None
 
     def read_content(self, row: Any) -> Any:
-        """Return the input for a row, or for a new one if `row` is None: the value under the key of the resource."""
+        """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
         return self.complete(self.body.get(self.key), row)
 
     def complete(self, data: Any, row: Any = None) -> Any:
-        """Return the input for one resource together with fields that the body has beside it."""
+        """Return the input for one resource, completed with fields that are outside the resource's object in the body."""
         return data
 
     def write(self, find: Callable[[], Any], read: Callable[[Any], Any] | None = None) -> HttpResponse:
-        """Update the locked row that `find` returns, or create one if it returns None. Return the response with the row.
+        """Update the locked row that `find` returns, or create a row if `find` returns None. Return the response with the row.
 
         `read` returns the input for the row. The default is `read_content`.
         """
@@ -92,7 +92,7 @@ class ResourceViewSet(JSONViewSet):
             try:
                 ignored = self.check(**{self.key: serializer})
             except FieldErrors:
-                # Another request may have created the row meanwhile, in which case the conflict with it is the only error.
+                # If another request has created the row meanwhile, the only error to report is the conflict with that request.
                 if row is None and find() is not None:
                     raise ConcurrentUpdate("Another request made it meanwhile") from None
                 raise
@@ -105,11 +105,11 @@ class ResourceViewSet(JSONViewSet):
         row, ignored, pending, created = in_transaction(write_row)
         headers = {"Location": self.location_of(row)} if created else {}
         status = 201 if created else 200
-        return self.answer(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
+        return self.respond(self.represent(row), status=status, ignored=ignored, pending=pending, headers=headers)
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).trash(by=request.user))
-        return self.answer("ok")
+        return self.respond("ok")
 
     def create_row(self, values: dict[str, Any]) -> Any:
         """Create a row with valid values, and return it."""
@@ -121,7 +121,7 @@ class ResourceViewSet(JSONViewSet):
 
 
 def hashable(view: type[Any]) -> Any:
-    """Return the class of a view, as an argument of a cached function. mypy checks the `__hash__` of its instances."""
+    """Return the class of a view unchanged, but typed as Any. For an argument of a cached function, mypy would reject the class."""
     return view
 
 

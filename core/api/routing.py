@@ -13,6 +13,6 @@ class IdConverter:
         return str(value)
 
 
-RESOURCE = {"post": "create"}
+CREATE = {"post": "create"}
 BULK = {"post": "bulk"}
-RESOURCE_ITEM = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+ITEM = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}

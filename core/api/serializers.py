@@ -15,7 +15,7 @@ from core.errors import FieldError, FieldErrors
 
 
 def format_time(value: datetime | None, zone: ZoneInfo) -> str | None:
-    """Return a time as both APIs write it: in the time zone of the account, to the second, with a numeric offset."""
+    """Return a time in the format of both APIs: in the time zone of the account, to the second, with a numeric offset."""
     return None if value is None else value.astimezone(zone).isoformat(timespec="seconds")
 
 
@@ -25,7 +25,7 @@ def declared_fields(serializer: "type[WireSerializer] | WireSerializer") -> dict
 
 
 def arguments_of(field: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments, positional and by keyword, that a field was created with. DRF stores them for its copies."""
+    """Return the positional and keyword arguments with which a field was created. DRF stores them to copy the field."""
     return field._args, field._kwargs
 
 
@@ -74,23 +74,23 @@ class WireSerializer(serializers.Serializer[Any]):
 class ResourceSerializer(WireSerializer):
     """The base of the serializers of resources. Responses have the fields in the order of their declaration.
 
-    Only the fields that were sent are read, so a PUT changes only these. `ignored` has the names of unknown and read-only fields.
+    Only the fields that were sent are read, so a PUT changes only these fields. `ignored` has the names of unknown and read-only fields.
     """
 
     id = IntegerField(read_only=True)
     created_at = DateTimeField(read_only=True)
     updated_at = DateTimeField(read_only=True)
 
-    # The names of the columns of fields, where they differ.
+    # The column of each field whose name differs from that of its column.
     sources: ClassVar[dict[str, str]] = {}
-    # A text field without a `max_length` has that of its column of the model.
+    # A text field without a `max_length` has the `max_length` of its column in this model.
     model: ClassVar[type[Model] | None] = None
 
-    # Derived from the fields of each subclass: the names in responses, those of times, and the columns of the names.
+    # Derived from the fields of each subclass: the names of the fields in responses, the names of times, and the columns of `names`.
     names: ClassVar[tuple[str, ...]]
     times: ClassVar[tuple[str, ...]]
     columns: ClassVar[tuple[str, ...]]
-    # The positions of the writable fields, and the names of those that a new resource must have.
+    # The positions of the writable fields, and the names of the fields that a new resource must have.
     writable: ClassVar[dict[str, int]]
     required_names: ClassVar[set[str]]
 
@@ -121,7 +121,7 @@ class ResourceSerializer(WireSerializer):
                 arguments_of(field)[1]["max_length"] = field.max_length = limit
 
     def get_fields(self) -> dict[str, Any]:
-        """Return copies of the fields to read: those that were sent, and for a new resource also the required ones."""
+        """Return copies of the fields to read: the fields that were sent and, for a new resource, the required fields."""
         data: Any = getattr(self, "initial_data", None)
         sent = data.keys() if isinstance(data, dict) else set()
         names = self.writable.keys() & sent | (set() if self.partial else self.required_names)

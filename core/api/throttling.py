@@ -1,6 +1,7 @@
 """Rate limits of requests, in both APIs and on pages. `core.db.rate_limits` counts them.
 
-A count is committed before the transaction of the request begins. It survives a rollback, and no request waits long for its row.
+A count is committed before the transaction of the request begins. So a rollback does not undo the count, and no request waits long
+for the row of the count.
 """
 
 from typing import Any, cast
@@ -27,7 +28,7 @@ def client_address_of(request: AnyRequest) -> str:
 
 
 def django_request(request: AnyRequest) -> TenantRequest:
-    """Return Django's request: the one that a request of an API wraps, or that of a page itself."""
+    """Return Django's request, which a request of an API wraps. Return the request of a page unchanged."""
     wrapped: Any = request._request if isinstance(request, Request) else request
     return cast(TenantRequest, wrapped)
 
@@ -40,7 +41,7 @@ def enforce_limit(request: AnyRequest, status: LimitStatus) -> None:
 
 
 def count_request(request: APIRequest) -> None:
-    """Apply RATE_LIMIT to the token, or to the user of a request without one. Raise Throttled."""
+    """Apply RATE_LIMIT to the token, or to the user of a request without a token. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
         kind, caller = ("token", request.auth) if request.auth is not None else ("user", request.user)
         key = f"{kind}:{caller.account_id}:{caller.id}"
@@ -55,7 +56,7 @@ def count_page_action(request: PageRequest) -> None:
 
 
 def count_search(request: PageRequest) -> None:
-    """Apply RATE_LIMIT to searches on pages, also of visitors: a search is slower than a list. Raise Throttled."""
+    """Apply RATE_LIMIT to searches on pages, including those of visitors, because a search is slower than a list. Raise Throttled."""
     if request.user is not None:
         count_page_action(request)
     elif settings.RATE_LIMIT:

@@ -1,4 +1,4 @@
-"""The base classes of the API views: `TenantViewSet` for both APIs, `JSONViewSet` for the JSON ones."""
+"""The base classes of the API views: `TenantViewSet` for both APIs, `JSONViewSet` for the Account API."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from core.api import idempotency, throttling
 from core.api.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.api.negotiation import SuffixNegotiation
+from core.api.negotiation import SingleFormatNegotiation
 from core.api.parameters import as_parameters
 from core.api.requests import APIRequest
 from core.api.serializers import ResourceSerializer
@@ -39,7 +39,7 @@ _KEY = re.compile(r"\[.*\]\Z", re.DOTALL)
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names for a header. They are percent-encoded, and those beyond the limits are cut or left out."""
+    """Return the names as the value of a header, percent-encoded. Names beyond the limits are cut or omitted."""
     encoded: list[str] = []
     length = 0
     for name in names[:MAX_LISTED_NAMES]:
@@ -51,26 +51,26 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def nest_errors(errors: Iterable[FieldError], key: str) -> list[FieldError]:
-    """Return the errors of the only object in a body. An error of the object itself gets its `key` as field."""
+    """Return the errors of a body with a single object. The field of an error of the object itself is the `key` of the object."""
     return [error if error.field else error.within(key) for error in errors]
 
 
 def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
-    """Return an error for each ignored name, except for those that `errors` has already."""
-    known = {error.field.partition(".")[0] for error in errors}
-    return [FieldError(name, NOT_SETTABLE) for name in names if name not in known]
+    """Return an error for each ignored name, except for names for which `errors` has an error already."""
+    reported = {error.field.partition(".")[0] for error in errors}
+    return [FieldError(name, NOT_SETTABLE) for name in names if name not in reported]
 
 
 class TenantViewSet(viewsets.ViewSet):
     """The base of all API views. A view belongs to the account of its request.
 
-    `dispatch` calls `initial` and then the handler, which returns a response made by `answer`. `core.api.unused_hooks` lists the
-    attributes of DRF that are not used. A subclass that defines one raises TypeError.
+    `dispatch` calls `initial` and then the handler, which returns a response made by `respond`. `core.api.unused_hooks` lists the
+    attributes of DRF that are not used. A subclass that defines such an attribute raises TypeError.
     """
 
     request: APIRequest
 
-    # Without OPTIONS: the response with 405 to an unsupported method lists the supported ones.
+    # OPTIONS is not supported. The response 405 to an unsupported method lists the supported methods.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     # Secret fields of a response. They are null in the response that is stored for an Idempotency-Key.
     shown_once: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class TenantViewSet(viewsets.ViewSet):
             handler = self.get_handler()
             if self.idempotency_key is None:
                 return handler(api_request, *args, **kwargs)
-            return idempotency.answer_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
+            return idempotency.respond_once(self, self.idempotency_key, partial(handler, api_request, *args, **kwargs))
         except Exception as error:  # noqa: BLE001, the handler raises unexpected exceptions again
             return cast(HttpResponse, self.handle_exception(error))
 
@@ -119,7 +119,7 @@ class TenantViewSet(viewsets.ViewSet):
         throttling.count_request(cast(APIRequest, request))
 
     def get_handler(self) -> Callable[..., HttpResponse]:
-        """Return the handler of the HTTP method, or the one that answers 405."""
+        """Return the handler of the HTTP method, or the handler that responds with 405."""
         name = (self.request.method or "").lower()
         handler: Callable[..., HttpResponse] | None = None
         if name in self.http_method_names:
@@ -127,15 +127,15 @@ class TenantViewSet(viewsets.ViewSet):
         return handler or cast(Callable[..., HttpResponse], self.http_method_not_allowed)
 
     def get_content_negotiator(self) -> BaseContentNegotiation:
-        """Return the negotiation that chooses the parser of a body. A view has only one renderer."""
-        return SuffixNegotiation()
+        """Return the negotiation, which selects the parser of a body. Each view has a single renderer."""
+        return SingleFormatNegotiation()
 
-    def answer(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
+    def respond(self, data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> HttpResponse:
         """Return the response with the rendered data."""
         renderer = self.renderer_classes[0]()
         content_type = f"{renderer.media_type}; charset={renderer.charset}" if renderer.charset else renderer.media_type
         response = HttpResponse(renderer.render(data), status=status, content_type=content_type, headers=headers)
-        # For `IdempotentAnswer`.
+        # `IdempotentAnswer.from_response` reads this attribute.
         response.data = data  # type: ignore[attr-defined]
         return response
 
@@ -163,9 +163,9 @@ class JSONViewSet(TenantViewSet):
     renderer_classes = [JSONRenderer]
 
     serializer_class: type[ResourceSerializer]
-    # Further keys of a body, besides the one of the resource.
+    # Further keys of a body, besides the key of the resource.
     body_keys: tuple[str, ...] = ()
-    # Keys that every body may have. They belong to no resource.
+    # Keys that every body may have. They do not belong to a resource.
     common_keys = frozenset({"api_token", METHOD_KEY})
 
     def __init__(self, **kwargs: Any) -> None:
@@ -180,7 +180,7 @@ class JSONViewSet(TenantViewSet):
             raise PermissionDenied("A form, or another method in the place of POST, needs an api_token")
 
     def override_method(self, request: Request) -> bool:
-        """Replace POST by the PUT, PATCH or DELETE that `_method` or X-HTTP-Method-Override names. Return whether one was named.
+        """Replace POST by the method PUT, PATCH or DELETE in `_method` or X-HTTP-Method-Override. Return whether POST was replaced.
 
         Some clients and proxies support only GET and POST. Raise FieldError for another method.
         """
@@ -211,9 +211,9 @@ class JSONViewSet(TenantViewSet):
         return parameters
 
     def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
-        """Collect the parameters that are not `known` in `ignored_parameters`. A known `name[key]` matches any key.
+        """Add the parameters that are not `known` to `ignored_parameters`. In `known`, the key in `name[key]` stands for any key.
 
-        Return errors by parameter: for repeated parameters and, with `Prefer: handling=strict`, for unknown ones.
+        Return errors by parameter: for repeated parameters and, with `Prefer: handling=strict`, for unknown parameters.
         """
         errors = {}
         for name, values in self.parameters.lists():
@@ -241,7 +241,7 @@ class JSONViewSet(TenantViewSet):
         """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
-    def answer(
+    def respond(
         self,
         data: Any,
         *,
@@ -258,7 +258,7 @@ class JSONViewSet(TenantViewSet):
             headers["X-Ignored-Parameters"] = join_names(self.ignored_parameters)
         if pending:
             headers["X-Pending-Links"] = join_names(pending)
-        return super().answer(data, status=status, headers=headers)
+        return super().respond(data, status=status, headers=headers)
 
     @property
     def strict(self) -> bool:
@@ -279,8 +279,8 @@ class JSONViewSet(TenantViewSet):
         ignored = [name for name in self.body if name not in {*self.common_keys, *self.body_keys, *serializers_by_key}]
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
-            of_key = serializer.find_errors()
-            errors += nest_errors(of_key, key) if single else [error.within(key) for error in of_key]
+            key_errors = serializer.find_errors()
+            errors += nest_errors(key_errors, key) if single else [error.within(key) for error in key_errors]
             ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
         if ignored and self.strict:
             errors += not_settable_errors(ignored, errors)

@@ -2,16 +2,16 @@
 
 A trigger on the table of each resource records its changes, so that every way of writing is covered. The trigger is deferred to the
 commit, and takes the next `position` from a sequence. Writers do not wait for each other, so changes that are committed at the same
-moment may become visible in any order, and positions are no reliable cursor. Instead, readers assign the account's consecutive *numbers*
-to all visible changes that have none, in the order of their positions, under a lock that only readers take. This has the following
+moment may become visible in any order, and positions are not reliable cursors. Instead, readers assign the account's consecutive *numbers*
+to all visible changes without a number, in the order of their positions, under a lock that only readers take. This has the following
 properties:
 
 - No change is skipped. Each visible change gets one number. A change that becomes visible later gets a higher number, regardless of when
   its transaction began or took its position. Numbers have no gaps.
 - Numbers follow the order of the commits. A transaction takes its positions when it commits. Only the order of transactions that commit
   at the same moment, independently of each other, is arbitrary.
-- The changes of one resource are in their true order. A transaction that changes a row waits for the commit of the one that changed it
-  before. So its position is higher, and if it is visible, the other one is visible too.
+- The changes of one resource are in their true order. A transaction that changes a row waits until every earlier transaction that
+  changed the row has committed. So a later change has a higher position, and when it is visible, the earlier changes are visible too.
 - An open transaction blocks no reader or writer.
 
 Numbers belong to one account and reveal nothing about others. Positions are never shown.
@@ -26,96 +26,99 @@ from typing import NamedTuple, Self, cast
 from django.conf import settings
 from django.db import connection, migrations, models, transaction
 
-# The last change of an account is kept forever, because the next number follows from it.
+# Housekeeping erases older changes. It never erases the newest change of an account, because the next number follows from that change.
 KEPT_FOR = timedelta(days=90)
 
-# The maximum number of changes that one statement numbers.
+# The maximum number of changes to which one statement assigns numbers.
 NUMBERING_BATCH = 10_000
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ExpiredError(Exception):
-    """The changes after a cursor were deleted."""
+    """A cursor is no longer valid: the changes after it were erased, or the database was restored from an older backup."""
 
 
 class Cursor(NamedTuple):
-    """A position in the feed: after the change with this number and time.
+    """A place in the feed, after the change with this number and timestamp.
 
-    The time detects that the database was restored from a backup, after which another change may have the number. The text of a cursor
-    has a checksum with the account, which detects cursors of other accounts. A cursor contains no secrets.
+    After the database was restored from a backup, another change may have the number. The timestamp reveals that. The text of a cursor
+    contains a checksum that depends on the account, so that cursors of other accounts are rejected. A cursor contains no secrets.
     """
 
     account_id: int
     number: int = 0
-    # In microseconds since 1970.
-    moment: int = 0
+    # Microseconds since 1970.
+    timestamp_us: int = 0
 
     @classmethod
-    def read(cls, account_id: int, text: str) -> Self | None:
-        """Return the cursor of a text, or None if it is no cursor of this account."""
+    def parse(cls, account_id: int, text: str) -> Self | None:
+        """Return the cursor that a text represents, or None if the text is not a cursor of this account."""
         try:
-            number, moment, _ = struct.unpack(">qQQ", urlsafe_b64decode(text))
+            number, timestamp_us, _ = struct.unpack(">qQQ", urlsafe_b64decode(text))
         except (ValueError, struct.error):
             return None
-        cursor = cls(account_id, number, moment)
+        cursor = cls(account_id, number, timestamp_us)
         return cursor if str(cursor) == text else None
 
     def __str__(self) -> str:
-        digest = hashlib.sha256(f"{self.account_id} {self.number} {self.moment}".encode()).digest()
-        return urlsafe_b64encode(struct.pack(">qQ", self.number, self.moment) + digest[:8]).decode()
+        digest = hashlib.sha256(f"{self.account_id} {self.number} {self.timestamp_us}".encode()).digest()
+        return urlsafe_b64encode(struct.pack(">qQ", self.number, self.timestamp_us) + digest[:8]).decode()
 
 
 class ChangeQuerySet(models.QuerySet["Change"]):
     """The changes of one account."""
 
     def assign_numbers(self, account_id: int) -> int:
-        """Number the first changes that have no number. Return how many were numbered."""
+        """Assign numbers to the first `NUMBERING_BATCH` changes that have none. Return the number of these changes."""
         if not self.filter(account_id=account_id, number=None).exists():
             return 0
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended('changes of account ' || %s::text, 0))", [account_id]
             )
-            # A separate statement, so that it sees the numbers that other readers assigned before this one got the lock.
-            cursor.execute(NUMBER_CHANGES, {"account": account_id, "portion": NUMBERING_BATCH})
+            # Use a separate statement, which sees the numbers that other readers assigned before this transaction got the lock.
+            cursor.execute(NUMBER_CHANGES, {"account": account_id, "limit": NUMBERING_BATCH})
             return cursor.rowcount
 
     def after(self, cursor: Cursor, *, limit: int) -> list["Change"]:
-        """Return the first changes after a cursor. Raise ExpiredError if any of them was deleted."""
+        """Return the first `limit` changes after a cursor. Raise ExpiredError if the cursor is no longer valid."""
         self.assign_numbers(cursor.account_id)
         rows: list[Change] = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
         if cursor == Cursor(cursor.account_id):
             if rows and rows[0].number != 1:
                 raise ExpiredError
             return rows[:limit]
-        # The first row is the change of the cursor itself, to check that it still exists and is the same.
+        # The first row is the change before the cursor. It shows that the cursor is still valid.
         if not rows or rows[0].cursor != cursor:
             raise ExpiredError
         return rows[1:]
 
     def assign_all_numbers(self, account_id: int) -> None:
-        """Number all changes that have no number."""
+        """Assign numbers to all changes that have none."""
         while self.assign_numbers(account_id) == NUMBERING_BATCH:
             pass
 
-    def newest(self, account_id: int) -> Cursor:
-        """Return the cursor after all current changes."""
+    def end_cursor(self, account_id: int) -> Cursor:
+        """Return the cursor after the newest change, or the cursor of an empty feed."""
         self.assign_all_numbers(account_id)
         last = self.filter(account_id=account_id, number__isnull=False).order_by("number").last()
         return last.cursor if last else Cursor(account_id)
 
     def erase(self, *, before: datetime, limit: int) -> int:
-        """Erase the changes before a time among the `limit` oldest, but never the last one. Return the number of changes erased."""
-        ends = self.aggregate(first=models.Min("number"), last=models.Max("number"))
-        if ends["first"] is None:
+        """Erase those of the `limit` oldest changes that were made before a time, but not the newest change of the account.
+
+        Return the number of erased changes.
+        """
+        numbers = self.aggregate(first=models.Min("number"), last=models.Max("number"))
+        if numbers["first"] is None:
             return 0
-        oldest = self.filter(number__lt=min(ends["first"] + limit, ends["last"]))
+        oldest = self.filter(number__lt=min(numbers["first"] + limit, numbers["last"]))
         return oldest.filter(at__lt=before).delete()[0]
 
 
 class Change(models.Model):
-    """A change of one resource. Only the trigger function `note_change` inserts it."""
+    """A change of one resource. Only the trigger function `note_change` inserts changes."""
 
     class Kind(models.TextChoices):
         CREATED = "created"
@@ -126,7 +129,7 @@ class Change(models.Model):
     pk = models.CompositePrimaryKey("account_id", "position")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
     position = models.BigIntegerField()
-    # Null until the feed is read.
+    # Null until a client reads the feed.
     number = models.BigIntegerField(null=True)
     resource = models.CharField(max_length=255)
     # The id of the resource, which may have been erased.
@@ -151,7 +154,7 @@ class Change(models.Model):
     @property
     def cursor(self) -> Cursor:
         """The cursor after this change."""
-        # Only numbered changes are read.
+        # The feed reads only changes that have a number.
         return Cursor(self.account_id, cast(int, self.number), (self.at - EPOCH) // timedelta(microseconds=1))
 
 
@@ -187,7 +190,7 @@ FROM
     (
         SELECT position, row_number() OVER (ORDER BY position) AS place FROM (
             SELECT position FROM accounts_change WHERE account_id = %(account)s AND number IS NULL
-            ORDER BY position LIMIT %(portion)s
+            ORDER BY position LIMIT %(limit)s
         ) AS first
     ) AS unnumbered
 WHERE account_id = %(account)s AND accounts_change.position = unnumbered.position
@@ -197,18 +200,19 @@ WHERE account_id = %(account)s AND accounts_change.position = unnumbered.positio
 def change_triggers(table: str, resource: str, *, trash: bool = True) -> migrations.RunSQL:
     """Return the operation that creates the triggers that record changes of a table as changes of `resource`.
 
-    For the feed, as for the rest of the API, a row in the trash does not exist. Its changes in the trash are not recorded.
+    `trash` tells whether the rows can be moved to the trash. For the feed, as for the rest of the API, a row in the trash does not
+    exist, so the triggers do not record changes of rows in the trash.
     """
-    was, is_still = ("OLD.trashed_at IS NULL", "NEW.trashed_at IS NULL") if trash else ("true", "true")
+    old_is_live, new_is_live = ("OLD.trashed_at IS NULL", "NEW.trashed_at IS NULL") if trash else ("true", "true")
     triggers = [
-        ("note_created", "INSERT", is_still, Change.Kind.CREATED),
-        ("note_updated", "UPDATE", f"{was} AND {is_still}", Change.Kind.UPDATED),
-        ("note_deleted", "DELETE", was, Change.Kind.DELETED),
+        ("note_created", "INSERT", new_is_live, Change.Kind.CREATED),
+        ("note_updated", "UPDATE", f"{old_is_live} AND {new_is_live}", Change.Kind.UPDATED),
+        ("note_deleted", "DELETE", old_is_live, Change.Kind.DELETED),
     ]
     if trash:
         triggers += [
-            ("note_trashed", "UPDATE", f"{was} AND NOT ({is_still})", Change.Kind.DELETED),
-            ("note_restored", "UPDATE", f"NOT ({was}) AND {is_still}", Change.Kind.RESTORED),
+            ("note_trashed", "UPDATE", f"{old_is_live} AND NOT ({new_is_live})", Change.Kind.DELETED),
+            ("note_restored", "UPDATE", f"NOT ({old_is_live}) AND {new_is_live}", Change.Kind.RESTORED),
         ]
     return migrations.RunSQL(
         "\n".join(

@@ -21,7 +21,7 @@ MAX_JSON_LENGTH = 262_144  # characters of the whole object as JSON
 
 
 class _Encoder(json.JSONEncoder):
-    """An encoder that writes decimals with all of their digits. The standard one would convert them to floats."""
+    """An encoder that writes decimals with all of their digits. The standard encoder would convert them to floats."""
 
     def encode(self, o: Any) -> str:
         return to_json(o)
@@ -37,15 +37,15 @@ def to_json(values: dict[str, Any]) -> str:
 
 
 def to_json_value(value: Any) -> Any:
-    """Return the stored form of a value: ISO 8601 text for a date, and for a time in UTC; any other value unchanged."""
+    """Return the stored form of a value: a date or a time (in UTC) as a text in ISO 8601, any other value unchanged."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     return value.isoformat() if isinstance(value, date) else value
 
 
-def merge(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields after `changes`. None removes its key, and keys that `changes` does not name stay."""
-    return {key: value for key, value in {**before, **changes}.items() if value is not None}
+def merge(stored: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the stored fields with `changes`. The value None removes a key. Keys that are not in `changes` stay."""
+    return {key: value for key, value in {**stored, **changes}.items() if value is not None}
 
 
 def additional_fields() -> models.JSONField:

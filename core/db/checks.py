@@ -23,21 +23,21 @@ def database(
     if not databases:
         return []
     try:
-        of_pooler = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
-        return [*of_pooler, *locks()]
+        pooler_messages = [*session_settings(), *pooler_settings()] if settings.DATABASE_POOLER else []
+        return [*pooler_messages, *locks()]
     except OperationalError as error:
         return [Error("The database does not answer.", hint=str(error).strip().splitlines()[-1], id="rostrum.E014")]
 
 
 def session_settings() -> list[CheckMessage]:
     """Check that the role has the session settings, which a connection through a pooler cannot set itself."""
-    wanted = settings.DATABASE_SESSION
+    required = settings.DATABASE_SESSION
     with connection.cursor() as cursor:
-        # The second column is the setting as it is. The third sets the wanted value for this statement, to get it in the server's notation.
+        # The second column is the current value. The third sets the required value for this statement, to get the server's notation of it.
         cursor.execute(
             "SELECT name, current_setting(name, true), set_config(name, value, true)"
-            " FROM unnest(%s::text[], %s::text[]) AS wanted (name, value)",
-            [list(wanted), list(wanted.values())],
+            " FROM unnest(%s::text[], %s::text[]) AS required (name, value)",
+            [list(required), list(required.values())],
         )
         rows = cursor.fetchall()
         cursor.execute("SELECT quote_ident(current_database())")
@@ -48,14 +48,14 @@ def session_settings() -> list[CheckMessage]:
             hint=f"Run ALTER ROLE CURRENT_USER IN DATABASE {database} SET {name} = '{expected}', and RECONNECT in PgBouncer's console.",
             id="rostrum.E010",
         )
-        # A setting of an extension is None or empty if its library is not loaded yet. It then has its default.
+        # A setting of an extension is None or empty as long as the library of the extension is not loaded. It then has its default.
         for name, actual, expected in rows
         if actual not in (expected, None, "")
     ]
 
 
 def pooler_settings() -> list[CheckMessage]:
-    """Check the version and the settings of PgBouncer, which its console shows. Other poolers have no such console."""
+    """Check the version and the settings of PgBouncer, which its console shows. Other poolers do not have this console."""
     address = connection.get_connection_params() | {"dbname": "pgbouncer", "target_session_attrs": "any"}
     try:
         with psycopg.connect(**address, autocommit=True) as console:

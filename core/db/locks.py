@@ -6,7 +6,7 @@ from django.db import connection
 
 
 def acquire(*names: tuple[object, ...]) -> None:
-    """Wait for the locks and hold them. They are taken in one order, so that two transactions cannot wait for each other."""
+    """Wait for the locks and hold them. They are taken in a fixed order, so that two transactions cannot wait for each other."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [sorted(map(_key, names))])
 

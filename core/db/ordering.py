@@ -1,4 +1,4 @@
-"""Rows that users put in an order of their own."""
+"""Rows whose order users can change."""
 
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ MAX_POSITION = 2**31 - 1
 
 
 class Ordered:
-    """A mixin for a model with a `position` among its siblings. Of rows with equal positions, the older one comes first."""
+    """A mixin for a model whose rows have a `position` among their siblings. Of rows with equal positions, the older row comes first."""
 
     id: int
     position: int
@@ -21,14 +21,14 @@ class Ordered:
     objects: Any
 
     def siblings(self) -> "models.QuerySet[Any]":
-        """Return the rows of the same list, including this one."""
+        """Return the rows of the same list, including this row."""
         raise NotImplementedError
 
     @transaction.atomic(savepoint=False)
     def move(self, *, by: int = 0, before: int | None = None, after: int | None = None) -> None:
         """Move the row by a number of positions (-1 is up), or directly before or after the sibling with an id.
 
-        All positions are numbered from 1 again. Raise FieldError if the row or the other sibling no longer exists.
+        All siblings get new positions, from 1. Raise FieldError if the row or the other sibling no longer exists.
         """
         rows = list(self.siblings().order_by("position", "id").select_for_update(no_key=True))
         order = [row.id for row in rows]

@@ -1,7 +1,7 @@
 """Prepared statements written with the ORM.
 
-Django builds and compiles a query each time it runs, and PostgreSQL plans it each time. For a short query both take longer than
-its execution. A function decorated with `@prepared` builds its QuerySet once for each shape of its arguments. Later calls put new
+Django builds and compiles a query each time it runs, and PostgreSQL plans it each time. For a short query, this takes longer than
+the execution. A function decorated with `@prepared` builds its QuerySet once for each shape of its arguments. Later calls put new
 values into the compiled text, and the connection executes it as a prepared statement, which PostgreSQL plans once. Use it for a
 query that runs in most requests; write any other query with the ORM alone.
 
@@ -94,9 +94,9 @@ class Statement:
             return "%s"
 
         self.text = re.sub(r"%s|\b19\d{8}\b", placeholder, text)
-        missing = stand_ins.keys() - {name for name, _ in self.values}
-        if missing:
-            raise TypeError(f"the query does not use {', '.join(sorted(missing))}")
+        unused = stand_ins.keys() - {name for name, _ in self.values}
+        if unused:
+            raise TypeError(f"the query does not use {', '.join(sorted(unused))}")
         self._locks = rows.query.select_for_update
         self._read_select(rows, compiler)
 
@@ -108,7 +108,7 @@ class Statement:
 
     @staticmethod
     def _adapter(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
-        """Return the function that converts an argument to a parameter, or None if it is sent unchanged.
+        """Return the function that converts an argument to a parameter, or None if the argument is sent unchanged.
 
         A number gets the type of its column. psycopg would send the smallest type that holds it, and the statement would be
         prepared once for each type.
@@ -190,7 +190,7 @@ class PreparedQuery:
         return min(len(value) or ASSUMED_ARRAY_LENGTH, ASSUMED_ARRAY_LENGTH) if self.types[name] is list else True
 
     def first(self, **arguments: Any) -> Any:
-        """Return the first row, or None. All rows of the query are read, so it should limit them itself."""
+        """Return the first row, or None. All rows of the query are read, so the query itself should have a limit."""
         rows = self(**arguments)
         return rows[0] if rows else None
 
@@ -203,7 +203,7 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Any, Any]]], Pre
 def insert(row: Model, *, single_statement: bool = False) -> None:
     """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets.
 
-    `single_statement` says that its transaction writes nothing else.
+    `single_statement` tells that the transaction writes nothing else.
     """
     insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING {insertion.returning}"  # noqa: S608
@@ -233,7 +233,7 @@ class Insertion:
 
 
 def update(row: Model, names: Collection[str]) -> None:
-    """Update fields of a row, as `save(update_fields=…)` does. Raise its DoesNotExist if it was deleted."""
+    """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
     text, fields, keys = _update_statement(type(row), tuple(sorted(names)))
     database = connections[DEFAULT_DB_ALIAS]
     values = [field.get_db_prep_save(field.pre_save(row, False), database) for field in fields]
@@ -273,15 +273,15 @@ def _placeholder(field: Field) -> str:
 
 
 def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that may be executed twice: outside a transaction, reconnect if the connection was lost.
+    """Return the rows of a statement. If the connection was lost outside a transaction, reconnect and execute the statement again.
 
-    The first statement of a request, which authenticates it, runs here. Connections thus need no check before they are reused.
-    `single_statement` says that the statement locks no rows.
+    The first statement of a request, which authenticates the request, is executed by this function. Connections thus need no check
+    before they are reused. `single_statement` tells that the statement locks no rows.
     """
     try:
         return execute(text, values, single_statement=single_statement)
     except (OperationalError, InterfaceError) as error:
-        # A second attempt at a server that did not answer in time would only double the wait.
+        # If the server did not respond in time, a second attempt would only double the wait.
         timed_out = isinstance(error.__cause__, ConnectionTimeout)
         if connection.in_atomic_block or timed_out or connection.is_usable():
             raise
@@ -308,7 +308,7 @@ def execute(text: str, values: Parameters, *, single_statement: bool = False) ->
 
 @contextmanager
 def _single_statement_transaction(connection: "Connection[Any]") -> Iterator[None]:
-    """Run one statement in a transaction of its own, if no statement of Django's current transaction has run yet.
+    """Run one statement in a separate transaction, if no statement of Django's current transaction has run yet.
 
     psycopg sends BEGIN with the first statement of a transaction. A transaction that consists of one statement needs neither BEGIN
     nor COMMIT, so this saves two round trips. It also saves the ROLLBACK of a request that is refused before it has written. After

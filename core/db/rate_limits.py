@@ -1,10 +1,10 @@
 """Counts of requests and other actions, shared by all processes, for rate limits.
 
-A count belongs to a key and a window of time, and is one row in PostgreSQL. To count each request there would add a write to each
-request. So a process reserves several requests of a key at once (a lease) and counts them down in memory. A lease counts as used from
-its reservation, so all processes together never exceed the limit. The rest of a lease expires with its window. Leases therefore get
-smaller near the limit. Failed logins and new accounts are counted one by one, before they are attempted, and subtracted again if they
-do not count.
+A count belongs to a key and a window of time, and is one row in PostgreSQL. Counting each request in PostgreSQL would add a write to
+each request. So a process reserves several requests of a key at once (a lease) and counts them down in memory. All requests of a lease
+count as used from its reservation, so all processes together never exceed the limit. Unused requests of a lease expire with its window.
+Leases therefore get smaller near the limit. Failed logins and new accounts are counted individually, before they are attempted. If an
+attempt does not count in the end, it is subtracted again.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ class Window(NamedTuple):
     """The count of a key in one window."""
 
     used: int
-    # The end of the window as a Unix time, which identifies it.
+    # The end of the window as a Unix time, which identifies the window.
     ends: float
     # Seconds until the end.
     left: float
@@ -107,7 +107,7 @@ class LimitStatus:
 
 
 def hit(key: str, limit: int, seconds: int) -> LimitStatus:
-    """Count one, and return the state of the limit. `increment(key, -1, seconds)` undoes it."""
+    """Count one action. Return the state of the limit. `increment(key, -1, seconds)` undoes the count."""
     window = increment(key, 1, seconds)
     return LimitStatus(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
 
@@ -116,7 +116,7 @@ def hit(key: str, limit: int, seconds: int) -> LimitStatus:
 class Lease:
     """Requests that a process has reserved."""
 
-    # The window, as in `Window`.
+    # The end of the window as a Unix time, as in `Window`.
     ends: float
     # The end of the window by the clock of this process.
     until: float
@@ -139,10 +139,10 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def hit(self, key: str, limit: int, seconds: int) -> LimitStatus:
-        """Count one, and return the state of the limit."""
+        """Count one request. Return the state of the limit."""
         # The time is read before the query, so that a lease ends no later than its window in the database.
         now = monotonic()
-        wanted = 1
+        requested = 1
         with self._lock:
             lease = self._leases.get(key)
             if lease is not None and lease.until > now:
@@ -151,10 +151,10 @@ class RateLimiter:
                     return self._status(lease, limit, now, allowed=True)
                 if lease.used >= limit:
                     return self._status(lease, limit, now, allowed=False)
-                # Smaller leases near the limit, so that one process does not keep the rest while another one refuses requests.
-                wanted = max(1, min(max(self.LARGEST_LEASE, limit // 60), (limit - lease.used) // 20))
-        window = self._count(key, wanted, seconds)
-        granted = max(0, wanted - max(0, window.used - limit))
+                # Leases are smaller near the limit, so that no process keeps the remaining requests while another rejects requests.
+                requested = max(1, min(max(self.LARGEST_LEASE, limit // 60), (limit - lease.used) // 20))
+        window = self._count(key, requested, seconds)
+        granted = max(0, requested - max(0, window.used - limit))
         with self._lock:
             lease = self._leases.get(key)
             if lease is None or lease.ends != window.ends:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AccountIdField(models.BigIntegerField):
-    """An id. If a row is inserted without one, a trigger takes it from the sequence of the account."""
+    """The id of a row within its account. If a row is inserted without an id, a trigger sets the next id of the account's sequence."""
 
     db_returning = True
 
@@ -27,7 +27,7 @@ class AccountIdField(models.BigIntegerField):
         super().__init__(*args, **kwargs)
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
-        # The trigger replaces NULL.
+        # The trigger replaces NULL with the next id.
         return None if value is None else super().get_db_prep_save(value, connection)
 
 
@@ -49,7 +49,7 @@ class FoldedField(models.TextField):
 
     @staticmethod
     def derive(text: str) -> str:
-        """Return the value for the text of the source field. Subclasses override it."""
+        """Return the value for the text of the source field. A subclass may override this method."""
         return fold(text)
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
@@ -65,7 +65,7 @@ def fold(text: str) -> str:
 
 
 def account_of(account_id: int) -> "Account":
-    """Return an account with only an id, for querysets to start from. It is not read from the database."""
+    """Return an unsaved account instance that has only an id, to build querysets of the account's rows without reading the account."""
     account: Account = apps.get_model(settings.ACCOUNT_MODEL)(id=account_id)
     return account
 
@@ -150,7 +150,7 @@ def composite_foreign_key(table: str, column: str, target: str, *, on_delete: st
 
     `on_delete` is SQL. SET NULL sets only `column`.
     """
-    return _foreign_key(table, column, target, on_delete, "")
+    return _foreign_key(table, column, target, on_delete)
 
 
 def online_foreign_key(
@@ -161,28 +161,28 @@ def online_foreign_key(
     The migration needs `atomic = False`.
     """
     return [
-        _foreign_key(table, column, target, on_delete, " NOT VALID"),
+        _foreign_key(table, column, target, on_delete, options=" NOT VALID"),
         migrations.RunSQL(f"ALTER TABLE {table} VALIDATE CONSTRAINT {table}_{column}_fk;", migrations.RunSQL.noop),
     ]
 
 
-def _foreign_key(table: str, column: str, target: str, on_delete: str, valid: str) -> migrations.RunSQL:
+def _foreign_key(table: str, column: str, target: str, on_delete: str, *, options: str = "") -> migrations.RunSQL:
     name = f"{table}_{column}_fk"
     action = f"SET NULL ({column})" if on_delete == "SET NULL" else on_delete
     return migrations.RunSQL(
         f"ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY (account_id, {column})"
-        f" REFERENCES {target} (account_id, id) ON DELETE {action}{valid};",
+        f" REFERENCES {target} (account_id, id) ON DELETE {action}{options};",
         f"ALTER TABLE {table} DROP CONSTRAINT {name};",
     )
 
 
 def plan_for_large_accounts(*tables: str) -> list[migrations.RunSQL]:
-    """Return operations that set the statistics of `account_id` to two accounts in each table.
+    """Return operations that make PostgreSQL assume that each table has the rows of two accounts.
 
-    A prepared statement is planned once, for any account, and PostgreSQL assumes an account of average size. Among a thousand small
-    accounts that is so few rows that collecting and sorting all of them seems as fast as an index. For a large account it is not.
-    With two accounts in the statistics, PostgreSQL plans for an account that has half of the table. Such a plan suits small
-    accounts as well.
+    PostgreSQL plans a prepared statement once for all accounts, and assumes an account of average size. In a table of a thousand
+    small accounts, the average account has so few rows that reading and sorting all of them seems as fast as reading an index. For a
+    large account, the index is much faster. With two accounts in the statistics, PostgreSQL plans for an account that has half of
+    the rows. That plan is also fast for small accounts.
     """
     return [
         migrations.RunSQL(

@@ -1,12 +1,12 @@
-"""Text that XML 1.0 allows. The service accepts no other characters, because the Forum API answers in XML."""
+"""Text that XML 1.0 allows. The service accepts no other characters, because the responses of the Forum API are XML."""
 
 import codecs
 import re
 
-# Every character that XML 1.0, section 2.2, does not list as a Char. Lone surrogates are among them.
+# Every character that XML 1.0, section 2.2, does not list as a Char, including lone surrogates.
 NON_XML_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# Codecs of Python that are no character sets of the web.
+# Codecs of Python that are not character sets of the web.
 _PYTHON_ONLY_CODECS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 
 
@@ -34,7 +34,7 @@ def replace_non_xml(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return `text` as XML character data. A carriage return becomes a reference, because a parser reads a raw one as a line feed."""
+    """Return `text` as XML character data. A carriage return becomes a reference, because a parser would read it as a line feed."""
     if "&" in text:
         text = text.replace("&", "&amp;")
     if "<" in text:

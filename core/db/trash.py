@@ -22,7 +22,7 @@ Row = TypeVar("Row", bound="Trashable")
 
 
 class TrashableQuerySet(models.QuerySet[Row]):
-    """Rows, some of which are in the trash."""
+    """A queryset of rows that may be in the trash."""
 
     def live(self) -> Self:
         return self.filter(trashed_at=None)
@@ -41,11 +41,11 @@ class TrashableQuerySet(models.QuerySet[Row]):
         """Erase at most `limit` rows that were moved to the trash before a time. Return the number of rows erased."""
         due = self.filter(trashed_at__lt=before)
         rows = due.order_by("trashed_at").values_list("account_id", "id")[:limit]
-        # The filter of `due` is checked again for each row, because it may be restored meanwhile.
+        # Apply the filter of `due` again to each row, because the row may be restored meanwhile.
         return sum(due.filter(account_id=account, id=id).erase_one() for account, id in rows)
 
     def erase_one(self) -> int:
-        """Erase the only row, if it still matches. Return the number of rows erased."""
+        """Erase the only row of this queryset, if it still exists. Return the number of rows erased."""
         return self.delete()[0]
 
 
@@ -56,9 +56,9 @@ def trash_index(name: str) -> models.Index:
 
 
 def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
-    """Return the indexes for the rows that link to a `target`, and for those whose link is pending because it is in the trash.
+    """Return two indexes: of the rows that link to a `target`, and of the rows with a pending link to a `target` in the trash.
 
-    `order` are the further columns of the first index.
+    `order` are further columns of the first index.
     """
     return [
         models.Index(
@@ -77,7 +77,8 @@ class TrashedId(int):
 def assign_links(values: dict[str, Any], *links: str) -> None:
     """Set the columns of `links` among `values`: `client_id`, or `trashed_client_id` if the id is a `TrashedId`.
 
-    An id replaces a pending link. None does not, because a client that sends back all fields of a row sends null for a pending link.
+    An id replaces a pending link. None does not replace it, because a response shows null for a pending link, and a client may send
+    all fields of the response back.
     """
     for link in links:
         if id := values.get(link):
@@ -88,12 +89,12 @@ def assign_links(values: dict[str, Any], *links: str) -> None:
 class Trashable(models.Model):
     """A row that can be moved to the trash and restored.
 
-    A model that holds unique values or counters overrides `detach` and `reattach`.
+    A model with unique values or counters overrides `detach` and `reattach`, to release them while a row is in the trash.
     """
 
     # The column that the list of the trash shows as the name of the row.
     DISPLAY_NAME_FIELD = "name"
-    # Related names, on the account, of the models that link to this one, by a column with the name of this model.
+    # The related names, on the account, of the models that have a link to this model. The link has the name of this model.
     REFERRERS: tuple[str, ...] = ()
 
     # Each model is a `TenantModel` too, and its manager comes from a `TrashableQuerySet`.
@@ -109,14 +110,20 @@ class Trashable(models.Model):
         abstract = True
 
     def detach(self) -> None:
-        """Release what the row holds, and make links to it pending."""
+        """Make the links to this row pending. A subclass also releases unique values and counters of the row.
+
+        `trash` calls this method after it has moved the row to the trash.
+        """
         link = f"{self._meta.model_name}_id"
         for name in self.REFERRERS:
             rows = getattr(self.account, name).filter(**{link: self.id})
             rows.update(**{link: None, f"trashed_{link}": self.id})
 
     def reattach(self) -> None:
-        """Undo `detach`, except for values that another row has taken and links that were changed meanwhile."""
+        """Undo `detach`, except for unique values that another row now has, and links that were changed meanwhile.
+
+        `restore` calls this method after it has restored the row.
+        """
         link = f"{self._meta.model_name}_id"
         for name in self.REFERRERS:
             rows = getattr(self.account, name).filter(**{f"trashed_{link}": self.id})
@@ -157,13 +164,13 @@ def trash_contents(
 
 
 def restore(account: "Account", kinds: Mapping[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
-    """Restore the row of one of these kinds with an id. Return its resource key and the row, or None if there is none.
+    """Restore the row with an id, of any of these kinds. Return its resource key and the row, or None if no such row is in the trash.
 
     Raise FieldError if the row cannot be restored, or if rows of several kinds have the id.
     """
     keys = [row["resource"] for row in trash_contents(account, kinds, limit=1, id=id)]
     if len(keys) > 1:
-        # The sequence of an account gives each id once, but rows that were imported with their ids may share one.
+        # The sequence of an account yields each id once, but rows that were imported with their ids may have the same id.
         raise FieldError("resource", "must say which is meant: {kinds}", "several", {"kinds": ", ".join(sorted(keys))})
     for key in keys:
         rows: TrashableQuerySet[Any] = rows_of(account, kinds[key])  # type: ignore[assignment]  # the manager of every Trashable

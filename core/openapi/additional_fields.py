@@ -35,20 +35,20 @@ class AnyScalarExtension(WireFieldExtension):
 
 
 class AdditionalFieldsExtension(WireFieldExtension):
-    """The schema of additional fields: that of its field for a typed key, and of a scalar for any other key."""
+    """The schema of additional fields. A typed key has the schema of its field, any other key has the schema of a scalar."""
 
     target_class = AdditionalFieldsField
 
     def request_schema(self) -> JSONSchema:
         other = nullable(AnyScalarExtension(AnyScalarField()).request_schema())
-        return self.described(request_schema(self.target.typed), other) | {"maxProperties": MAX_FIELDS}
+        return self.object_schema(request_schema(self.target.typed), other) | {"maxProperties": MAX_FIELDS}
 
     def response_schema(self) -> JSONSchema:
-        return self.described(
+        return self.object_schema(
             response_schema(self.target.typed), AnyScalarExtension(AnyScalarField()).response_schema()
         )
 
-    def described(self, typed: JSONSchema, other: JSONSchema) -> JSONSchema:
+    def object_schema(self, typed: JSONSchema, other: JSONSchema) -> JSONSchema:
         name = rf"^[^{NON_XML_CHARACTERS}]{{0,{AdditionalFieldsField.MAX_KEY_LENGTH}}}$"
         return {
             "type": "object",
@@ -67,7 +67,7 @@ def response_schema(typed: FieldTypes) -> JSONSchema:
 
 
 def _by_name(typed: FieldTypes, schema_of: Callable[[Any], JSONSchema]) -> JSONSchema:
-    """Return the keywords that describe typed fields: custom fields by a pattern for each type, others by their names."""
+    """Return the schema keywords of typed fields: a pattern for each type of custom fields, and the names of the other typed fields."""
     return {
         "properties": {name: schema_of(make) for name, make in typed.items() if name not in CUSTOM_FIELDS},
         "patternProperties": {f"^{name}([1-9]|10)$": schema_of(make) for name, make in CUSTOM_TYPES.items()},
@@ -84,8 +84,8 @@ def typed_shape(
     """Return the shape of a resource with additional fields. Responses have only the typed fields that are set."""
 
     def typed_input(schema: JSONSchema, partial: bool) -> JSONSchema:
-        own = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}
-        return refine_input(_extended(schema, own, request_schema(serializer.typed)), partial)
+        properties = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}
+        return refine_input(_extended(schema, properties, request_schema(serializer.typed)), partial)
 
     def typed_output(schema: JSONSchema) -> JSONSchema:
         return _extended(schema, schema["properties"], response_schema(serializer.typed))

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from core.api.errors import CODES, SENTENCES
+from core.api.errors import CODES, DEFAULT_MESSAGES
 from core.api.fields import BooleanField
 from core.api.idempotency import MAX_KEY_LENGTH
+from core.openapi.fields import case_insensitive
 
 JSONSchema = dict[str, Any]
 
@@ -67,11 +68,7 @@ HEADERS = {
     "ETag": _header("The version of the document.", {"type": "string"}, required=True),
     "Cache-Control": _header("How long the response may be cached.", {"type": "string"}, required=True),
 }
-COUNTED = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-
-
-def _in_any_case(word: str) -> str:
-    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
+COMMON_HEADERS = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
 PARAMETERS = {
@@ -93,7 +90,7 @@ PARAMETERS = {
         "in": "header",
         "name": "X-Atomic",
         "description": "With `true`, nothing is written if any item is invalid.",
-        "schema": {"type": "string", "pattern": f"^({'|'.join(map(_in_any_case, BooleanField.WORDS))})$"},
+        "schema": {"type": "string", "pattern": f"^({'|'.join(map(case_insensitive, BooleanField.WORDS))})$"},
     },
     "If-None-Match": {
         "in": "header",
@@ -104,11 +101,13 @@ PARAMETERS = {
 }
 
 ERROR_STATUSES = {400, 401, 403, 404, 409, 413, 415, 422, 429, 503}
-_ALSO = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
+_FURTHER_HEADERS = {401: ["WWW-Authenticate"], 409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
 
 
 def _headers(status: int) -> JSONSchema:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in [*COUNTED, *_ALSO.get(status, [])]}
+    return {
+        name: {"$ref": f"#/components/headers/{name}"} for name in [*COMMON_HEADERS, *_FURTHER_HEADERS.get(status, [])]
+    }
 
 
 def error_schema(status: int) -> JSONSchema:
@@ -128,7 +127,7 @@ def _json(status: int) -> JSONSchema:
         "required": ["code", "message"],
         "additionalProperties": False,
     }
-    example: JSONSchema = {"code": CODES[status], "message": SENTENCES[status]}
+    example: JSONSchema = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
     if status == 422:
         rules = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         schema["properties"]["errors"] = {
@@ -139,7 +138,7 @@ def _json(status: int) -> JSONSchema:
         schema["required"] = [*schema["required"], "errors"]
         example |= {"message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
     return {
-        "description": SENTENCES[status],
+        "description": DEFAULT_MESSAGES[status],
         "headers": _headers(status),
         "content": {"application/json": {"schema": schema, "examples": {"refusal": {"value": example}}}},
     }
@@ -162,10 +161,10 @@ ERRORS = {
 
 
 def _xml(status: int) -> JSONSchema:
-    sentence = "Title can't be blank" if status == 422 else SENTENCES[status]
+    sentence = "Title can't be blank" if status == 422 else DEFAULT_MESSAGES[status]
     example = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>{sentence}</error>\n</errors>\n'
     return {
-        "description": SENTENCES[status],
+        "description": DEFAULT_MESSAGES[status],
         "headers": _headers(status),
         "content": {
             "application/xml": {

@@ -16,20 +16,21 @@ WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u2
 NON_XML_CHARACTERS = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff"
 
 BLANK = rf"^[{WHITE_SPACE}]*$"
-# Text that XML allows, and such text that is not blank. They are negated, because these fields accept numbers too.
+# A string that XML allows, and a string that XML allows and that is not blank. Both schemas exclude strings instead of requiring them,
+# because fields with these schemas also accept numbers.
 XML_TEXT = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]"}}
 NOT_BLANK = {"not": {"type": "string", "pattern": f"[{NON_XML_CHARACTERS}]|{BLANK}"}}
-# The years in which a time with any offset is in the years from 2 to 9998 in UTC.
-YEAR = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
+# The beginning of a time with a year from 3 to 9997. With any offset, such a time is in the years 2 to 9998 in UTC, which are accepted.
+YEAR_PATTERN = r"^(000[3-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-7])-"
 
 
-def stripped(pattern: str) -> str:
-    """Return the pattern of a text that matches after stripping white space, or that is blank."""
+def padded_or_blank(pattern: str) -> str:
+    """Return the pattern of a text that is blank, or that matches `pattern` if white space at both ends is ignored."""
     return rf"^[{WHITE_SPACE}]*({pattern})?[{WHITE_SPACE}]*$"
 
 
-def either_case(word: str) -> str:
-    """Return the pattern of a word in upper or lower case."""
+def case_insensitive(word: str) -> str:
+    """Return the pattern of a lower-case word that also matches upper-case letters."""
     return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
 
 
@@ -44,7 +45,10 @@ def nullable(schema: JSONSchema) -> JSONSchema:
 
 
 class WireFieldExtension(OpenApiSerializerFieldExtension):
-    """The base of the extensions. A field has a schema in a body, in a query (where all values are texts), and in a response."""
+    """The base class of the extensions.
+
+    A field has three schemas: in a request body, in a query string (where every value is a text), and in a response.
+    """
 
     target_class: Any = fields.WireField
     match_subclasses = True
@@ -82,7 +86,10 @@ class TextExtension(WireFieldExtension):
     target_class = fields.TextField
 
     def request_schema(self) -> JSONSchema:
-        """Return the schema of a text or a number. JSON Schema does not apply a pattern to numbers, so a field with one has no numbers."""
+        """Return the schema of a text or a number.
+
+        JSON Schema does not apply a pattern to numbers, so the schema of a field with a pattern allows only texts.
+        """
         return {**self.query_schema(), "type": "string" if self.target.pattern else ["string", "number"]}
 
     def query_schema(self) -> JSONSchema:
@@ -129,12 +136,12 @@ class IntegerExtension(WireFieldExtension):
     target_class: Any = fields.IntegerField
 
     @property
-    def text(self) -> str:
-        """The pattern of a number as a text, with as many digits as are certainly in the range."""
+    def text_pattern(self) -> str:
+        """The pattern of a number as a text. It allows only as many digits as cannot exceed the maximum."""
         return rf"[+-]?[0-9]{{1,{len(str(self.target.max_value)) - 1}}}(\.0*)?"
 
     def request_schema(self) -> JSONSchema:
-        return {**self.query_schema(), "type": ["integer", "string"], "pattern": stripped(self.text)}
+        return {**self.query_schema(), "type": ["integer", "string"], "pattern": padded_or_blank(self.text_pattern)}
 
     def query_schema(self) -> JSONSchema:
         return {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
@@ -145,11 +152,11 @@ class IntegerExtension(WireFieldExtension):
 
 class RelatedExtension(IntegerExtension):
     target_class = fields.RelatedField
-    text = r"\+?0*[1-9][0-9]{0,17}(\.0*)?"
+    text_pattern = r"\+?0*[1-9][0-9]{0,17}(\.0*)?"
 
-    def present(self) -> JSONSchema:
-        """Return the schema of an id that may not be blank."""
-        return {**self.request_schema(), "pattern": rf"^[{WHITE_SPACE}]*{self.text}[{WHITE_SPACE}]*$"}
+    def non_blank_schema(self) -> JSONSchema:
+        """Return the request schema of an id that may not be blank."""
+        return {**self.request_schema(), "pattern": rf"^[{WHITE_SPACE}]*{self.text_pattern}[{WHITE_SPACE}]*$"}
 
 
 class DecimalExtension(WireFieldExtension):
@@ -169,7 +176,7 @@ class DecimalExtension(WireFieldExtension):
         return {
             **self.query_schema(),
             "type": ["number", "string"],
-            "pattern": stripped(rf"[+-]?[0-9]{{1,{digits}}}(\.[0-9]{{0,{places}}}0*)?"),
+            "pattern": padded_or_blank(rf"[+-]?[0-9]{{1,{digits}}}(\.[0-9]{{0,{places}}}0*)?"),
         }
 
     def response_schema(self) -> JSONSchema:
@@ -180,8 +187,8 @@ class BooleanExtension(WireFieldExtension):
     target_class = fields.BooleanField
 
     def request_schema(self) -> JSONSchema:
-        words = "|".join(map(either_case, fields.BooleanField.WORDS))
-        return {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": stripped(words)}
+        words = "|".join(map(case_insensitive, fields.BooleanField.WORDS))
+        return {"type": ["boolean", "integer", "string"], "minimum": 0, "maximum": 1, "pattern": padded_or_blank(words)}
 
     def query_schema(self) -> JSONSchema:
         return self.response_schema()
@@ -190,20 +197,20 @@ class BooleanExtension(WireFieldExtension):
         return {"type": "boolean"}
 
 
-class TimeExtension(WireFieldExtension):
+class DateTimeExtension(WireFieldExtension):
     target_class = fields.DateTimeField
 
     def request_schema(self) -> JSONSchema:
         return {"anyOf": [self.query_schema(), {"type": "string", "pattern": BLANK}]}
 
     def query_schema(self) -> JSONSchema:
-        return {"type": "string", "format": "date-time", "pattern": YEAR}
+        return {"type": "string", "format": "date-time", "pattern": YEAR_PATTERN}
 
     def response_schema(self) -> JSONSchema:
         return {"type": "string", "format": "date-time"}
 
 
-class DayExtension(WireFieldExtension):
+class DateExtension(WireFieldExtension):
     target_class = fields.DateField
 
     def request_schema(self) -> JSONSchema:
@@ -217,7 +224,7 @@ class RelatedListExtension(WireFieldExtension):
     target_class = fields.RelatedListField
 
     def request_schema(self) -> JSONSchema:
-        item = RelatedExtension(fields.RelatedField(self.target.relation)).present()
+        item = RelatedExtension(fields.RelatedField(self.target.relation)).non_blank_schema()
         ids = {"type": "array", "items": item, "maxItems": fields.RelatedListField.MAX_IDS}
         return {"anyOf": [ids, {"type": "string", "maxLength": 0}]}
 
@@ -226,7 +233,7 @@ class RelatedListExtension(WireFieldExtension):
 
 
 class TagsExtension(WireFieldExtension):
-    """The schema of tags. It has no limits for their number and the length of a text, because white space does not count."""
+    """The schema of tags. It limits neither the number of tags nor the length of the text, because white space does not count."""
 
     target_class = fields.TagsField
 

@@ -1,4 +1,4 @@
-"""The parts of an operation that cannot be derived from its view: its id, its description and its examples. Each app registers its own."""
+"""The parts of an operation that cannot be derived from its view: id, description and examples. Each app registers its operations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from django.db.models import Model
 from core.api.serializers import ResourceSerializer
 
 JSONSchema = dict[str, Any]
-# The serializer of a key of a body, or several alternative ones.
+# The serializer of a key of a body, or a tuple of alternative serializers.
 BodySerializers = type[ResourceSerializer] | tuple[type[ResourceSerializer], ...]
 
 
@@ -24,13 +24,15 @@ class Operation:
     tag: str
     # Examples of the body, of the response and of parameters.
     body: Any = None
-    answer: Any = None
+    response_example: Any = None
     parameters: dict[str, Any] = field(default_factory=dict)
-    # Statuses of success. The example belongs to the first.
+    # Statuses of success. The example of the response belongs to the first of them.
     statuses: tuple[int, ...] = (200,)
-    # The next four replace what is derived from the view: the serializers of the keys of the body, a function that returns the schema
-    # of the body, one that returns the schemas of the query parameters, and the schema of the response, a serializer for it, or a
-    # function that returns the schema, given the operation and the status.
+    # The next four attributes replace what is derived from the view:
+    # - the serializers of the keys of the body,
+    # - a function that returns the schema of the body,
+    # - a function that returns the schemas of the query parameters,
+    # - the schema of the response, a serializer for it, or a function that returns the schema for an operation and a status.
     body_serializers: dict[str, BodySerializers] | None = None
     body_schema: Callable[[Any], JSONSchema] | None = None
     query_parameters: Callable[[], dict[str, JSONSchema]] = dict
@@ -47,7 +49,7 @@ class Shape:
     # A field of a response may be null if its column of the model may be, or if `nullable` names it.
     model: type[Model] | None = None
     nullable: frozenset[str] = frozenset()
-    # A function of the schema of the body, and of whether the body is partial (an update), that adds rules between fields.
+    # A function that adds rules between fields to the schema of the body. Its second argument is true for an update.
     refine_input: Callable[[JSONSchema, bool], JSONSchema] = lambda schema, partial: schema
     refine_output: Callable[[JSONSchema], JSONSchema] = lambda schema: schema
 
@@ -75,7 +77,7 @@ def register_resource(
     tag: str,
     *,
     id: int,
-    answer: dict[str, Any],
+    response_example: dict[str, Any],
     create: dict[str, Any],
     update: dict[str, Any],
     creation: str,
@@ -88,7 +90,8 @@ def register_resource(
 ) -> None:
     """Register the operations of a resource, with examples of the bodies that `create` and `update` it, and of the response.
 
-    `response` is that of a create, `item_response` that of reading and updating, if they cannot be derived from the view.
+    `response` is the response of a create, and `item_response` the response of a read or an update. Pass them if they cannot be derived
+    from the view.
     """
     key = name.replace(" ", "_")
     item = f"{path}/{{id}}.json"
@@ -101,7 +104,7 @@ def register_resource(
             creation,
             tag,
             {key: create},
-            answer,
+            response_example,
             statuses=create_statuses,
             body_serializers=body_serializers,
             response=response,
@@ -114,13 +117,13 @@ def register_resource(
             f"Read a {name}",
             f"The {name} with that id.",
             tag,
-            answer=answer,
+            response_example=response_example,
             parameters=ids,
             response=item_response,
         ),
     )
     text = "Fields that are not sent keep their values. The response is the whole resource."
-    changed = {**answer, **update}
+    changed = {**response_example, **update}
     for method, operation_id, addition in (
         ("PUT", f"update_{key}", ""),
         ("PATCH", f"patch_{key}", " The same as PUT."),
@@ -145,7 +148,7 @@ def register_resource(
             f"Delete a {name}",
             deletion,
             tag,
-            answer="ok",
+            response_example="ok",
             parameters=ids,
             response={"type": "string", "const": "ok"},
             error_statuses=delete_error_statuses,
@@ -158,14 +161,14 @@ def register_list(
     id: str,
     summary: str,
     tag: str,
-    answer: list[Any],
+    response_example: list[Any],
     *,
     description: str = "The page of the resources that match all filters.",
     query_parameters: Callable[[], dict[str, JSONSchema]] = dict,
     response: Any = None,
     **parameters: Any,
 ) -> None:
-    """Register the list of a resource. `parameters` are examples."""
+    """Register the list of a resource. `parameters` are example values of query parameters."""
     register_operation(
         f"GET {path}",
         Operation(
@@ -173,7 +176,7 @@ def register_list(
             summary,
             description,
             tag,
-            answer=answer,
+            response_example=response_example,
             parameters=parameters,
             query_parameters=query_parameters,
             response=response,
@@ -203,7 +206,7 @@ def register_tags(kind: str, tag: str) -> None:
             f"List the tags of {kind}s",
             f"The tags that {kind}s have, most used first, then by name.",
             tag,
-            answer=[{"id": 24, "name": "vip", "count": 12}, {"id": 25, "name": "wholesale", "count": 3}],
+            response_example=[{"id": 24, "name": "vip", "count": 12}, {"id": 25, "name": "wholesale", "count": 3}],
             response={"type": "array", "items": TAG},
         ),
     )

@@ -12,7 +12,7 @@ from core.api.lists import MAX_PAGE_SIZE, Listing
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
-from core.openapi.components import API_TOKEN, COUNTED, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
+from core.openapi.components import API_TOKEN, COMMON_HEADERS, ERROR_RESPONSES, ERRORS, HEADERS, PARAMETERS, SECURITY
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import OPERATIONS, SHAPES, BodySerializers, Operation, Shape
 
@@ -45,7 +45,7 @@ PAGE_PARAMETERS = page_parameters(MAX_PAGE_SIZE)
 class OperationSchema(AutoSchema):
     """The description of an operation, for both APIs."""
 
-    # drf-spectacular sets the viewset.
+    # The viewset, which drf-spectacular sets.
     view: Any
     media_type: ClassVar[str]
     # The format of error responses: `json` or `xml`.
@@ -161,7 +161,7 @@ class OperationSchema(AutoSchema):
         for status in self.operation.statuses:
             content = {"schema": self.response_schema(status)}
             if status == self.operation.statuses[0]:
-                content["examples"] = {"answer": {"value": self.operation.answer}}
+                content["examples"] = {"answer": {"value": self.operation.response_example}}
             responses[str(status)] = {
                 "description": {200: "Success", 201: "Created"}[status],
                 "headers": {name: self.component("headers", name, HEADERS[name]) for name in self.headers(status)},
@@ -180,7 +180,7 @@ class OperationSchema(AutoSchema):
         raise NotImplementedError
 
     def headers(self, status: int) -> list[str]:
-        names = list(COUNTED)
+        names = list(COMMON_HEADERS)
         if status == 201:
             names.append("Location")
         if "page" in self.query_parameters():
@@ -249,8 +249,9 @@ class JSONOperationSchema(OperationSchema):
     def body_schema(self) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
         body_serializers = self.body_serializers or {}
-        for key, taken in body_serializers.items():
-            schemas = [self.input_component(each) for each in (taken if isinstance(taken, tuple) else (taken,))]
+        for key, serializers in body_serializers.items():
+            alternatives = serializers if isinstance(serializers, tuple) else (serializers,)
+            schemas = [self.input_component(serializer) for serializer in alternatives]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):
             if key not in properties and self.view.action == "create":
@@ -273,13 +274,13 @@ class JSONOperationSchema(OperationSchema):
         if not isinstance(response, type):
             return response(self, status)
         schema = self.output_component(response)
-        return {"type": "array", "items": schema} if isinstance(self.operation.answer, list) else schema
+        return {"type": "array", "items": schema} if isinstance(self.operation.response_example, list) else schema
 
     def output_component(self, serializer: type[ResourceSerializer]) -> JSONSchema:
         return self.component("schemas", serializer.__name__.removesuffix("Serializer"), self.output_schema(serializer))
 
     def output_schema(self, serializer: type[ResourceSerializer]) -> JSONSchema:
-        """Return the schema of a response, with the fields in their order."""
+        """Return the schema of a response, with the fields in the order of the response."""
         shape = self.shape_of(serializer)
         columns = {} if shape.model is None else {column.name: column for column in shape.model._meta.fields}
         properties = {}
@@ -296,8 +297,12 @@ class JSONOperationSchema(OperationSchema):
         return shape.refine_output(schema)
 
     def headers(self, status: int) -> list[str]:
-        named = {"X-Ignored-Fields": self.writes, "X-Pending-Links": self.writes, "X-Ignored-Parameters": self.is_list}
-        return [*super().headers(status), *(name for name, is_named in named.items() if is_named)]
+        optional = {
+            "X-Ignored-Fields": self.writes,
+            "X-Pending-Links": self.writes,
+            "X-Ignored-Parameters": self.is_list,
+        }
+        return [*super().headers(status), *(name for name, is_included in optional.items() if is_included)]
 
     def error_statuses(self) -> set[int]:
         # Any request may have a body with the token.

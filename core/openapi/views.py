@@ -46,7 +46,7 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-# The link back to the pages, at the host of an account.
+# The link back to the pages. Only hosts with pages show it.
 BACK = (
     '<nav class="swagger-ui"><div class="wrapper"><p><a href="{tokens}">Your tokens, and examples</a></p></div></nav>\n'
 )
@@ -70,7 +70,7 @@ class DocumentViewSet(PublicViewSet):
         response = HttpResponse(
             content, content_type="application/json", headers={"ETag": etag, "Cache-Control": CACHE_CONTROL}
         )
-        # It returns None only if there is no response.
+        # `get_conditional_response` returns None only if it gets no response.
         return cast(HttpResponse, get_conditional_response(request._request, etag=etag, response=response))
 
 

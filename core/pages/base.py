@@ -1,4 +1,4 @@
-"""The base class of pages, and responses that they share."""
+"""The base class of pages, and the responses that pages share."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -59,7 +59,7 @@ class Page(View):
             return unavailable(request)
 
     def check_access(self) -> HttpResponse | None:
-        """Return the response to a request without the required access, or None."""
+        """Return the response to a request without the required access. Return None if the request has it."""
         user = self.request.user
         if self.access == "anyone":
             return None
@@ -72,7 +72,7 @@ class Page(View):
         return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        # Django's own method has the names of the handlers.
+        # Django's method returns the names of the handlers.
         methods: list[str] = self._allowed_methods()  # type: ignore[attr-defined]  # missing in the stubs
         return error_response(request, 405, headers={"Allow": ", ".join(methods)})
 
@@ -86,7 +86,7 @@ class Page(View):
         return self.render(template, http_status=status, form=form, **context)
 
     def perform(self, action: Callable[[], Any], *, done: str = "") -> bool:
-        """Call `action` in a transaction, and add the message `done` or its errors. Return whether it succeeded."""
+        """Call `action` in a transaction. Add the message `done`, or the errors of `action`. Return whether `action` succeeded."""
         try:
             in_transaction(action)
         except (FieldErrors, Conflict) as caught:
@@ -98,7 +98,7 @@ class Page(View):
         return True
 
     def submit_form(self, form: BaseForm, action: Callable[[], Any]) -> bool:
-        """Call `action` in a transaction, and add its errors to the fields of the form. Return whether it succeeded."""
+        """Call `action` in a transaction. Add its errors to the fields of the form. Return whether `action` succeeded."""
         try:
             in_transaction(action)
         except Conflict as caught:
@@ -142,10 +142,10 @@ def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
 
 
 def redirect_to_sign_in(request: PageRequest) -> HttpResponse:
-    """Return a redirect to the sign-in page. After signing in, the user returns to this page, or after a POST to the page with the form.
+    """Return a redirect to the sign-in page. After signing in, the user returns to the requested page, or to the page with the form.
 
-    The response to a GET by htmx is empty. htmx may request such fragments while the user types, or on its own while the browser
-    navigates away, and a redirect would replace the typed text or the other page.
+    The response to a GET by htmx is empty. htmx may request a fragment while the user types, or while the browser navigates to another
+    page. A redirect would replace the typed text or the other page.
     """
     if request.method in ("GET", "HEAD"):
         return no_content() if request.htmx else redirect(sign_in_path(request.get_full_path()))
@@ -156,7 +156,7 @@ def redirect_to_sign_in(request: PageRequest) -> HttpResponse:
 
 
 def current_path(request: PageRequest) -> str:
-    """Return the path of the page from which htmx sends the request, or that of the home page."""
+    """Return the path of the page from which htmx sends the request, or the path of the home page."""
     try:
         return request.htmx.current_url_abs_path or home_path()
     except ValueError:
@@ -165,14 +165,14 @@ def current_path(request: PageRequest) -> str:
 
 
 def safe_path(request: HttpRequest, target: str | None, default: str | None = None) -> str:
-    """Return `target` if it is a path on this host, or else the default, or else that of the home page."""
+    """Return `target` if it is a path on this host. Otherwise return the default, or the path of the home page."""
     if target and len(target) <= 2000 and target.startswith("/") and url_has_allowed_host_and_scheme(target, None):
         return target
     return default or home_path()
 
 
 def referring_path(request: HttpRequest, default: str | None = None) -> str:
-    """Return the path of the referring page if it is on this host, or else the default, or else that of the home page."""
+    """Return the path of the referring page if it is on this host. Otherwise return the default, or the path of the home page."""
     origin = f"{request.scheme}://{request.get_host()}"
     referer = request.headers.get("Referer", "")
     return safe_path(request, referer.removeprefix(origin) if referer.startswith(origin + "/") else None, default)

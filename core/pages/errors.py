@@ -18,7 +18,7 @@ from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
-from core.api.errors import link_subject
+from core.api.errors import field_label
 from core.errors import FieldError
 from core.pages.language import language_of
 from core.pages.routes import home_path
@@ -73,10 +73,10 @@ def field_message(error: FieldError) -> str:
 def error_sentence(error: FieldError) -> str:
     """Return the message of an error with the label of its field, as a sentence.
 
-    The name of the field, in English, replaces a missing label.
+    A field without a label is called by its name in English.
     """
-    subject = field_labels().get((error.field or "request").removesuffix("_id")) or link_subject(error)
-    words = {"subject": capfirst(subject), "rule": error.text}
+    label = field_labels().get((error.field or "request").removesuffix("_id")) or field_label(error)
+    words = {"subject": capfirst(label), "rule": error.text}
     # Translators: of what is wrong, such as "Name" and "is already taken". A language may need a colon between them.
     return gettext("%(subject)s %(rule)s") % words
 
@@ -92,7 +92,7 @@ def error_page(
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    """Return the page for an error. The response to htmx is a notice for the current page instead."""
+    """Return the page for an error. For a request by htmx, return a notice that is inserted into the current page."""
     language = language_of(request)
     is_part = "HTTP_HX_REQUEST" in request.META and "HTTP_HX_BOOSTED" not in request.META
     with override(language):
@@ -111,7 +111,7 @@ def error_page(
 def context_of(
     request: HttpRequest, status: int, sentences: Sequence[str | Promise], headers: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the context of the templates of errors."""
+    """Return the context for the error templates."""
     # AccountMiddleware sets `address` for known hosts.
     if status == 404 and not hasattr(request, "address"):
         explanation = gettext("Check the spelling of the address, or ask the person who gave it to you.")

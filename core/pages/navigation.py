@@ -14,7 +14,7 @@ from core.requests import PageRequest
 class Entry:
     """A link in a menu."""
 
-    # A page that passes this name to its template, as `section` or `part`, has the entry marked as the current one.
+    # If a page passes this name to its template as `section` or `part`, the menu marks this entry as current.
     name: str
     label: str | Promise
     route: str
@@ -38,5 +38,5 @@ def register(menu: str, *entries: Entry) -> None:
 
 
 def entries(menu: str, request: PageRequest) -> list[Entry]:
-    """Return the entries of a menu that the request's user may see, in their order."""
+    """Return, in order, the entries of a menu that the user of the request may see."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

@@ -1,4 +1,4 @@
-"""Paths of routes that other apps define, which settings name, and paths of the rows of lists."""
+"""Paths of routes that other apps define and settings name, and paths of the rows of lists."""
 
 from functools import cache
 
@@ -12,12 +12,12 @@ def home_path() -> str:
 
 
 def sign_in_path(target: str, *, unsaved: bool = False) -> str:
-    """Return the path of the sign-in page, which redirects to `target` afterwards. If `unsaved`, it says that nothing was saved."""
+    """Return the path of the sign-in page, which redirects to `target` afterwards. If `unsaved`, the page says that nothing was saved."""
     return reverse(settings.LOGIN_URL, query={"next": target} | ({"unsaved": 1} if unsaved else {}))
 
 
 def path_with_id(route: str, id: int) -> str:
-    """Return the path of a route with one id. It is faster than `reverse`, because each route is reversed once per process."""
+    """Return the path of a route with one id. This function is faster than `reverse`: it reverses each route once per process."""
     before, after = _around_id(route)
     return f"{before}{id}{after}"
 

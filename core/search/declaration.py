@@ -15,21 +15,22 @@ NOT_TRASHED = Q(trashed_at=None)
 
 
 class Search(BaseConstraint):
-    """The fields of a model that a search finds, and how.
+    """The fields of a model that are searched, and how a query matches each field.
 
-    - `name_field`: the name, by which a list can be ordered. A search finds any part of it.
-    - `short`: further short fields. A search finds any part of them.
-    - `numbers`: numbers, such as telephone numbers. A search finds any part of them, however they are spaced.
-    - `words`, `json_values`: short fields, and JSON objects of short values. A search finds their words and the beginnings of these.
-    - `long`: long texts. A search finds their words and the beginnings of these, ranked below the short fields.
-    - `filters`: columns that the list is filtered by. The search index holds them too.
-    - `condition`: a search finds only the rows that meet it.
-    - `more_indexes`: conditions of other rows that a search finds by an index of their own; the keys begin its name.
-    - `not_searched`: every other text field, with the reason.
+    - `name_field`: the name, by which a list can be ordered. A query matches any part of it.
+    - `short`: further short fields. A query matches any part of them.
+    - `numbers`: numbers, such as telephone numbers. A query matches any part of them, regardless of spaces and punctuation.
+    - `words`, `json_values`: short fields, and JSON objects of short values. A query matches whole words and word prefixes.
+    - `long`: long texts. A query matches whole words and word prefixes, ranked below the short fields.
+    - `filters`: columns by which the list is filtered. The search index contains them too.
+    - `condition`: the condition of the rows that are searched.
+    - `more_indexes`: the conditions of further rows that are searched. Each has a separate index, whose name begins with the key.
+    - `not_searched`: every other text field, with the reason why it is not searched.
 
-    It is a constraint of the model, because migrations detect, create, change and remove constraints. It owns three generated columns
-    that are no fields of the model, their indexes, and the triggers that store the words of the rows (`core.search.spelling`). For a
-    large table, set `atomic = False` in the migration: each statement is then a transaction of its own and locks the table only briefly.
+    The declaration is a constraint of the model, because migrations detect, create, change and remove constraints. The constraint owns
+    three generated columns that are not fields of the model, their indexes, and the triggers that store the words of the rows
+    (`core.search.spelling`). For a large table, set `atomic = False` in the migration. Each statement is then a separate transaction
+    and locks the table only briefly.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Search(BaseConstraint):
 
     @property
     def only_words(self) -> list[str]:
-        """The names of the fields of which only words and their beginnings are found."""
+        """The names of the fields in which a query matches only whole words and word prefixes."""
         return [*self.words, *self.json_values, *self.long]
 
     # The interface of Django's constraints
@@ -95,25 +96,25 @@ class Search(BaseConstraint):
     def validate(self, *args: Any, **kwargs: Any) -> None:
         """Accept every row."""
 
-    def constraint_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # no clause
-        """Create the search after the table. It is no clause of the CREATE TABLE statement."""
-        schema_editor.deferred_sql.extend(self.creation(model))
+    def constraint_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # returns None
+        """Create the search after the table. CREATE TABLE itself contains no clause for it, so return None."""
+        schema_editor.deferred_sql.extend(self.create_statements(model))
 
     def create_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # executes it
-        self._execute(self.creation(model), schema_editor)
+        self._execute(self.create_statements(model), schema_editor)
 
     def remove_sql(self, model: type[Model], schema_editor: Any) -> None:  # type: ignore[override]  # executes it
-        self._execute(self.removal(model), schema_editor)
+        self._execute(self.remove_statements(model), schema_editor)
 
     @staticmethod
     def _execute(statements: Sequence[str], schema_editor: Any) -> None:
-        """Execute the statements one by one. As one text, they would be one transaction even in a migration with `atomic = False`."""
+        """Execute the statements separately. In a single string, they would be one transaction even if `atomic = False`."""
         for statement in statements:
             schema_editor.execute(statement, params=None)
 
     # Statements
 
-    def creation(self, model: type[Model]) -> list[str]:
+    def create_statements(self, model: type[Model]) -> list[str]:
         """Return the statements that create the search."""
         table = model._meta.db_table
         columns = {name: self._columns(model, name) for name in ("short", "numbers", "long")}
@@ -129,23 +130,30 @@ class Search(BaseConstraint):
                 more={name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
             ),
             *operations.create_triggers(
-                table, before=self.is_found(model, row="OLD"), after=self.is_found(model, row="NEW")
+                table,
+                old_condition=self.searched_condition(model, record="OLD"),
+                new_condition=self.searched_condition(model, record="NEW"),
             ),
-            self.learning(model),
+            self.learn_statement(model),
         ]
 
-    def removal(self, model: type[Model]) -> list[str]:
+    def remove_statements(self, model: type[Model]) -> list[str]:
         """Return the statements that remove the search."""
         table = model._meta.db_table
         return [*operations.drop_triggers(table), operations.drop_columns(table), *operations.forget_words(table)]
 
-    def learning(self, model: type[Model]) -> str:
+    def learn_statement(self, model: type[Model]) -> str:
         """Return the statement that stores the words of all rows."""
-        return operations.learn_words(model._meta.db_table, condition=self.is_found(model))
+        return operations.learn_words(model._meta.db_table, condition=self.searched_condition(model))
 
-    def is_found(self, model: type[Model], *, row: str = "") -> str:
-        """Return the SQL condition that a search finds a row. It repeats the conditions of the indexes, so that PostgreSQL uses them."""
-        conditions = [as_sql(model, condition, row=row) for condition in (self.condition, *self.more_indexes.values())]
+    def searched_condition(self, model: type[Model], *, record: str = "") -> str:
+        """Return the SQL condition of the rows that are searched. `record` is the record of a trigger, OLD or NEW.
+
+        The condition repeats the conditions of the indexes, so that PostgreSQL uses the indexes.
+        """
+        conditions = [
+            as_sql(model, condition, record=record) for condition in (self.condition, *self.more_indexes.values())
+        ]
         return conditions[0] if len(conditions) == 1 else " OR ".join(f"({condition})" for condition in conditions)
 
     def _columns(self, model: type[Model], kind: str) -> list[str]:
@@ -161,15 +169,15 @@ def values_of(column: str) -> str:
     return f"jsonb_path_query_array({column}, '$.*')::text"
 
 
-def as_sql(model: type[Model], condition: Q, *, row: str = "") -> str:
-    """Return a condition as SQL without parameters, for an index, or for the record `row` of a trigger."""
+def as_sql(model: type[Model], condition: Q, *, record: str = "") -> str:
+    """Return a condition as SQL without parameters, for an index, or for a record of a trigger (OLD or NEW)."""
     if not condition:
         return "true"
-    where = Query(model, alias_cols=bool(row)).build_where(condition)
+    where = Query(model, alias_cols=bool(record)).build_where(condition)
     sql, values = where.as_sql(Query(model).get_compiler(connection=connection), connection)
     if values:
         sql = connection.ops.compose_sql(sql, values)  # type: ignore[attr-defined]  # of the PostgreSQL backend
-    return sql.replace(f'"{model._meta.db_table}".', f"{row}.")
+    return sql.replace(f'"{model._meta.db_table}".', f"{record}.")
 
 
 def searches() -> Iterator[tuple[type[Model], Search]]:

@@ -25,7 +25,7 @@ def add_columns(
     words: Sequence[str] = (),
     long: Sequence[str] = (),
 ) -> str:
-    """Return the statement that replaces the generated columns, given SQL expressions. It rewrites the table once.
+    """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
 
     Call `create_indexes` afterwards, because dropping a column also drops its indexes.
     """
@@ -52,7 +52,7 @@ def drop_columns(table: str) -> str:
 def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]) -> list[str]:
     """Return the statements for the index by name and for the search index, over the rows of `condition`.
 
-    `more` are the conditions of further search indexes, by the first part of their names.
+    `more` maps the first part of the name of each further search index to its condition.
     """
     name = table.partition("_")[2]
     return [
@@ -65,8 +65,8 @@ def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: 
 def search_index(name: str, table: str, columns: Sequence[str], condition: str) -> str:
     """Return the statement for a GIN index that supports all conditions of a search, in any combination.
 
-    New rows are appended to the pending list of the index, which every search reads. The write that exceeds its limit (in kB) moves
-    them into the index. With the default limit of 4 MB, that write took a second.
+    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list (in
+    kB) moves its rows into the index. With the default limit of 4 MB, that write took a second.
     """
     return (
         f"CREATE INDEX IF NOT EXISTS {name}_found ON {table}"
@@ -75,10 +75,10 @@ def search_index(name: str, table: str, columns: Sequence[str], condition: str) 
     )
 
 
-def create_triggers(table: str, *, before: str, after: str) -> list[str]:
+def create_triggers(table: str, *, old_condition: str, new_condition: str) -> list[str]:
     """Return the statements for the triggers that store the words of the table.
 
-    `before` and `after` are the conditions that a search finds a row, before (`OLD`) and after (`NEW`) an update.
+    The conditions tell whether a row is searched: `old_condition` before an update (`OLD`), `new_condition` after it (`NEW`).
     """
     return [
         (
@@ -87,10 +87,11 @@ def create_triggers(table: str, *, before: str, after: str) -> list[str]:
         ),
         (
             f"CREATE OR REPLACE TRIGGER relearn AFTER UPDATE ON {table} FOR EACH ROW"
-            f" WHEN (OLD.search_text <> NEW.search_text OR ({before}) <> ({after})) EXECUTE FUNCTION search.relearn()"
+            f" WHEN (OLD.search_text <> NEW.search_text OR ({old_condition}) <> ({new_condition}))"
+            " EXECUTE FUNCTION search.relearn()"
         ),
         (
-            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({before})"
+            f"CREATE OR REPLACE TRIGGER unlearn AFTER DELETE ON {table} FOR EACH ROW WHEN ({old_condition})"
             " EXECUTE FUNCTION search.relearn()"
         ),
     ]
@@ -114,7 +115,7 @@ def forget_words(table: str) -> list[str]:
     return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("accounts_word", "accounts_staleword")]  # noqa: S608
 
 
-# For migrations from before `core.search.declaration.Search`
+# For migrations that are older than `core.search.declaration.Search`
 
 
 def add_search(
@@ -142,7 +143,9 @@ def add_words(table: str, *, condition: str = NOT_TRASHED) -> migrations.RunSQL:
     """
     return migrations.RunSQL(
         [
-            *create_triggers(table, before=condition.format(row="OLD."), after=condition.format(row="NEW.")),
+            *create_triggers(
+                table, old_condition=condition.format(row="OLD."), new_condition=condition.format(row="NEW.")
+            ),
             learn_words(table, condition=condition.format(row="")),
         ],
         [*drop_triggers(table)],

@@ -2,7 +2,7 @@
 
 A searched table has three generated columns (`core.search.declaration`): `search_name` for ordering by name, `search_text` with the
 short fields, and `search_words` with their words (weight A) and those of the long texts (weight D). Their text is folded, which removes
-case, diacritics and punctuation. They are no fields of the model, so an ordinary query does not read them.
+case, diacritics and punctuation. The columns are not fields of the model, so an ordinary query does not read them.
 
 One GIN index finds rows by words, parts of the text, tags, and links to other rows, in any combination. A mistyped word is corrected by
 the words of the account's rows (`core.search.spelling`).
@@ -26,9 +26,9 @@ MAX_QUERY_LENGTH = 255
 MAX_RESULTS = 1000
 # The number of results that are ranked together. Each batch follows those before it, so that a later page does not change earlier pages.
 RANKED_BATCH = 200
-# A condition is not looked up in the index if so many rows meet it that a scan of `SCAN_ROWS` rows finds a full batch.
+# If a scan of `SCAN_ROWS` rows is likely to find a full batch of rows that meet a condition, the condition is not looked up in the index.
 SCAN_ROWS = 12_000
-# For titles similar to one that is being typed: the maximum number of terms that are used, and the minimum similarity from 0 to 1.
+# For `find_similar`: the maximum number of terms of the text that is being typed, and the minimum similarity from 0 to 1.
 MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 
 
@@ -36,8 +36,8 @@ MAX_TERMS, MIN_SIMILARITY = 8, 0.3
 def search_transaction(account_id: int, text: str = "") -> Iterator[Query]:
     """Open a transaction without sequential scans, and yield the folded `text` as a query.
 
-    For a condition that most rows of an account meet, PostgreSQL would otherwise expect to find enough rows soon by scanning the table,
-    which has the rows of all accounts.
+    If most rows of an account meet a condition, PostgreSQL would otherwise scan the table, because it expects to find enough rows soon.
+    But the table has the rows of all accounts.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -59,18 +59,18 @@ def estimate_counts(*querysets: QuerySet[Any]) -> list[int]:
         explained = cursor.fetchone()[0]
     plan = (json.loads(explained) if isinstance(explained, str) else explained)[0]["Plan"]
     plans = [plan] if len(sides) == 1 else plan.get("Plans", [])
-    # PostgreSQL omits a query that cannot have any rows from the plan.
+    # PostgreSQL omits from the plan a query that cannot have any rows.
     return [side["Plan Rows"] for side in plans] if len(plans) == len(sides) else [0] * len(sides)
 
 
-def first_rows_cte(listed: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
-    """Return a common table expression that replaces the table by the first rows of `listed`, and its parameters.
+def first_rows_cte(list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+    """Return a common table expression that hides the table behind the first rows of `list_rows`, and the parameters of the expression.
 
-    An index yields these rows, independently of PostgreSQL's estimates for the rest of the statement.
+    PostgreSQL reads these rows from an index, whatever it estimates for the rest of the statement.
     """
-    table = f'"{listed.model._meta.db_table}"'
-    sql, parameters = listed.values("id")[:limit].query.sql_with_params()
-    # The search columns are no fields of the model, hence `.*`. PostgreSQL reads only the columns that the statement uses.
+    table = f'"{list_rows.model._meta.db_table}"'
+    sql, parameters = list_rows.values("id")[:limit].query.sql_with_params()
+    # `.*` includes the search columns, which are not fields of the model. PostgreSQL reads only the columns that the statement uses.
     return f"{table} AS NOT MATERIALIZED (SELECT {table}.* FROM{sql.partition('FROM')[2]})", list(parameters)
 
 
@@ -78,20 +78,24 @@ def search(
     rows: QuerySet[Any],
     query: Query,
     *,
-    listed: QuerySet[Any] | None = None,
+    list_rows: QuerySet[Any] | None = None,
     enough: int = MAX_RESULTS,
     ranked: bool = True,
     fuzzy: bool = True,
 ) -> list[int]:
     """Return the ids of matching `rows`, at most `MAX_RESULTS`. If `ranked`, the best matches come first.
 
-    `rows` is a subset of `listed`. The stages find rows with all terms as whole words of their short texts, rows with the terms
-    elsewhere and, if `fuzzy`, rows with similar terms. A stage runs only if those before it found fewer than `enough` rows.
+    `list_rows` are the rows of the whole list, of which `rows` are a subset. The stages find rows with all terms as whole words of their
+    short texts, rows with the terms elsewhere and, if `fuzzy`, rows with similar terms. A stage runs only if the stages before it found
+    fewer than `enough` rows.
     """
     if rows.query.is_empty() or not query.terms:
         return []
     staged = StagedSearch(
-        rows, query, listed=(rows if listed is None else listed).order_by("id"), enough=min(enough, MAX_RESULTS)
+        rows,
+        query,
+        list_rows=(rows if list_rows is None else list_rows).order_by("id"),
+        enough=min(enough, MAX_RESULTS),
     )
     staged.run(ranked=ranked, fuzzy=fuzzy)
     return staged.found[:MAX_RESULTS]
@@ -103,14 +107,15 @@ class StagedSearch:
     The stages are: whole words of the short texts, beginnings of any words, parts of the short texts, and similar words. A stage runs
     only if those before it have not filled the page, because a looser interpretation matches more rows and takes longer.
 
-    One EXPLAIN estimates the number of rows of each stage (`estimate_counts`). Two decisions depend on it. Of several words, only the
-    rarest is looked up in the index. A word of very many rows is not looked up at all: the first rows of the list are compared with it
-    instead (`first_rows_cte`). So estimates affect only the time of a search, and which of very many matches it finds.
+    One EXPLAIN estimates the number of rows of each stage (`estimate_counts`). Two decisions depend on the estimates. Of several words,
+    only the rarest is looked up in the index. If a word is in very many rows, it is not looked up at all. Instead, the first rows of the
+    list are compared with it (`first_rows_cte`). So the estimates affect only the time of a search and, if very many rows match, which
+    of them it finds.
     """
 
-    def __init__(self, rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], enough: int) -> None:
-        self.rows, self.query, self.listed, self.enough = rows, query, listed, enough
-        # Whole batches, so that the ranking does not depend on the page.
+    def __init__(self, rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any], enough: int) -> None:
+        self.rows, self.query, self.list_rows, self.enough = rows, query, list_rows, enough
+        # The limit is a multiple of a batch, so that the ranking does not depend on the page.
         self.stage_limit = enough + -enough % RANKED_BATCH
         self.found: list[int] = []
 
@@ -120,9 +125,9 @@ class StagedSearch:
         # Longer terms are usually rarer.
         terms = sorted(query.terms, key=len, reverse=True)[:MAX_TERMS] if has_several_terms and ranked else []
         conditions = [query.whole_words(), query.prefixes(), query.prefixes_or_substrings(), query.similar({})]
-        by_term = [Query(term).prefixes() for term in terms]
+        term_conditions = [Query(term).prefixes() for term in terms]
         self.total, whole_words, prefixes, substrings, similar, *counts = estimate_counts(
-            self.listed, *(matching(self.rows, condition) for condition in (*conditions, *by_term))
+            self.list_rows, *(matching(self.rows, condition) for condition in (*conditions, *term_conditions))
         )
         if not ranked or (prefixes <= RANKED_BATCH and not has_several_terms):
             # All matches fit into one batch.
@@ -133,11 +138,11 @@ class StagedSearch:
             others: list[Condition] = []
             count, rarest = min(zip(counts, terms, strict=True), default=(MAX_RESULTS, ""))
             if rarest and count <= SCAN_ROWS:
-                # A GIN index reads all entries of each word to combine several.
+                # To combine several words, a GIN index reads all entries of each word.
                 key, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
                 prefixes, substrings = count, count
             self.run_stage(key.prefixes(), prefixes, *others)
-            # Once rows with all words were found, looser matches are rarely wanted.
+            # If rows with all words were found, looser matches are rarely useful.
             if has_several_terms and self.found:
                 return
             if key.substrings() is None:
@@ -154,10 +159,13 @@ class StagedSearch:
         return len(self.found) >= self.enough
 
     def run_stage(self, condition: Condition, estimate: int, *others: Condition) -> None:
-        """Add the best rows that meet `condition`, of which there are about `estimate`, and `others`, unless there are enough."""
+        """Add the best rows that meet `condition` and `others`, unless enough rows were found already.
+
+        `estimate` is the estimated number of rows that meet `condition`.
+        """
         if self.is_enough():
             return
-        # The lookup of a common term is slow, because the index collects all of its rows before the first one is read.
+        # The lookup of a common term is slow, because the index collects all rows of the term before the first row is read.
         if estimate > max(MAX_RESULTS, self.total * RANKED_BATCH / SCAN_ROWS):
             ids = self.rank(condition, others, scan=True)
             if len(ids) == self.stage_limit:
@@ -166,7 +174,7 @@ class StagedSearch:
         self.found += self.rank(condition, others)
 
     def rank(self, condition: Condition, others: Sequence[Condition], *, scan: bool = False) -> list[int]:
-        """Return the ids of rows that are not found yet. Each batch is ordered by similarity, then by the weight of the words.
+        """Return the ids of matching rows that were not found before. Each batch is ordered by similarity, then by the weight of the words.
 
         With `scan`, only the first rows of the list are considered. MATERIALIZED makes PostgreSQL plan the subquery for all of its rows,
         because a plan for the limit would scan the table. The subquery still ends at the limit.
@@ -175,7 +183,7 @@ class StagedSearch:
         texts = {"search_text": RawSQL("search_text", []), "search_words": RawSQL("search_words", [])}
         sql, parameters = matching(self.rows, condition).order_by().values("id", **texts).query.sql_with_params()
         scan_limit = SCAN_ROWS * self.stage_limit // RANKED_BATCH
-        first_rows, first_parameters = first_rows_cte(self.listed, scan_limit) if scan else ("", list[Any]())
+        first_rows, first_parameters = first_rows_cte(self.list_rows, scan_limit) if scan else ("", list[Any]())
         and_others = "".join(f" AND ({other})" for other, _ in others)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -202,7 +210,7 @@ class StagedSearch:
 
 
 def find_similar(
-    rows: QuerySet[Any], query: Query, *, listed: QuerySet[Any], limit: int, already_searched: bool = False
+    rows: QuerySet[Any], query: Query, *, list_rows: QuerySet[Any], limit: int, already_searched: bool = False
 ) -> list[int]:
     """Return the ids of at most `limit` rows whose short text is similar to a text that is being typed, the best first.
 
@@ -214,9 +222,9 @@ def find_similar(
     # Short terms are not specific, and longer terms are usually rarer.
     terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:MAX_TERMS]
     conditions = [Query(term).prefixes_or_variants() for term in terms or query.terms[:1]]
-    total, *counts = estimate_counts(listed, *(matching(rows, condition) for condition in conditions))
+    total, *counts = estimate_counts(list_rows, *(matching(rows, condition) for condition in conditions))
     by_count = sorted(zip(counts, conditions, strict=True), key=lambda pair: pair[0])
-    # Find rows with one of the rare terms, or with the two rarest of the common terms, which match more rows than can be ranked.
+    # Find rows with any of the rare terms, or with both of the two rarest common terms. Common terms match more rows than can be ranked.
     room = MAX_RESULTS
     rare: list[Condition] = []
     common: list[Condition] = []
@@ -227,9 +235,9 @@ def find_similar(
     if len(common) > 1 or not rare:
         rare.append(combine("AND", *common[:2]))
     candidates = matching(rows, combine("OR", *rare))
-    similar = _most_similar(candidates, query, limit, scanned=listed.order_by("id") if is_common else None)
+    similar = _most_similar(candidates, query, limit, scanned=list_rows.order_by("id") if is_common else None)
     needs_search = len(similar) < limit and not already_searched
-    if needs_search and (ids := search(rows, query, listed=listed, enough=limit, ranked=False)):
+    if needs_search and (ids := search(rows, query, list_rows=list_rows, enough=limit, ranked=False)):
         # Of the results, too, keep only rows with a similar short text.
         similar = list(dict.fromkeys([*similar, *_most_similar(rows.filter(id__in=ids), query, limit, scanned=None)]))
     return similar[:limit]

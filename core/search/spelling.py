@@ -13,7 +13,7 @@ from django.db import connection, models, transaction
 
 from core.search.declaration import searches
 
-# The maximum number of words that replace a mistyped one.
+# The maximum number of words that replace a mistyped word.
 MAX_CORRECTIONS = 10
 STALE_WORDS_BATCH = 200
 
@@ -67,15 +67,16 @@ class StaleWordQuerySet(models.QuerySet["StaleWord"]):
     def clean_up(self) -> None:
         """Remove the words that no row has any more.
 
-        A word may be lost if a row gets it at the same moment. A search for the correctly typed word still finds the row.
+        If a row gets a word while the word is being removed, the word may be lost. A search for the correctly typed word still finds the
+        row.
         """
-        conditions = {model._meta.db_table: f"({search.is_found(model)})" for model, search in searches()}
+        conditions = {model._meta.db_table: f"({search.searched_condition(model)})" for model, search in searches()}
         while self._remove_batch(conditions):
             pass
 
     @transaction.atomic
     def _remove_batch(self, conditions: dict[str, str]) -> int:
-        """Process some stale words, and return their number. `conditions` are those of the searched rows, by table."""
+        """Process a batch of stale words. Return their number. `conditions` are the conditions of the searched rows, by table."""
         with connection.cursor() as cursor:
             cursor.execute(
                 """
@@ -108,7 +109,7 @@ class StaleWord(models.Model):
     """A word that a row no longer has. It may still be a word of other rows."""
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
-    # Without a constraint, because the row may be stored while the account is being deleted.
+    # Without a constraint, because a trigger may insert a stale word while the account is being deleted.
     account = models.ForeignKey(
         settings.ACCOUNT_MODEL, models.CASCADE, related_name="+", db_index=False, db_constraint=False
     )

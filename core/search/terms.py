@@ -1,4 +1,4 @@
-"""The terms of a query, and the SQL conditions that are made from them."""
+"""The terms of a query, and the SQL conditions that consist of them."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 
-# A condition on a row, as SQL, and its parameters.
+# The SQL of a condition on a row, and the parameters of the SQL.
 Condition = tuple[str, list[str]]
 HAS_WORDS = "search_words @@ to_tsquery('simple', %s)"
 
@@ -21,7 +21,7 @@ def is_correctable(term: str) -> bool:
 def has_trigram(text: str) -> bool:
     """Return whether a trigram index can find a part of a text.
 
-    It needs a word of three characters. With the locale C, PostgreSQL has no trigrams of scripts other than Latin.
+    The text must have a word of three characters. With the locale C, PostgreSQL has no trigrams of scripts other than Latin.
     """
     return re.search("[a-z0-9]{3}", text) is not None
 
@@ -31,7 +31,7 @@ class Query:
     """A search text. `text` is folded, as are the search columns."""
 
     text: str
-    # The account whose words correct mistyped ones.
+    # The account whose words correct mistyped terms.
     account_id: int | None = None
 
     @cached_property
@@ -40,13 +40,13 @@ class Query:
 
     @cached_property
     def digits(self) -> str:
-        """The last nine digits of a number in any spelling, which identify a telephone with or without a prefix, or ""."""
+        """The last nine digits of a numeric text, which identify a telephone with or without a prefix. Empty for any other text."""
         number = self.text.replace(" ", "")
         return number[-9:] if re.fullmatch("[0-9]+", number) else ""
 
     @property
     def subject(self) -> str:
-        """The text with which rows are compared for the ranking."""
+        """The text with which the ranking compares rows."""
         return self.digits or self.text
 
     @property
@@ -57,12 +57,12 @@ class Query:
 
     @property
     def prefix_tsquery(self) -> str:
-        """All terms, each as a word or the beginning of one. A single letter has to be a word, because too many words begin with it."""
+        """All terms, each as a word or the beginning of a word. A single letter has to be a word, because too many words begin with it."""
         return " & ".join(f"'{term}'" + (":*" if len(term) > 1 else "") for term in self.terms)
 
     @property
     def variant_tsquery(self) -> str:
-        """All terms. A correctable one also matches with another ending, or with two letters swapped.
+        """All terms. A correctable term also matches with another ending, or with two letters swapped.
 
         Endings change with number and case. Trigrams hardly recognize swapped letters.
         """
@@ -94,9 +94,9 @@ class Query:
         return HAS_WORDS, [" & ".join(f"({self._alternatives(term, corrections)})" for term in self.terms)]
 
     def has_term(self, term: str) -> Condition:
-        """Return the condition for one term: it is a word, the beginning of one, or a part of the short texts.
+        """Return the condition that a term is a word, the beginning of a word, or a part of the short texts.
 
-        No index supports it. It is for rows that were found by another condition.
+        No index supports this condition. Use it only for rows that another condition has found.
         """
         words, values = Query(term).prefixes()
         return f"{words} OR search_text LIKE %s", [*values, f"%{term}%"]

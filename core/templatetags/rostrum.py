@@ -22,13 +22,13 @@ register = template.Library()
 
 @register.simple_tag
 def home_url() -> str:
-    """Return the path of the page where a visitor begins."""
+    """Return the path of the home page."""
     return home_path()
 
 
 @register.filter
 def path_to(id: int, route: str) -> str:
-    """Return the path of a route with one id. It is faster than `{% url %}`, for the rows of lists."""
+    """Return the path of a route with one id. In a list of many rows, this filter is faster than `{% url %}`."""
     return path_with_id(route, id)
 
 
@@ -46,13 +46,13 @@ def _icon(name: str, size: int) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def menu(context: Context, name: str) -> list[Entry]:
-    """Return the entries of a menu that the request's user may see."""
+    """Return the entries of a menu that the user of the request may see."""
     return entries(name, context["request"])
 
 
 @register.filter
 def ago(moment: datetime) -> SafeString:
-    """Return the time since a moment in one unit, as an element with the moment in its attributes."""
+    """Return the time since a moment in a single unit, as a `<time>` element with the moment in its attributes."""
     seconds = max(0, int((timezone.now() - moment).total_seconds()))
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
     if minutes < 1:
@@ -78,7 +78,7 @@ def ago(moment: datetime) -> SafeString:
 
 @register.simple_tag
 def color_dot(color: str | None) -> SafeString:
-    """Return a spot in the colour of a status. It is an SVG, because the Content-Security-Policy forbids inline styles."""
+    """Return a dot in the colour of a status. The dot is an SVG, because the Content-Security-Policy forbids inline styles."""
     fill = color if color and re.fullmatch(r"#[0-9a-fA-F]{3,8}", color) else "#6b7280"
     return format_html(
         '<svg class="dot" width="10" height="10" viewBox="0 0 10 10" aria-hidden="true"><circle cx="5" cy="5" r="5" fill="{}"/></svg>',
@@ -88,7 +88,7 @@ def color_dot(color: str | None) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def query_with(context: Context, **changes: Any) -> str:
-    """Return the query string of the request with other parameters. Empty ones are left out, and so is `page` unless it is given."""
+    """Return the query string of the request with `changes`. Empty parameters are omitted, and so is `page` unless `changes` has it."""
     query = {name: value for name, value in context["request"].GET.items() if name != "page"} | changes
     return "?" + urlencode({name: value for name, value in query.items() if value not in ("", None)})
 

@@ -1,21 +1,21 @@
 from django.urls import path
 
 from accounts.api.tags import TagViewSet
-from core.api.routing import BULK, RESOURCE, RESOURCE_ITEM
+from core.api.routing import BULK, CREATE, ITEM
 from crm.api.views import ClientViewSet, ContactListViewSet, ContactViewSet, DealViewSet
 
 LIST = {"get": "list"}
 UPSERT = {"put": "upsert", "patch": "upsert"}
 
 urlpatterns = [
-    path("app/clients.json", ClientViewSet.as_view(LIST | RESOURCE | UPSERT), name="crm-json-clients"),
-    path("app/clients/<id:id>.json", ClientViewSet.as_view(RESOURCE_ITEM), name="crm-json-client"),
-    path("app/contacts.json", ContactViewSet.as_view(LIST | RESOURCE), name="crm-json-contacts"),
-    path("app/contacts/<id:id>.json", ContactViewSet.as_view(RESOURCE_ITEM), name="crm-json-contact"),
-    path("app/contact_lists.json", ContactListViewSet.as_view(LIST | RESOURCE), name="crm-json-contact-lists"),
-    path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(RESOURCE_ITEM), name="crm-json-contact-list"),
-    path("app/deals.json", DealViewSet.as_view(LIST | RESOURCE | UPSERT), name="crm-json-deals"),
-    path("app/deals/<id:id>.json", DealViewSet.as_view(RESOURCE_ITEM), name="crm-json-deal"),
+    path("app/clients.json", ClientViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-clients"),
+    path("app/clients/<id:id>.json", ClientViewSet.as_view(ITEM), name="crm-json-client"),
+    path("app/contacts.json", ContactViewSet.as_view(LIST | CREATE), name="crm-json-contacts"),
+    path("app/contacts/<id:id>.json", ContactViewSet.as_view(ITEM), name="crm-json-contact"),
+    path("app/contact_lists.json", ContactListViewSet.as_view(LIST | CREATE), name="crm-json-contact-lists"),
+    path("app/contact_lists/<id:id>.json", ContactListViewSet.as_view(ITEM), name="crm-json-contact-list"),
+    path("app/deals.json", DealViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-deals"),
+    path("app/deals/<id:id>.json", DealViewSet.as_view(ITEM), name="crm-json-deal"),
     path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),
     path("app/contacts/bulk.json", ContactViewSet.as_view(BULK), name="crm-json-contacts-bulk"),
     path("app/deals/bulk.json", DealViewSet.as_view(BULK), name="crm-json-deals-bulk"),

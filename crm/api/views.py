@@ -82,7 +82,7 @@ class BulkViewSet(CRMViewSet):
             raise FieldErrors(FieldError(name, NOT_SETTABLE) for name in ignored)
         results, ignored_in_items = in_transaction(lambda: self.write_items(items, all_or_nothing))
         pending = [name for result in results for name in result.get("pending_links", [])]
-        return self.answer(
+        return self.respond(
             results, ignored=list(dict.fromkeys(ignored + ignored_in_items)), pending=list(dict.fromkeys(pending))
         )
 
@@ -197,7 +197,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
 
         return self.write(find, read)
 
-    def known_ids(self) -> list[int] | None:
+    def ids_from_parameters(self) -> list[int] | None:
         """Return the id of the holder if the external ids are the only parameters."""
         parameters = {name: values for name, values in self.parameters.lists() if name not in self.common_keys}
         pairs = external_ids_in(self.parameters)
@@ -251,12 +251,12 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     filters = ClientFilters
 
     @staticmethod
-    def listed_of(account: Account) -> ClientQuerySet:
+    def list_rows_of(account: Account) -> ClientQuerySet:
         return account.clients.live()
 
     @classmethod
     def rows_of(cls, account: Account) -> ClientQuerySet:
-        return cls.listed_of(account).with_counts(account)
+        return cls.list_rows_of(account).with_counts(account)
 
     def complete(self, given: Any, row: Any = None) -> Any:
         """Return the input with a `try_update` that is given beside the client, and with `external_id` among the external ids."""
@@ -302,12 +302,12 @@ class ContactViewSet(BulkViewSet):
     filters = ContactFilters
 
     @staticmethod
-    def listed_of(account: Account) -> ContactQuerySet:
+    def list_rows_of(account: Account) -> ContactQuerySet:
         return account.contacts.live()
 
     @classmethod
     def rows_of(cls, account: Account) -> ContactQuerySet:
-        return cls.listed_of(account).with_list_ids()
+        return cls.list_rows_of(account).with_list_ids()
 
 
 class ContactListViewSet(CRMViewSet):
@@ -318,12 +318,12 @@ class ContactListViewSet(CRMViewSet):
     filters = ContactListFilters
 
     @staticmethod
-    def listed_of(account: Account) -> ContactListQuerySet:
+    def list_rows_of(account: Account) -> ContactListQuerySet:
         return account.contact_lists.live()
 
     @classmethod
     def rows_of(cls, account: Account) -> ContactListQuerySet:
-        return cls.listed_of(account).with_counts()
+        return cls.list_rows_of(account).with_counts()
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
@@ -334,7 +334,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     filters = DealFilters
 
     @staticmethod
-    def listed_of(account: Account) -> TrashableQuerySet:
+    def list_rows_of(account: Account) -> TrashableQuerySet:
         return account.deals.live()
 
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:

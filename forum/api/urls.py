@@ -1,14 +1,14 @@
 from django.urls import path
 
 from accounts.api.tags import TagViewSet
-from core.api.routing import RESOURCE, RESOURCE_ITEM
+from core.api.routing import CREATE, ITEM
 from forum.api.views import PostViewSet, TaskViewSet
 
 LIST = {"get": "list"}
 
 urlpatterns = [
-    path("app/posts.json", PostViewSet.as_view(LIST | RESOURCE), name="forum-json-posts"),
-    path("app/posts/<id:id>.json", PostViewSet.as_view(RESOURCE_ITEM), name="forum-json-post"),
+    path("app/posts.json", PostViewSet.as_view(LIST | CREATE), name="forum-json-posts"),
+    path("app/posts/<id:id>.json", PostViewSet.as_view(ITEM), name="forum-json-post"),
     path(
         "app/posts/<id:id>/comments.json",
         PostViewSet.as_view({"get": "comments", "post": "create_comment"}),

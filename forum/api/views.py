@@ -59,7 +59,7 @@ class PostViewSet(Listing, ResourceViewSet):
     orders = ("id", "created_at", "updated_at")
 
     @staticmethod
-    def listed_of(account: Account) -> PostQuerySet:
+    def list_rows_of(account: Account) -> PostQuerySet:
         return account.posts.live().exclude(category_id=None)
 
     @staticmethod
@@ -70,7 +70,7 @@ class PostViewSet(Listing, ResourceViewSet):
         try:
             return super().retrieve(request, id)
         except Http404:
-            return self.answer(self.represent_as_post(self.find_comment(id)))
+            return self.respond(self.represent_as_post(self.find_comment(id)))
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         try:
@@ -83,7 +83,7 @@ class PostViewSet(Listing, ResourceViewSet):
             return super().destroy(request, id)
         except Http404:
             in_transaction(lambda: self.erase_comment(id))
-            return self.answer("ok")
+            return self.respond("ok")
 
     def create(self, request: APIRequest) -> HttpResponse:
         given = self.body.get(self.key)
@@ -138,7 +138,7 @@ class PostViewSet(Listing, ResourceViewSet):
             return comment, ignored
 
         comment, ignored = in_transaction(act)
-        return self.answer(self.represent_as_post(comment), ignored=ignored)
+        return self.respond(self.represent_as_post(comment), ignored=ignored)
 
     def erase_comment(self, id: int) -> None:
         post, comment = self.lock_comment(id)
@@ -149,7 +149,7 @@ class PostViewSet(Listing, ResourceViewSet):
         post = self.find(id)
         page = self.read_page()
         rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
-        return self.answer_page(page, rows[page.start : page.stop], self.represent_comment)
+        return self.respond_with_page(page, rows[page.start : page.stop], self.represent_comment)
 
     def represent_comment(self, row: Comment) -> dict[str, Any]:
         return CommentSerializer.represent(row, self.account.zone)
@@ -176,7 +176,7 @@ class PostViewSet(Listing, ResourceViewSet):
         self, comment: Comment, data: dict[str, Any], ignored: list[str], pending: list[str] | None = None
     ) -> HttpResponse:
         headers = {"Location": self.location_of(comment)}
-        return self.answer(data, status=201, ignored=ignored, pending=pending, headers=headers)
+        return self.respond(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
     def vote(self, request: APIRequest, id: int) -> HttpResponse:
         """Cast the user's vote. The status is 201 for a new vote and 200 for an existing one."""
@@ -188,11 +188,11 @@ class PostViewSet(Listing, ResourceViewSet):
 
         post, cast, ignored = in_transaction(act)
         headers = {"Location": self.location_of(post)} if cast else {}
-        return self.answer(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
+        return self.respond(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
 
     def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))
-        return self.answer("ok")
+        return self.respond("ok")
 
     def create_row(self, values: dict[str, Any]) -> Post:
         row = Post(account=self.account, agent=agent_of(self.request))
@@ -217,9 +217,9 @@ class TaskViewSet(Listing, JSONViewSet):
     default_order = ("closed", "-created_at", "-id")
 
     @staticmethod
-    def listed_of(account: Account) -> PostQuerySet:
+    def list_rows_of(account: Account) -> PostQuerySet:
         return account.posts.tasks()
 
     @classmethod
     def rows_of(cls, account: Account) -> PostQuerySet:
-        return cls.listed_of(account).with_names()
+        return cls.list_rows_of(account).with_names()

@@ -45,7 +45,7 @@ class StatusCodeExtension(WireFieldExtension):
 
 def comment_input(schema: JSONSchema, partial: bool) -> JSONSchema:
     properties, field = schema["properties"], declared_fields(CommentOnPostSerializer)["post_id"]
-    post_id = cast(RelatedExtension, WireFieldExtension.of(field)).present()
+    post_id = cast(RelatedExtension, WireFieldExtension.of(field)).non_blank_schema()
     return {
         **schema,
         "properties": {**properties, "task_kind": {"const": COMMENT}, "post_id": post_id},
@@ -123,7 +123,7 @@ register_resource(
     "post",
     "Posts",
     id=20,
-    answer=TASK,
+    response_example=TASK,
     create={"title": "Call back", "content": "About the invoice", "task_kind": "task", "client_id": 26},
     update={"closed": False},
     creation="With a task_kind, the post is a task, which has no category and no forum. With the task_kind `comment` and a "
@@ -142,7 +142,7 @@ register_operation(
         "List the comments of a post",
         "The comments of a post or of a task, oldest first.",
         "Posts",
-        answer=[COMMENTED],
+        response_example=[COMMENTED],
         parameters={"id": 20},
         query_parameters=lambda: PAGE_PARAMETERS,
         response=CommentSerializer,
@@ -170,7 +170,7 @@ register_operation(
         "Vote for a post",
         "201 if the vote is new, 200 if the user had voted before.",
         "Posts",
-        answer=POST,
+        response_example=POST,
         parameters={"id": 20},
         statuses=(201, 200),
         body_serializers={},
@@ -183,7 +183,7 @@ register_operation(
         "Withdraw a vote",
         "Also succeeds if there is no vote.",
         "Posts",
-        answer="ok",
+        response_example="ok",
         parameters={"id": 20},
         response={"type": "string", "const": "ok"},
     ),

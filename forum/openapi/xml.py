@@ -104,7 +104,12 @@ LISTS = {
 register_operation(
     "GET /app/users/me.xml",
     Operation(
-        "read_me", "The current user", "The user whose credentials the request has.", TAG, answer=ME, response=user
+        "read_me",
+        "The current user",
+        "The user whose credentials the request has.",
+        TAG,
+        response_example=ME,
+        response=user,
     ),
 )
 register_operation(
@@ -114,7 +119,7 @@ register_operation(
         "List the team",
         "Owners, admins and agents, by name.",
         TAG,
-        answer=document(listed("users", documents.USER)),
+        response_example=document(listed("users", documents.USER)),
         response=users,
     ),
 )
@@ -140,7 +145,7 @@ register_operation(
         "List categories",
         "The categories of the forum, in their order.",
         TAG,
-        answer=document(listed("categories", documents.CATEGORY)),
+        response_example=document(listed("categories", documents.CATEGORY)),
         response=categories,
     ),
 )
@@ -148,7 +153,7 @@ for path, (id, description) in LISTS.items():
     example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
     register_operation(
         f"GET {path}",
-        Operation(id, "List posts", description, TAG, answer=LIST, parameters=example, response=posts),
+        Operation(id, "List posts", description, TAG, response_example=LIST, parameters=example, response=posts),
     )
     if path != "/app/posts.xml":
         description += " The body may contain the parameters: a single one as the root element, several ones in a hash."
@@ -180,7 +185,9 @@ register_operation(
         "Read a post with its comments",
         "All comments are included, oldest first.",
         TAG,
-        answer=document("<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"),
+        response_example=document(
+            "<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"
+        ),
         parameters={"id": 20},
         response=post_with_comments,
     ),
@@ -209,7 +216,7 @@ register_operation(
         "Delete a post",
         "For the users who may change the post. It is moved to the trash for 30 days.",
         TAG,
-        answer=ONE,
+        response_example=ONE,
         parameters={"id": 20},
         response=post,
         error_statuses=frozenset({403}),

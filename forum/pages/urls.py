@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from core.api.negotiation import wants_page
+from core.api.negotiation import expects_html
 from core.pages.base import redirect
 from core.requests import TenantRequest
 from forum.models import Category, Forum
@@ -68,7 +68,7 @@ def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     @csrf_exempt
     @wraps(view)
     def choose(request: TenantRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if wants_page(request):
+        if expects_html(request):
             return cast(HttpResponse, page(request, *args, **kwargs))
         route = former_route(kwargs.get("category_name"))
         if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):

@@ -1,6 +1,6 @@
 from django.urls import path, register_converter
 
-from core.api.routing import RESOURCE_ITEM
+from core.api.routing import ITEM
 from forum.pages.urls import page_or_view
 from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
 
@@ -30,7 +30,7 @@ urlpatterns = [
     path("app/posts.xml", PostViewSet.as_view({"get": "list", "post": "create"}), name="forum-xml-posts"),
     path(
         "app/posts/<id:id>.xml",
-        PostViewSet.as_view(RESOURCE_ITEM),
+        PostViewSet.as_view(ITEM),
         name="forum-xml-post",
     ),
 ]

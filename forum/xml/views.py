@@ -66,11 +66,11 @@ class XMLViewSet(TenantViewSet):
 
 class UserViewSet(XMLViewSet):
     def me(self, request: APIRequest) -> HttpResponse:
-        return self.answer(documents.document(self.write(request.user)))
+        return self.respond(documents.document(self.write(request.user)))
 
     def team(self, request: APIRequest) -> HttpResponse:
         rows = self.account.users.team().order_by("name", "id").values_list(*documents.USER.columns)
-        return self.answer(documents.document(documents.array("users", documents.USER, rows, self.zone)))
+        return self.respond(documents.document(documents.array("users", documents.USER, rows, self.zone)))
 
     def create(self, request: APIRequest) -> HttpResponse:
         request.user.check_may_create(User.Role.MEMBER)
@@ -82,7 +82,7 @@ class UserViewSet(XMLViewSet):
             request.user.check_may_create(values.get("role", User.Role.MEMBER))
             return User.objects.create_for(self.account, **values)
 
-        return self.answer(documents.document(self.write(in_transaction(act))), status=201)
+        return self.respond(documents.document(self.write(in_transaction(act))), status=201)
 
     def write(self, user: User) -> str:
         return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
@@ -91,7 +91,7 @@ class UserViewSet(XMLViewSet):
 class CategoryViewSet(XMLViewSet):
     def list(self, request: APIRequest) -> HttpResponse:
         rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
-        return self.answer(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
+        return self.respond(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
 
 
 class PostViewSet(XMLViewSet):
@@ -130,7 +130,7 @@ class PostViewSet(XMLViewSet):
         kept = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), kept, more=len(rows) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
-        return self.answer(body, headers={"Link": link})
+        return self.respond(body, headers={"Link": link})
 
     def read_list(self, parameters: dict[str, Any]) -> tuple[Page, str, Status | None]:
         """Return the page, the order, and the status to filter by. Raise FieldErrors with all invalid parameters."""
@@ -160,7 +160,7 @@ class PostViewSet(XMLViewSet):
         rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns)
         body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
         body += documents.POST.write(post, self.zone, depth=1)
-        return self.answer(documents.document("<hash>\n", body, "</hash>\n"))
+        return self.respond(documents.document("<hash>\n", body, "</hash>\n"))
 
     def create(self, request: APIRequest) -> HttpResponse:
         def act() -> Post:
@@ -177,7 +177,7 @@ class PostViewSet(XMLViewSet):
 
         post = in_transaction(act)
         location = self.base_url + reverse("forum-xml-post", args=[post.id])
-        return self.answer(documents.document(self.write(post)), status=201, headers={"Location": location})
+        return self.respond(documents.document(self.write(post)), status=201, headers={"Location": location})
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Post:
@@ -187,7 +187,7 @@ class PostViewSet(XMLViewSet):
             post.write(self.serializer(post).read(), by=request.user)
             return post
 
-        return self.answer(documents.document(self.write(in_transaction(act))))
+        return self.respond(documents.document(self.write(in_transaction(act))))
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Post:
@@ -197,7 +197,7 @@ class PostViewSet(XMLViewSet):
             post.trash(by=request.user)
             return post
 
-        return self.answer(documents.document(self.write(in_transaction(act))))
+        return self.respond(documents.document(self.write(in_transaction(act))))
 
     def serializer(self, post: Post | None = None) -> PostSerializer:
         kind = TeamPostSerializer if post is not None and self.request.user.is_team else PostSerializer

@@ -141,7 +141,7 @@ def test_a_connection_lost_after_the_commit_is_reported_as_uncertain(transaction
     def fail(*args, **kwargs):
         raise OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr("core.api.views.TenantViewSet.answer", fail)
+    monkeypatch.setattr("core.api.views.TenantViewSet.respond", fail)
     response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
     assert_refused(response, 503, "unavailable", message=LOST, retry_after="5")
     # A read can be repeated.

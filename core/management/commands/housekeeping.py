@@ -74,7 +74,7 @@ class Command(BaseCommand):
         erased = 0
         accounts: Any = apps.get_model(settings.ACCOUNT_MODEL)._default_manager
         for account in accounts.only("id"):
-            # Only numbered changes can be erased. It also leaves fewer changes to number for the next reader.
+            # Only changes with numbers can be erased. The next reader of the feed also has fewer numbers to assign.
             account.changes.assign_all_numbers(account.id)
             while not stop.is_set() and (count := account.changes.erase(before=before, limit=BATCH_SIZE)):
                 erased += count
