@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
-from accounts.names import INVISIBLE, has_invisible
+from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from core.api.fields import ChoiceField, EmailField, IntegerField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
@@ -32,7 +32,7 @@ class UniqueName(TextField):
     """A login or an e-mail that neither equals nor looks like one of another user of the account."""
 
     parent: "NewUserSerializer"  # the only serializer with such fields
-    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
+    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE_MESSAGE}
 
     def to_internal_value(self, data: Any) -> str:
         text = cast(str, super().to_internal_value(data))

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import links, throttling
-from accounts.cookies import delete_session
+from accounts.cookies import delete_session_cookie
 from accounts.models import Session, User
 from accounts.pages.forms import (
     CurrentPassword,
@@ -207,7 +207,7 @@ class Security(Page):
         """
         request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
-        if throttling.allow_email(user.account_id, email):
+        if throttling.count_email(user.account_id, email):
             if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
                 email_user(user, "email_taken", request, to=email)
             else:
@@ -254,7 +254,7 @@ class EndSession(Page):
             own.delete()
             messages.success(request, _("You are signed out."))
             response = redirect(settings.HOME_URL)
-            delete_session(response)
+            delete_session_cookie(response)
             return response
         else:
             # Not an error if the session has ended meanwhile.

@@ -58,7 +58,7 @@ class SignUp(Page):
         count_from_address(request, SIGN_UP)
         email = form.cleaned_data["email"]
         # People do not see the field `homepage`, but bots fill it in.
-        if not request.POST.get("homepage") and throttling.allow_email(request.account.id, email):
+        if not request.POST.get("homepage") and throttling.count_email(request.account.id, email):
             self.send_email(email, safe_path(request, form.cleaned_data["next"]))
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": email})
         return redirect("accounts-sign-up-sent")
