@@ -56,7 +56,7 @@ def figures(loads: list[wrk.Load]) -> dict[str, float]:
 def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
     """Load the targets in turn, in several rounds, so that all see the same machine. Return the loads and the machine's load."""
     loads: list[list[wrk.Load]] = [[] for _ in targets]
-    with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), lasting=False) as bar:
+    with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), print_time=False) as bar:
         for target in targets:
             wrk.warm_up(target.server.address, target.case, target.token)
             bar.add(1)

@@ -32,7 +32,7 @@ def memory(server: Server, found: list[Case], token: str, options: Options) -> d
     if server.memory() is None:
         return None
     steps = [{"requests": 0, "mib": mib(server)}]
-    with Bar("memory", 2 * options.requests, lasting=False) as bar:
+    with Bar("memory", 2 * options.requests, print_time=False) as bar:
         turn, failed = cycle(found), 0
         for _ in range(2):
             done = 0
@@ -116,7 +116,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
     """
     seconds = max(3, options.seconds * 2)
     loads: list[tuple[float, wrk.Load]] = []
-    with Bar("overload", ROUNDS * (2 + PEAKS * options.seconds + seconds), lasting=False) as bar:
+    with Bar("overload", ROUNDS * (2 + PEAKS * options.seconds + seconds), print_time=False) as bar:
         watch, health = Watch(), Probe(server, "/healthz", {"Host": HOST})
         for _ in range(ROUNDS):
             settle(server, case, token)
