@@ -100,14 +100,14 @@ class AccountViewSet(JSONViewSet):
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
-            made = create_account(
+            created = create_account(
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],
                 owner_name=owner.get("name") or "",
                 **{**values, "from_partner": partner.partner_key},
             )
-            return *made, ignored
+            return *created, ignored
 
         with throttling.limit_new_accounts(request, partner.id):
             account, owner, token, ignored = in_transaction(act)

@@ -51,7 +51,7 @@ class PagesMiddleware:
     @staticmethod
     def load_user_and_site(request: PageRequest) -> None:
         request.user = request.session = None
-        # `Page` answers 404 where these stay None.
+        # `Page` responds with 404 if these attributes stay None.
         request.account = request.site = None  # type: ignore[assignment]
         address = request.address
         if address.account_id is None:

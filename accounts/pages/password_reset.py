@@ -55,7 +55,7 @@ class PasswordReset(Page):
 
 
 def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
-    """Send an e-mail in the user's language, to the user's address or to the given one. See `mail.send`."""
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
     language = user.language or request.account.language
     mail.send(to or user.email, template, language=language, sender=request.site.name, **context)
 

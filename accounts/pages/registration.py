@@ -128,7 +128,7 @@ class ConfirmedEmail:
 class RegistrationPage(Page):
     """The form for name, login and password, which a link in an e-mail opens.
 
-    The link alone creates no user, because programs that scan e-mails open links.
+    Opening the link creates no user, because e-mail scanners open links.
     """
 
     request: PageRequest
