@@ -77,10 +77,10 @@ class Command(BaseCommand):
 
         Raise CommandError after `seconds`.
         """
-        began = time.monotonic()
+        started_at = time.monotonic()
         reported, reported_at = "", 0.0
         while problem := self.find_problem():
-            waited = time.monotonic() - began
+            waited = time.monotonic() - started_at
             if waited >= seconds:
                 raise CommandError(f"Gave up after {seconds} s. {problem}")
             if problem != reported or waited - reported_at >= 5:
