@@ -1,7 +1,7 @@
 """The tenant."""
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.core.validators import RegexValidator
@@ -10,9 +10,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core.db.prepared import prepared
-
-if TYPE_CHECKING:
-    pass
 
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 

@@ -54,8 +54,9 @@ def _find_host(name: str) -> QuerySet[Host, Any]:
 class HostCache:
     """A cache of addresses by host. It saves two statements per request.
 
-    A host that moves to another account must answer there within a second, in every process. So an entry is valid for less than a
-    second, counted from before the read. Unknown hosts are not cached, so that a new account answers at once.
+    When a host moves to another account, every process must use the new account within a second. So an entry is valid for less than
+    a second, counted from the time before the database was read. Unknown hosts are not cached, so that a new account can be
+    reached at once.
     """
 
     def __init__(self, *, size: int = 10_000, seconds: float = 0.9) -> None:
@@ -68,13 +69,13 @@ class HostCache:
         entry = self._entries.get(host)
         if entry is not None and entry[0] > monotonic():
             return entry[1]
-        until = monotonic() + self.seconds
+        expires_at = monotonic() + self.seconds
         address = self._look_up(host)
         with self._lock:
             if address is None:
                 self._entries.pop(host, None)
             else:
-                self._entries[host] = (until, address)
+                self._entries[host] = (expires_at, address)
                 self._entries.move_to_end(host)
                 if len(self._entries) > self.size:
                     self._entries.popitem(last=False)
@@ -85,17 +86,17 @@ class HostCache:
             self._entries.clear()
 
     def _look_up(self, host: str) -> Address | None:
-        service = host in (settings.BASE_DOMAIN, "api")
+        is_service_host = host in (settings.BASE_DOMAIN, "api")
         if settings.LOCAL_ACCOUNT and host in ("localhost", "127.0.0.1"):
-            host, service = settings.LOCAL_ACCOUNT, True
-        elif service:
+            host, is_service_host = settings.LOCAL_ACCOUNT, True
+        elif is_service_host:
             return Address(None, None, "", token_selects_account=True)
         row = _find_host.first(name=host)
         if row is None:
             return None
         account_id, host_id, prefix = row
         site_id, site_name = sites.at_host(account_id, host_id) or (None, "")
-        return Address(account_id, site_id, site_name, token_selects_account=service, prefix=prefix, host=host)
+        return Address(account_id, site_id, site_name, token_selects_account=is_service_host, prefix=prefix, host=host)
 
 
 host_cache = HostCache()

@@ -114,7 +114,7 @@ class BasicAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         if "HTTP_X_CSRFTOKEN" in request.META:
-            # A request of a page whose session has ended. With "Basic" the browser would open its own password dialog.
+            # The request comes from a page whose session has ended. For "Basic" the browser would open its own password dialog.
             return "Session"
         realm = re.sub(r"[^ -~]", "?", account_request(request).address.site_name)
         realm = realm.replace("\\", "\\\\").replace('"', '\\"')
@@ -128,22 +128,22 @@ _TOKEN_PARAMETER = re.compile(r'token\s*=\s*"?([^"\s,;]*)"?(?:\s*[,;].*)?', re.I
 class TokenAuthentication(BaseAuthentication):
     """An API token in the body, in the query or in the Authorization header. Tokens in several places must be equal.
 
-    At a host of the token's account, the part from the slash on is optional.
+    At a host of the token's account, the slash and the prefix after it are optional.
     """
 
     def authenticate(self, request: Request) -> tuple[User, APIToken] | None:
-        given: list[Any] = []
+        tokens: list[Any] = []
         scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
             value = value.strip()
             parameter = _TOKEN_PARAMETER.fullmatch(value)
-            given.append(parameter[1] if parameter else value)
-        given += request.query_params.getlist("api_token")
+            tokens.append(parameter[1] if parameter else value)
+        tokens += request.query_params.getlist("api_token")
         if isinstance(request.data, dict) and request.data.get("api_token") is not None:
-            given.append(request.data["api_token"])
-        if not given:
+            tokens.append(request.data["api_token"])
+        if not tokens:
             return None
-        row = self.find(request, given)
+        row = self.find(request, tokens)
         if row is None:
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
@@ -151,15 +151,15 @@ class TokenAuthentication(BaseAuthentication):
         attach_account(request, row.user, row.account)
         return row.user, row
 
-    def find(self, request: Request, given: list[Any]) -> APIToken | None:
-        """Return the stored token if all given ones are equal, and valid for the host of the request."""
+    def find(self, request: Request, tokens: list[Any]) -> APIToken | None:
+        """Return the stored token. Return None if the tokens of the request differ, or if the host is one of another account."""
         address = account_request(request).address
-        if not all(isinstance(token, str) and len(token) <= APIToken.MAX_LENGTH for token in given):
+        if not all(isinstance(token, str) and len(token) <= APIToken.MAX_LENGTH for token in tokens):
             return None
-        tokens = {token if "/" in token else f"{token}/{address.prefix}" for token in given}
-        if len(tokens) > 1:
+        full_tokens = {token if "/" in token else f"{token}/{address.prefix}" for token in tokens}
+        if len(full_tokens) > 1:
             return None
-        row = APIToken.objects.find_by_token(tokens.pop())
+        row = APIToken.objects.find_by_token(full_tokens.pop())
         if row is not None and (address.token_selects_account or row.account_id == address.account_id):
             return row
         return None

@@ -10,24 +10,26 @@ from django.core.checks import CheckMessage, Error, register
 @register()
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return the problems of the environment and of the settings derived from it."""
-    found: list[CheckMessage] = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
-    given = settings.ENVIRONMENT.values
+    problems: list[CheckMessage] = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
+    values = settings.ENVIRONMENT.values
     for name, advice in {
         "SECRET_KEY": "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
         "DATABASE_URL": "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name",
     }.items():
-        if not given.get(name, "").strip():
-            found.append(Error(f"{name} is not set.", hint=advice, id="rostrum.E002"))
-    if 0 < len(given.get("SECRET_KEY", "").strip()) < 32:
-        found.append(
+        if not values.get(name, "").strip():
+            problems.append(Error(f"{name} is not set.", hint=advice, id="rostrum.E002"))
+    if 0 < len(values.get("SECRET_KEY", "").strip()) < 32:
+        problems.append(
             Error(
                 "SECRET_KEY is shorter than 32 characters.", hint="Use 50 random characters or more.", id="rostrum.E003"
             )
         )
     if settings.MIDDLEWARE[0] != "accounts.middleware.AccountMiddleware":
-        found.append(Error("AccountMiddleware must come first: it is what checks the Host header.", id="rostrum.E004"))
-    if settings.HTTPS and given.get("BASE_DOMAIN", "").strip() in ("", "localhost"):
-        found.append(
+        problems.append(
+            Error("AccountMiddleware must come first: it is what checks the Host header.", id="rostrum.E004")
+        )
+    if settings.HTTPS and values.get("BASE_DOMAIN", "").strip() in ("", "localhost"):
+        problems.append(
             Error(
                 "BASE_DOMAIN is not set, and people reach the service by https.",
                 hint="Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop.",
@@ -35,7 +37,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
             )
         )
     if settings.HTTPS and settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend":
-        found.append(
+        problems.append(
             checks.Warning(
                 "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",
                 hint="Write its address: smtp://user:password@host:587/?tls=True",
@@ -43,7 +45,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
             )
         )
     if settings.HTTPS and not settings.TRUST_PROXY:
-        found.append(
+        problems.append(
             checks.Warning(
                 "HTTPS is pages and TRUST_PROXY is off: no request is known to have come by https, so all pages are redirected there."
                 if settings.HTTPS_FOR_PAGES_ALONE
@@ -52,4 +54,4 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
                 id="rostrum.W002",
             )
         )
-    return found
+    return problems

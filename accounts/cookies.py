@@ -1,4 +1,4 @@
-"""The cookies of the pages. The `__Host-` prefix limits each to one host, so that a tenant cannot set or read another's."""
+"""The cookies of the pages. The `__Host-` prefix limits each cookie to one host, so that a tenant cannot set or read the cookies of another tenant."""
 
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
@@ -16,17 +16,17 @@ class Messages(CookieStorage):
     cookie_name = f"{settings.COOKIE_PREFIX}messages"
 
 
-def set_session(response: HttpResponse, secret: str) -> None:
-    _set(response, SESSION_COOKIE, secret, int(Session.LIFETIME.total_seconds()))
+def set_session_cookie(response: HttpResponse, secret: str) -> None:
+    _set_cookie(response, SESSION_COOKIE, secret, int(Session.LIFETIME.total_seconds()))
 
 
-def set_language(response: HttpResponse, language: str) -> None:
-    _set(response, LANGUAGE_COOKIE, language, 365 * 24 * 3600)
+def set_language_cookie(response: HttpResponse, language: str) -> None:
+    _set_cookie(response, LANGUAGE_COOKIE, language, 365 * 24 * 3600)
 
 
-def delete_session(response: HttpResponse) -> None:
-    _set(response, SESSION_COOKIE, "", 0)
+def delete_session_cookie(response: HttpResponse) -> None:
+    _set_cookie(response, SESSION_COOKIE, "", 0)
 
 
-def _set(response: HttpResponse, name: str, value: str, seconds: int) -> None:
+def _set_cookie(response: HttpResponse, name: str, value: str, seconds: int) -> None:
     response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.HTTPS, httponly=True, samesite="Lax")

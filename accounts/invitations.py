@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     @transaction.atomic
     def invite(self, account: "Account", *, email: str, role: str, by: RoleMixin) -> tuple["Invitation", str]:
-        """Create an invitation for an e-mail address, or replace the earlier one. Return it and the secret for the link.
+        """Create an invitation for an e-mail address, or replace its earlier invitation. Return the invitation and the secret for the link.
 
         Raise PermissionDenied if `by` may not give the role. Raise FieldError if a user has the address, and if the account has
         too many invitations.
         """
-        # Lock and reload the sender, so that a concurrent demotion either is seen here or sees the invitation.
+        # Lock and reload the sender, so that a concurrent demotion of the sender either ends before or deletes this invitation.
         by = account.users.select_for_update(no_key=True).get(id=by.id)
         if not by.may_invite(role):
             raise PermissionDenied(_("You may not invite somebody with this role"))
         check_visible(email=email)
-        if account.users.taken(account.id, [email]):
+        if account.users.find_taken_names(account.id, [email]):
             raise FieldError("email", _("is of somebody who is a user here already"))
         if account.invitations.count() >= Invitation.MAX_PER_ACCOUNT:
             raise FieldError("email", _("is one too many: revoke some invitations first"))

@@ -20,11 +20,11 @@ from django.utils import translation
 
 logger = logging.getLogger("rostrum.mail")
 
-# Per process. If the mail server is too slow for longer, further e-mails are dropped, which bounds the memory in use.
+# The limit of e-mails in the queue of one process. Further e-mails are dropped, so that a slow mail server does not use up the memory.
 MAX_QUEUED = 1000
-# Seconds before each attempt. The first delay lets the response be sent; the others are for temporary errors.
+# Seconds before each attempt. The response is sent during the first delay. The other delays follow temporary errors.
 RETRY_DELAYS = (0.2, 5, 30, 120, 600)
-# At the end of the process each pending e-mail is tried once more. No attempt starts later than this.
+# When the process ends, each pending e-mail is tried once more. No attempt starts later than this many seconds after the end began.
 SHUTDOWN_SECONDS = 5
 
 
@@ -88,7 +88,7 @@ class MailQueue:
 
 
 def is_temporary(error: Exception) -> bool:
-    """Return whether to retry: no server was reached, or its reply code is below 500 (RFC 5321, section 4.2.1)."""
+    """Return whether to retry: no mail server was reached, or the server replied with a code below 500 (RFC 5321, section 4.2.1)."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code < 500 for code, _message in error.recipients.values())
     if isinstance(error, SMTPResponseException):
@@ -105,8 +105,8 @@ mail_queue = MailQueue()
 def send(to: str, template: str, *, language: str, sender: str, delivered: bool = True, **context: Any) -> None:
     """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
 
-    `sender` is the displayed name of the sender. Call it after the transaction has ended. The context has plain values, because
-    another thread renders the template. It must not contain text of unauthenticated visitors, such as a name in a sign-up form:
+    `sender` is the displayed name of the sender. Call this function after the transaction has ended. The context must have plain
+    values, because another thread renders the template. The context must not contain text of unauthenticated visitors, such as a name in a sign-up form:
     the recipient would read it as text of the service.
 
     Without `delivered` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
@@ -134,7 +134,7 @@ class QueuedEmail:
             formataddr((self.sender, address)),
             [self.to],
             headers={
-                # Suppresses automatic replies (RFC 3834).
+                # This header suppresses automatic replies (RFC 3834).
                 "Auto-Submitted": "auto-generated",
                 # Django's default contains the name of this machine.
                 "Message-ID": make_msgid(domain=address.rpartition("@")[2]),

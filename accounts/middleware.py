@@ -23,13 +23,13 @@ logger = logging.getLogger("rostrum.hosts")
 
 
 class AccountMiddleware:
-    """Set `request.address`, and answer 404 to requests for an unknown host."""
+    """Set `request.address`, and respond with 404 to requests for an unknown host."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.answer(request)
+        response = self.respond(request)
         if not response.streaming:
             # A response may contain data of one user, unless its view sets another header.
             response.headers.setdefault("Cache-Control", "private, no-store")
@@ -42,7 +42,7 @@ class AccountMiddleware:
                 response.headers[name] = value
         return response
 
-    def answer(self, request: HttpRequest) -> HttpResponse:
+    def respond(self, request: HttpRequest) -> HttpResponse:
         if request.path_info == "/healthz":
             return HttpResponse("ok\n", content_type="text/plain")
         if request.path_info == "/readyz":

@@ -1,8 +1,8 @@
 """Rules for names that identify a user or a forum to people: allowed characters, and detection of names that look alike.
 
 Two names look alike if they have the same skeleton (UTS #39, after NFKC and case folding) and differ in a character outside of
-ASCII. Names that differ in ASCII characters only, such as `user1` and `userl`, are accepted, because programs create such logins
-in series.
+ASCII. Names that differ in ASCII characters only are accepted, even if they look alike, such as `user1` and `userl`: programs
+generate such logins, and have to be able to create both.
 """
 
 import json
@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy as _
 from core.db.tenancy import FoldedField, fold
 from core.errors import FieldError, FieldErrors
 
-INVISIBLE = _("has an invisible character, or one that changes the direction of the text")
+INVISIBLE_MESSAGE = _("has an invisible character, or one that changes the direction of the text")
 # Invisible characters outside of the category Cf (Default_Ignorable_Code_Point of Unicode 15.1). They are allowed, because emojis
-# contain some and none changes the direction of a text. Comparison ignores them.
+# contain some of them, and none of them changes the direction of a text. They are ignored when names are compared.
 IGNORABLE = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0}.union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0)
 )
@@ -31,7 +31,9 @@ def has_invisible(text: str) -> bool:
 
 def check_visible(**names: str) -> None:
     """Raise FieldErrors for the names that have format characters."""
-    if errors := [FieldError(field, INVISIBLE, "invisible") for field, name in names.items() if has_invisible(name)]:
+    if errors := [
+        FieldError(field, INVISIBLE_MESSAGE, "invisible") for field, name in names.items() if has_invisible(name)
+    ]:
         raise FieldErrors(errors)
 
 
@@ -50,8 +52,8 @@ def looks_like_any(name: str, others: Iterable[str]) -> bool:
 def skeleton(text: str) -> str:
     """Return a form of the text that is equal for all texts that look alike. Use it for comparison only.
 
-    Each letter is compared in lower case and then in upper case, because a name may be displayed in either: a Cyrillic `в` looks
-    like no Latin letter, but its capital looks like `B`.
+    A letter also has the skeleton of an ASCII letter if only their capitals look alike, because a name may be displayed in
+    capitals: the Cyrillic `в` looks like no Latin letter, but its capital looks like the Latin `B`.
     """
     text = unicodedata.normalize("NFD", fold(unicodedata.normalize("NFKC", text)))
     return unicodedata.normalize("NFD", "".join(map(_prototype, text)))
@@ -68,23 +70,24 @@ def _prototype(char: str) -> str:
     lower = _confusables().get(char, char)
     if lower.isascii():
         return lower.casefold()
-    upper = _mapped(unicodedata.normalize("NFD", char.upper()))
-    return _mapped(upper.casefold()).casefold() if upper.isascii() else lower
+    upper = _to_prototypes(unicodedata.normalize("NFD", char.upper()))
+    return _to_prototypes(upper.casefold()).casefold() if upper.isascii() else lower
 
 
-def _mapped(text: str) -> str:
+def _to_prototypes(text: str) -> str:
     return "".join(_confusables().get(char, char) for char in text)
 
 
 @cache
 def _confusables() -> dict[str, str]:
-    """Return the prototype of each character that has one.
+    """Return the prototype of each character that has one: the text that replaces the character in a skeleton.
 
-    The library lists pairs in both directions. A character with several partners is the prototype of each of them. Where two
-    characters have only each other, the prototype is the one that occurs in sequences, or else the first one.
+    The library confusable_homoglyphs lists pairs of texts that look alike, each pair in both directions, and does not say which
+    of the two is the prototype. A text with several partners is the prototype of each partner. If two characters are each other's
+    only partner, the prototype is the character that occurs in a listed sequence of characters, or else the lower code point.
     """
     pairs = json.loads(files("confusable_homoglyphs").joinpath("confusables.json").read_text())
-    partners = {char: [partner["c"] for partner in found] for char, found in pairs.items()}
+    partners = {char: [partner["c"] for partner in entries] for char, entries in pairs.items()}
     in_sequences = {char for sequence in partners if len(sequence) > 1 for char in sequence}
 
     def is_prototype(partner: str, char: str) -> bool:
@@ -92,8 +95,8 @@ def _confusables() -> dict[str, str]:
             return True
         return (partner not in in_sequences, partner) < (char not in in_sequences, char)
 
-    single = {char: found[0] for char, found in partners.items() if len(char) == len(found) == 1}
-    return {char: partner for char, partner in single.items() if is_prototype(partner, char)}
+    only_partners = {char: texts[0] for char, texts in partners.items() if len(char) == len(texts) == 1}
+    return {char: partner for char, partner in only_partners.items() if is_prototype(partner, char)}
 
 
 class SkeletonField(FoldedField):

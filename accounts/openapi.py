@@ -44,7 +44,7 @@ class PrefixExtension(TextExtension):
     target_class = Prefix
 
     def request_schema(self) -> JSONSchema:
-        # A number is accepted as its text, and a prefix of digits has at least two.
+        # A number is accepted too and read as its digits. A prefix has at least two characters.
         return {**self.query_schema(), "type": ["string", "integer"], "minimum": 10}
 
     def query_schema(self) -> JSONSchema:
@@ -75,18 +75,18 @@ def query_schema(field: WireField) -> JSONSchema:
     return WireFieldExtension.of(field).query_schema()
 
 
-def account_answer(schema: JSONOperationSchema, status: int) -> JSONSchema:
-    """Return the schema of an account with its URL, and of a new one with its owner and first token."""
-    found = schema.output_schema(AccountSerializer)
-    properties = dict(found["properties"])
+def account_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of an account with its URL. For a new account (201), add its owner and the first token."""
+    account = schema.output_schema(AccountSerializer)
+    properties = dict(account["properties"])
     times = {name: properties.pop(name) for name in TIMES}
     properties["url"] = {"type": "string", "format": "uri"}
     if status == 201:
-        # The token is null in the repeated answer to an Idempotency-Key.
+        # The token is null in a response that is repeated for an Idempotency-Key.
         properties |= {"user": schema.output_component(UserSerializer), "api_token": {"type": ["string", "null"]}}
     properties |= times
     name = "MadeAccount" if status == 201 else "Account"
-    return schema.component("schemas", name, {**found, "properties": properties, "required": list(properties)})
+    return schema.component("schemas", name, {**account, "properties": properties, "required": list(properties)})
 
 
 USER = {
@@ -131,7 +131,7 @@ register_operation(
         "The account that the token belongs to.",
         "Account",
         response_example=ACCOUNT,
-        response=account_answer,
+        response=account_schema,
     ),
 )
 register_operation(
@@ -154,7 +154,7 @@ register_operation(
         },
         statuses=(201,),
         body_serializers={"account": AccountSerializer, "user": OwnerSerializer},
-        response=account_answer,
+        response=account_schema,
     ),
 )
 register_list(
@@ -204,11 +204,11 @@ TRASHED = {
 }
 
 
-def kinds() -> dict[str, JSONSchema]:
+def resource_parameter() -> dict[str, JSONSchema]:
     return {"resource": {"type": "string", "enum": sorted(registry.trashable())}}
 
 
-def restored(schema: JSONOperationSchema, status: int) -> JSONSchema:
+def restored_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
     """Return the schema of a restored resource, which may be of any kind."""
     viewsets = [resource.viewset for _, resource in sorted(registry.trashable().items())]
     return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
@@ -229,7 +229,7 @@ register_list(
         }
     ],
     description="For admins. The resources that were deleted in the last 30 days, newest first.",
-    query_parameters=lambda: {**PAGE_PARAMETERS, **kinds()},
+    query_parameters=lambda: {**PAGE_PARAMETERS, **resource_parameter()},
     response={"type": "array", "items": TRASHED},
     resource="contact_list",
 )
@@ -243,8 +243,8 @@ register_operation(
         response_example={"id": 27, "name": "Newsletter", "contacts_count": 0, **TIMES},
         parameters={"id": 27},
         body_serializers={},
-        query_parameters=kinds,
-        response=restored,
+        query_parameters=resource_parameter,
+        response=restored_schema,
     ),
 )
 

@@ -15,13 +15,13 @@ from accounts.throttling import LoginAttempt
 if TYPE_CHECKING:
     from accounts.users import User
 
-# Per process. One hash with the parameters below takes 19 MiB and about 15 ms. The limit keeps a burst of wrong passwords from
-# using all memory and every core.
+# The limit of one process. A hash with the parameters below takes 19 MiB and about 15 ms. Without a limit, a burst of wrong
+# passwords could use all memory and every core.
 MAX_CONCURRENT_HASHES = 2
 _slots = threading.BoundedSemaphore(MAX_CONCURRENT_HASHES)
 
-# The hash of an unknown password with the parameters below. The password for an unknown login is checked against it, so that
-# the response takes as long as for a known one.
+# The hash of a random password, with the parameters below. A password sent for an unknown login is checked against this hash, so
+# that the response takes as long as for a known login.
 UNKNOWN_USER_HASH = (
     "argon2$argon2id$v=19$m=19456,t=2,p=1$AfutZf1GF6EIJ2ru2XjYBA$0GT+3j0xgrNiW3xX19+z2RbvzbdVyul91Xpwgtf7gfk"
 )
@@ -76,18 +76,18 @@ def _server_key(secret: str) -> bytes:
     return hashlib.sha512(b"verified-credentials" + secret.encode()).digest()
 
 
-verified = VerifiedCredentials()
+verified_credentials = VerifiedCredentials()
 
 
 def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None = None) -> bool:
-    """Return whether the user is active and has the password. For an unknown user (None) it takes as long as for a wrong password.
+    """Return whether the user is active and has the password. An unknown user (None) takes as long as a wrong password.
 
     `attempt` is counted before hashing and refunded if the password is correct. Cached credentials are not counted. Raise
     Throttled if the limit of attempts is exceeded.
     """
     if user is not None and not user.is_active:
         user = None
-    if user is not None and verified.key(user, password) in verified:
+    if user is not None and verified_credentials.key(user, password) in verified_credentials:
         return True
 
     with _slots:
@@ -96,11 +96,11 @@ def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None =
         if user is None:
             check_password(password, UNKNOWN_USER_HASH)
             return False
-        right = check_password(password, user.password, setter=user.upgrade_password)
-        if right:
+        is_correct = check_password(password, user.password, setter=user.upgrade_password)
+        if is_correct:
             # Compute the key again, because the check may have upgraded the stored hash.
-            verified.add(verified.key(user, password))
+            verified_credentials.add(verified_credentials.key(user, password))
             if attempt is not None:
                 # Refund before the next check begins, so that concurrent correct passwords do not reach the limit.
                 attempt.refund()
-    return right
+    return is_correct

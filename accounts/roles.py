@@ -134,9 +134,9 @@ class RoleMixin(models.Model):
         self.save(update_fields=[field, "updated_at"])  # type: ignore[misc]  # a field of `User`
 
     def _lock(self, by: Self) -> None:
-        """Lock both rows, and reload the roles, so that two owners cannot demote each other in concurrent transactions.
+        """Lock the rows of both users and reload their roles, so that two owners cannot demote each other in concurrent transactions.
 
-        So an account always keeps an owner, because only another active owner may demote or deactivate one.
+        An account always keeps an active owner this way, because only another active owner may demote or deactivate an owner.
         """
         users = self.account.users.filter(id__in=[self.id, by.id])
         locked = {user.id: user for user in users.order_by("id").select_for_update(no_key=True)}
@@ -152,8 +152,8 @@ class RoleMixin(models.Model):
 
         Otherwise a demoted admin could rejoin under another e-mail address. Invitations of members stay valid.
         """
-        lost = [role for role in Role.values if role != Role.MEMBER and not self.may_invite(role)]
-        self.account.invitations.filter(invited_by_id=self.id, role__in=lost).delete()
+        lost_roles = [role for role in Role.values if role != Role.MEMBER and not self.may_invite(role)]
+        self.account.invitations.filter(invited_by_id=self.id, role__in=lost_roles).delete()
 
     def _refuse_self(self, by: Self) -> None:
         """Raise FieldError if `by` is the same user, who could not undo the change."""

@@ -12,7 +12,7 @@ from core.db.prepared import prepared
 from core.db.tenancy import TenantModel
 from core.db.text import replace_non_xml
 
-# (name, substring of User-Agent). The first match counts, because most browsers also name others for compatibility.
+# (name, substring of User-Agent). The first match counts, because most browsers also send the names of other browsers.
 BROWSERS = (
     ("Edge", "Edg"),
     ("Opera", "OPR/"),

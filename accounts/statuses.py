@@ -94,7 +94,7 @@ class Status(Ordered, TenantModel):
         return self.account.statuses.filter(kind=self.kind)
 
     def write(self, values: dict[str, Any]) -> None:
-        """Insert the status with the values, or update the fields in `values`. The default position is after the others."""
+        """Insert the status with the values, or update the fields in `values`. Without a position, a new status comes last."""
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:
@@ -106,9 +106,9 @@ class Status(Ordered, TenantModel):
             self.save(update_fields={*values, "updated_at"})
 
     def erase(self) -> None:
-        """Delete the status. The caller has locked all statuses of the account (`locked`).
+        """Delete the status. The caller must lock all statuses of the account before (`locked`).
 
-        Raise FieldError if it is in use, and if it is the last status for posts, because every post has one.
+        Raise FieldError if the status is in use, or if it is the last status for posts, because every post has a status.
         """
         others = self.siblings().exclude(id=self.id)
         if self.kind == self.Kind.POST and not others.exists():

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 class TagQuerySet(models.QuerySet["Tag"]):
     def get_or_create_named(self, account: "Account", names: list[str]) -> list["Tag"]:
-        """Return the tags with these names, ignoring case and without duplicates, in the given order. Create missing ones."""
-        wanted = {fold(name): name for name in reversed(names)}
-        if not wanted:
+        """Return the tags with these names, in the order of the names and without duplicates. Create the tags that do not exist.
+
+        Names that differ only in case are the same tag.
+        """
+        names_by_key = {fold(name): name for name in reversed(names)}
+        if not names_by_key:
             return []
-        found = {tag.name_key: tag for tag in self.filter(account=account, name_key__in=wanted)}
-        missing = sorted(wanted.keys() - found.keys())
-        if missing:
-            Tag.objects.bulk_create([Tag(account=account, name=wanted[key]) for key in missing], ignore_conflicts=True)
-            found |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=missing)}
-        return [found[key] for key in dict.fromkeys(fold(name) for name in names)]
+        tags = {tag.name_key: tag for tag in self.filter(account=account, name_key__in=names_by_key)}
+        new_keys = sorted(names_by_key.keys() - tags.keys())
+        if new_keys:
+            new_tags = [Tag(account=account, name=names_by_key[key]) for key in new_keys]
+            Tag.objects.bulk_create(new_tags, ignore_conflicts=True)
+            tags |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=new_keys)}
+        return [tags[key] for key in dict.fromkeys(fold(name) for name in names)]
 
     def in_use(self, kind: str) -> "models.QuerySet[Tag, dict[str, Any]]":
         """Return the id, name and count of the tags that resources of the kind have, most used first."""
@@ -56,10 +60,10 @@ class Tag(TenantModel):
 
 
 class ShardedCount(models.Model):
-    """A counter that is the sum of several rows, its shards.
+    """A counter whose value is the sum of several rows, the shards.
 
-    An updated row stays locked until the transaction ends. With one row per counter, transactions that add the same tag to clients
-    would run one after another. So the process id of a connection selects the shard that it updates.
+    An updated row stays locked until the transaction ends. If a counter had one row only, transactions that add the same tag would
+    wait for each other. So each database connection updates its own shard, which is selected by the id of its server process.
     """
 
     SHARDS = 16
@@ -72,24 +76,27 @@ class ShardedCount(models.Model):
         abstract = True
 
     @classmethod
-    def add(cls, account_id: int, column: str, changes: dict[int, int], **of: str) -> None:
-        """Add to the counts. `changes` maps the value of `column` to the difference, `of` has the other columns of the key.
+    def add(cls, account_id: int, column: str, changes: dict[int, int], **other_columns: str) -> None:
+        """Add to several counters of an account.
 
-        Rows are updated in the order of the ids, so that concurrent transactions do not deadlock.
+        `changes` has one item for each counter: the id in `column`, and the number to add, which may be negative. `other_columns`
+        are the values of the other key columns, which are the same for all these counters.
+
+        The rows are updated in the order of the ids, so that concurrent transactions do not deadlock.
         """
-        rows = [(id, by) for id, by in sorted(changes.items()) if by]
+        rows = [(id, number) for id, number in sorted(changes.items()) if number]
         if not rows:
             return
-        key = ", ".join(["account_id", *of, column, "shard"])
+        key = ", ".join(["account_id", *other_columns, column, "shard"])
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""
                 INSERT INTO {cls._meta.db_table} AS counts ({key}, uses)
-                SELECT %s, {"%s, " * len(of)} id, pg_backend_pid() %% {cls.SHARDS}, uses
-                FROM unnest(%s::bigint[], %s::bigint[]) AS given (id, uses) ORDER BY id
+                SELECT %s, {"%s, " * len(other_columns)} id, pg_backend_pid() %% {cls.SHARDS}, uses
+                FROM unnest(%s::bigint[], %s::bigint[]) AS changes (id, uses) ORDER BY id
                 ON CONFLICT ({key}) DO UPDATE SET uses = counts.uses + excluded.uses
                 """,  # noqa: S608
-                [account_id, *of.values(), [id for id, _ in rows], [by for _, by in rows]],
+                [account_id, *other_columns.values(), [id for id, _ in rows], [number for _, number in rows]],
             )
 
 
@@ -104,13 +111,13 @@ class TagCount(ShardedCount):
     )
 
     @classmethod
-    def change(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
-        """Add to the counts of the tags. `changes` maps the id of a tag to the difference."""
+    def change_counts(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
+        """Add to the counts of tags. `changes` maps the id of each tag to the number to add, which may be negative."""
         cls.add(account_id, "tag_id", changes, kind=kind)
 
 
 class Tagged(Trashable):
-    """A resource with tags. Its row has the names of its tags, so that reading it needs no other table."""
+    """A resource with tags. Its row stores the names of its tags, so that a read needs no other table."""
 
     if TYPE_CHECKING:
         account_id: int
@@ -121,23 +128,24 @@ class Tagged(Trashable):
         abstract = True
 
     @classmethod
-    def tag_all(cls, account: "Account", wanted: list[tuple[Self, list[str]]]) -> None:
-        """Replace the tags of each row and update the counts. The caller has locked the rows, and saves them afterwards in the
-        same transaction.
+    def tag_all(cls, account: "Account", rows_with_names: list[tuple[Self, list[str]]]) -> None:
+        """Give each row exactly the tags with the names listed for it, and update the counts.
+
+        The caller must lock the rows before, and save them afterwards in the same transaction.
         """
-        names = [name for _, row_names in wanted for name in row_names]
+        names = [name for _, row_names in rows_with_names for name in row_names]
         tags = {tag.name_key: tag for tag in Tag.objects.get_or_create_named(account, names)}
         ids = {tag.name: tag.id for tag in tags.values()}
         changes: Counter[int] = Counter()
         removed: Counter[str] = Counter()
-        for row, row_names in wanted:
-            before = set(row.tags)
+        for row, row_names in rows_with_names:
+            old_names = set(row.tags)
             row.tags = list(dict.fromkeys(tags[fold(name)].name for name in row_names))
-            changes.update(ids[name] for name in row.tags if name not in before)
-            removed.update(before.difference(row.tags))
+            changes.update(ids[name] for name in row.tags if name not in old_names)
+            removed.update(old_names.difference(row.tags))
         for tag in Tag.objects.filter(account=account, name__in=removed):
             changes[tag.id] -= removed[tag.name]
-        TagCount.change(account.id, cls._tag_kind(), changes)
+        TagCount.change_counts(account.id, cls._tag_kind(), changes)
 
     @classmethod
     def _tag_kind(cls) -> str:
@@ -145,13 +153,14 @@ class Tagged(Trashable):
         return str(cls._meta.model_name)
 
     def detach(self) -> None:
-        self._count_tags(-1)
+        self._change_counts(-1)
         super().detach()
 
     def reattach(self) -> None:
-        self._count_tags(+1)
+        self._change_counts(+1)
         super().reattach()
 
-    def _count_tags(self, by: int) -> None:
+    def _change_counts(self, number: int) -> None:
+        """Add a number to the count of each of the resource's tags."""
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
-        TagCount.change(self.account_id, self._tag_kind(), dict.fromkeys(ids, by))
+        TagCount.change_counts(self.account_id, self._tag_kind(), dict.fromkeys(ids, number))

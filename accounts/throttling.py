@@ -18,22 +18,24 @@ from core.api.throttling import (
 from core.db.rate_limits import LimitStatus, hashed_key, hit, increment, rate_limiter
 from core.db.tenancy import fold
 
-# Failures per hour and client address for a login that has reached its limit. So an attack from elsewhere does not lock the
-# user out.
+# Failures per hour and client address for a login that has reached its limit. So an attack from other addresses does not lock
+# the user out.
 MAX_FAILURES_PER_ADDRESS = 3
 
-# E-mails per hour that requests may send to one recipient: those that visitors cause, and separately invitations of the team.
+# E-mails per hour that requests may send to one recipient. Invitations of the team are counted separately.
 MAX_EMAILS_PER_HOUR = 5
 
 
-def allow_email(account_id: int, recipient: str, *, by: str = "strangers") -> bool:
+def count_email(account_id: int, recipient: str, *, by_team: bool = False) -> bool:
     """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limit.
 
-    It is counted under the given name, whether or not a user has it. Each value of `by` has a limit of its own.
+    The e-mail is counted whether or not a user has the address or the login. E-mails of the team and those that visitors cause have
+    separate limits.
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-    return hit(hashed_key("mailed", by, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
+    origin = "the team" if by_team else "strangers"
+    return hit(hashed_key("mailed", origin, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
 
 
 def count_wrong_token(request: AnyRequest) -> None:
@@ -50,7 +52,7 @@ def count_wrong_token(request: AnyRequest) -> None:
 class LoginAttempt:
     """A check of a password. It counts as failed until the password is verified, so that concurrent attempts respect the limit.
 
-    Attempts are counted per user, or under the given name if no user has it. Both cases execute the same statements, so that the
+    Attempts are counted per user, or under the name if no user has it. Both cases execute the same statements, so that the
     response time does not show whether the name exists.
     """
 
@@ -58,7 +60,7 @@ class LoginAttempt:
         self.request = request
         self.account_id = account_id
         self.name = name
-        self.counted: list[str] = []
+        self.counted_keys: list[str] = []
 
     def count(self, user: User | None) -> None:
         """Count the attempt for the client address and for the user. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
@@ -69,23 +71,24 @@ class LoginAttempt:
         login = (self.account_id, *(("name", fold(self.name[:256])) if user is None else ("user", user.id)))
         status = self._hit(hashed_key("address", address), limit)
         if status.allowed:
-            of_login = self._hit(hashed_key("login", *login), limit)
-            if not of_login.allowed:
-                elsewhere = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
-                if not elsewhere.allowed:
-                    status = replace(elsewhere, reset=min(elsewhere.reset, of_login.reset))
+            login_status = self._hit(hashed_key("login", *login), limit)
+            if not login_status.allowed:
+                address_status = self._hit(hashed_key("login-at", address, *login), MAX_FAILURES_PER_ADDRESS)
+                if not address_status.allowed:
+                    status = replace(address_status, reset=min(address_status.reset, login_status.reset))
         if not status.allowed:
             # The password will not be checked, so this is not a failure.
             self.refund()
         enforce_limit(self.request, status)
 
     def refund(self) -> None:
-        while self.counted:
-            increment(self.counted.pop(), -1, HOUR)
+        """Undo the counting of this attempt."""
+        while self.counted_keys:
+            increment(self.counted_keys.pop(), -1, HOUR)
         django_request(self.request).limit_status = None
 
     def _hit(self, key: str, limit: int) -> LimitStatus:
-        self.counted.append(key)
+        self.counted_keys.append(key)
         return hit(key, limit, HOUR)
 
 

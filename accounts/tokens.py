@@ -1,4 +1,4 @@
-"""API tokens, with which programs authenticate."""
+"""API tokens, with which API clients authenticate."""
 
 import hashlib
 import secrets
@@ -26,19 +26,19 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
 
     @transaction.atomic(savepoint=False)
     def issue(
-        self, user: User, *, label: str, expires_at: datetime | None = None, after: int | None = None
+        self, user: User, *, label: str, expires_at: datetime | None = None, newest_seen_id: int | None = None
     ) -> tuple["APIToken", str]:
         """Create a token of the user. Return its row and the token itself, of which only the digest is stored.
 
-        `after` is the id of the newest token that the caller has seen, or 0 for none. Raise Conflict if there is a newer one, so
-        that a form that is sent twice creates one token. Raise FieldError if the user has 50 tokens already.
+        `newest_seen_id` is the id of the newest token that the caller has seen, or 0 for none. Raise Conflict if there is a newer
+        token, so that a form that is sent twice creates only one token. Raise FieldError if the user has 50 tokens already.
         """
         # Lock the user, so that concurrent requests count their tokens one after another.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        own = self.filter(account_id=user.account_id, user_id=user.id)
-        if after is not None and after != own.newest_id():
+        user_tokens = self.filter(account_id=user.account_id, user_id=user.id)
+        if newest_seen_id is not None and newest_seen_id != user_tokens.newest_id():
             raise Conflict("Another token was made meanwhile")
-        if own.usable().count() >= APIToken.MAX_PER_USER:
+        if user_tokens.usable().count() >= APIToken.MAX_PER_USER:
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)
 
@@ -54,7 +54,7 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
     def store(
         self, user: User, token: str, *, label: str, expires_at: datetime | None = None
     ) -> tuple["APIToken", str]:
-        """Store the digest of a given token."""
+        """Store the digest of a token that the caller has created."""
         row = self.create(
             account_id=user.account_id,
             user_id=user.id,
@@ -78,7 +78,7 @@ def _usable_token(digest: bytes, now: datetime) -> models.QuerySet["APIToken"]:
 
 
 class APIToken(TenantModel):
-    """An API token of a user, who is the author of all that is done with it. Only its SHA-256 digest is stored."""
+    """An API token of a user. Requests with the token act as this user. Only the SHA-256 digest of the token is stored."""
 
     ALPHABET = string.ascii_letters + string.digits
     SECRET_LENGTH = 32  # 190 random bits

@@ -23,7 +23,7 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.errors import FieldError, FieldErrors
 from core.search.declaration import Search
 
-# The password hash of a user who is not stored. It has the length of a real one, so that signing takes the same time.
+# The password hash of a user who is not stored. It is as long as a real hash, so that signing takes the same time.
 PLACEHOLDER_HASH = "!" * 97
 
 
@@ -33,14 +33,14 @@ class UserQuerySet(RoleQuerySet):
         return self.filter(role__in=User.TEAM, is_active=True)
 
     def find_by_login(self, account_id: int, name: str) -> "User | None":
-        """Return the user with the login, or else the one with the e-mail, together with the account."""
+        """Return the user with the login, or else the user with the e-mail, together with the account."""
         return _user_by_login.first(account_id=account_id, key=fold(name))
 
     def find_for_password_reset(self, account: Account, name: str) -> tuple["User", bool]:
-        """Return the active user with the login, or else the one with the e-mail, and True. If there is none, return a user who
+        """Return the active user with the login, or else with the e-mail, and True. If there is no such user, return a user who
         is not stored, and False.
 
-        Both cases take the same work and read one row, so that the response time does not show whether the name exists.
+        Both cases do the same work and read one row, so that the response time does not show whether the name exists.
         """
         row = _user_for_password_reset.first(account_id=account.id, key=fold(name))
         is_known = row[0] is not None and row[-1]
@@ -57,17 +57,17 @@ class UserQuerySet(RoleQuerySet):
         )
 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
-        """Raise FieldErrors for names that have format characters, and for names that equal or look like one of another user.
+        """Raise FieldErrors for names that have format characters, and for names that equal or look like a name of another user.
 
         `names` maps the field of each name to the name. `exclude_id` is the id of the user who gets the names.
         """
         check_visible(**names)
-        taken = self.taken(account_id, names.values(), exclude_id=exclude_id)
+        taken = self.find_taken_names(account_id, names.values(), exclude_id=exclude_id)
         message = _("is already taken")
         if errors := [FieldError(name, message, "taken") for name, value in names.items() if fold(value) in taken]:
             raise FieldErrors(errors)
 
-    def taken(self, account_id: int, names: Iterable[str], *, exclude_id: int | None = None) -> set[str]:
+    def find_taken_names(self, account_id: int, names: Iterable[str], *, exclude_id: int | None = None) -> set[str]:
         """Return the folded names that equal or look like a login or an e-mail of another user of the account.
 
         The names, and all names that look like them, stay locked until the transaction ends.
@@ -232,8 +232,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
     def upgrade_password(self, password: str) -> None:
         """Hash the verified password with the current parameters, unless it was changed meanwhile."""
-        before, self.password = self.password, make_password(password)
-        if not User.objects.filter(pk=self.pk, password=before).update(password=self.password):
+        old_hash, self.password = self.password, make_password(password)
+        if not User.objects.filter(pk=self.pk, password=old_hash).update(password=self.password):
             self.refresh_from_db(fields=["password"])
 
 

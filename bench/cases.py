@@ -32,7 +32,7 @@ class Case:
     method: str = "GET"
     body: str | None = None
     status: int = 200
-    # Whether sets of other sizes give the same response.
+    # True if the response is the same for sets of other sizes.
     scales: bool = True
 
     def headers(self, token: str) -> dict[str, str]:
@@ -44,27 +44,27 @@ class Case:
         """Return the error in a response, or None."""
         if status != self.status:
             return f"the status is {status} and not {self.status}: {body[:300]!r}"
-        if (found := len(re.findall(self.shows, body.decode()))) != self.times:
-            return f"{self.shows!r} matches {found} times and not {self.times} times: {body[:300]!r}"
+        if (matches := len(re.findall(self.shows, body.decode()))) != self.times:
+            return f"{self.shows!r} matches {matches} times and not {self.times} times: {body[:300]!r}"
         return None
 
 
 def of(made: dict) -> list[Case]:
     """Return the cases for a set (`bench.data`)."""
-    chance = random.Random(2)  # noqa: S311, every run asks for the same rows
+    generator = random.Random(2)  # noqa: S311, every run asks for the same rows
 
-    def some(first: int, last: int) -> list[int]:
-        return chance.sample(range(first, last + 1), min(ROTATED, last - first + 1))
+    def sample_ids(first: int, last: int) -> list[int]:
+        return generator.sample(range(first, last + 1), min(ROTATED, last - first + 1))
 
-    clients = some(made["first_client"], made["last_client"])
-    commented = some(made["first_commented"], made["last_post"])
+    clients = sample_ids(made["first_client"], made["last_client"])
+    commented = sample_ids(made["first_commented"], made["last_post"])
     # The row number n of `bench.rows`.
-    shop_ids = [100_000 + id - made["first_client"] + 1 for id in some(made["first_client"], made["last_client"])]
+    shop_ids = [100_000 + id - made["first_client"] + 1 for id in sample_ids(made["first_client"], made["last_client"])]
     pages = min(made["posts"], made["clients"]) // 25
     page, item = "<post>", r'"additional_fields":'
-    listed = min(25, made["posts"])
-    found = [
-        Case("posts, page 1", XML, ("/",), page, listed, 2000, p99=20),
+    posts_on_page = min(25, made["posts"])
+    cases = [
+        Case("posts, page 1", XML, ("/",), page, posts_on_page, 2000, p99=20),
         *(
             Case(f"posts, page {number:,}", XML, (f"/?page={number}",), page, 25, scales=number == 100)
             for number in (100, 10_000)
@@ -127,15 +127,15 @@ def of(made: dict) -> list[Case]:
             body=f'{{"client": {{"note": "Changed {UNIQUE}", "street_no": "7"}}}}',
         ),
     ]
-    if len({case.name for case in found}) != len(found):
+    if len({case.name for case in cases}) != len(cases):
         raise AssertionError("two cases have the same name")
-    return found
+    return cases
 
 
 def searches(made: dict) -> dict[str, list[str]]:
     """Return search texts for existing clients, by case.
 
-    With many exact matches, or the one of a number, a search ends there. With few it goes on to other forms and similar words.
+    A search ends if it has many exact matches, or the match of a number. With few matches it goes on to other forms and similar words.
     """
     many, few = [], []
     for step in range(1, 6):

@@ -24,8 +24,8 @@ def chart(results: list[dict], *, title: str, subtitles: list[str]) -> str:
     parts, y = [], legend_at + BAR + GAP
     for result in results:
         parts.append(text(MARGIN, y + BAR + 4, result["case"]))
-        for place, who in enumerate(("service", "bare")):
-            rate, top = result[who]["per second"], y + place * (BAR + 1)
+        for number, who in enumerate(("service", "bare")):
+            rate, top = result[who]["per second"], y + number * (BAR + 1)
             length = max(1.0, rate * scale)
             parts.append(
                 f'<rect class="{who}" x="{MARGIN + LABELS}" y="{top}" width="{length:.1f}" height="{BAR}" rx="2"/>'
@@ -35,10 +35,10 @@ def chart(results: list[dict], *, title: str, subtitles: list[str]) -> str:
         y += 2 * BAR + GAP
     height = y + MARGIN - GAP
     legend = [text(WIDTH - MARGIN, legend_at + 11, "of the bare view", kind="faint small ratio")]
-    for x, who, called in ((0, "service", "the service"), (110, "bare", "a bare view of the same SQL")):
+    for x, who, label in ((0, "service", "the service"), (110, "bare", "a bare view of the same SQL")):
         left = MARGIN + LABELS + x
         legend.append(f'<rect class="{who}" x="{left}" y="{legend_at}" width="{BAR}" height="{BAR}" rx="2"/>')
-        legend.append(text(left + BAR + 6, legend_at + 11, called, kind="text small"))
+        legend.append(text(left + BAR + 6, legend_at + 11, label, kind="text small"))
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
         f"<title>{escape(title)}</title>",
@@ -56,5 +56,5 @@ def chart(results: list[dict], *, title: str, subtitles: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text(x: float, y: float, said: str, kind: str = "text") -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(said)}</text>'
+def text(x: float, y: float, content: str, kind: str = "text") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(content)}</text>'

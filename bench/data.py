@@ -3,7 +3,7 @@
 Each size is a database in the benchmark's cluster. It is created once and reused by every run. Rows that a run has written
 are removed before the next run. An unfinished set is created again.
 
-As a program (`python -m bench.data`), in one process for each set, it fills the database of DATABASE_URL.
+The command `python -m bench.data` fills the database of DATABASE_URL with one set.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from bench import rows
 from bench.progress import Bar
 
 LOGIN, PASSWORD = "bench", "bench-0123456789"
-# Increase it when the contents of sets change: older sets are then created again.
+# Increase the version when the contents of sets change. Then older sets are created again.
 VERSION = 3
 PORTION = 10_000
 
@@ -45,19 +45,19 @@ class Size:
 
 
 def address(url: str, database: str, user: str = "rostrum") -> str:
-    """Return the address of another database of the cluster. The user `postgres` may do what an owner may not."""
+    """Return the address of another database of the cluster. The user `postgres` is a superuser."""
     return re.sub(r"//\w+@(.*)/\w+$", rf"//{user}@\1/{database}", url)
 
 
 def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
-    """Return the description of the set of this size; create the set if it is missing."""
+    """Return the description of the set of this size. Create the set if it does not exist."""
     with psycopg.connect(address(url, "postgres", "postgres"), autocommit=True) as connection:
-        there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
-        if there and (made := read(url, size)):
+        exists = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [size.database]).fetchone()
+        if exists and (made := read(url, size)):
             # The tables may have an older version.
             command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity=0"]
-            own = environment | {"DATABASE_URL": address(url, size.database)}
-            subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=own, check=True)
+            variables = environment | {"DATABASE_URL": address(url, size.database)}
+            subprocess.run(command, cwd=Path(__file__).resolve().parent.parent, env=variables, check=True)
             tidy(url, size, made)
             return made
         print(f"Making {size}", flush=True)
@@ -66,7 +66,7 @@ def ready(url: str, size: Size, environment: dict[str, str]) -> dict:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         connection.execute(f'DROP DATABASE IF EXISTS "{size.database}" WITH (FORCE)')
         connection.execute(f'CREATE DATABASE "{size.database}" OWNER rostrum')
-        # Only while the set is created. Otherwise pending checkpoints and autovacuum would slow down the first case.
+        # These settings apply only while the set is created. Otherwise pending checkpoints and autovacuum would slow down the first case.
         settings = {"max_wal_size": "8GB", "autovacuum": "off"}
         try:
             for name, value in settings.items():
@@ -90,10 +90,10 @@ def read(url: str, size: Size) -> dict | None:
         if connection.execute("SELECT to_regclass('bench_made')").fetchone()[0] is None:
             return None
         made = connection.execute("SELECT made FROM bench_made").fetchone()[0]
-        own = {"account": made["account"], "last": made["last_id"]}
-        for table, wanted in (("forum_post", size.posts), ("crm_client", size.clients)):
-            counted = f"SELECT count(*) FROM {table} WHERE account_id = %(account)s AND id <= %(last)s"  # noqa: S608
-            if connection.execute(counted, own).fetchone()[0] != wanted:
+        values = {"account": made["account"], "last": made["last_id"]}
+        for table, number in (("forum_post", size.posts), ("crm_client", size.clients)):
+            statement = f"SELECT count(*) FROM {table} WHERE account_id = %(account)s AND id <= %(last)s"  # noqa: S608
+            if connection.execute(statement, values).fetchone()[0] != number:
                 return None
         return made
 
@@ -103,15 +103,15 @@ def tidy(url: str, size: Size, made: dict) -> None:
     with psycopg.connect(address(url, size.database, "postgres"), autocommit=True) as connection:
         # Disable triggers: the change feed is removed too.
         connection.execute("SET session_replication_role = replica")
-        written = {"account": made["account"], "last": made["last_id"]}
-        gone = 0
+        values = {"account": made["account"], "last": made["last_id"]}
+        deleted = 0
         for table, column in (("crm_clientexternalid", "holder_id"), ("crm_client", "id"), ("forum_post", "id")):
             statement = f"DELETE FROM {table} WHERE account_id = %(account)s AND {column} > %(last)s"  # noqa: S608
-            gone += connection.execute(statement, written).rowcount
-        # Without triggers the counts of posts are outdated; the first deep page creates them again.
+            deleted += connection.execute(statement, values).rowcount
+        # Without triggers, the counts of posts are outdated. The first deep page creates them again.
         connection.execute("TRUNCATE accounts_change, accounts_idempotentanswer, forum_postcount")
-        if gone:
-            with Bar(f"Clearing away {gone:,} rows of earlier runs", len(rows.TABLES)) as bar:
+        if deleted:
+            with Bar(f"Clearing away {deleted:,} rows of earlier runs", len(rows.TABLES)) as bar:
                 for table in rows.TABLES:
                     connection.execute(f"VACUUM ANALYZE {table}")
                     bar.add(1)
@@ -206,9 +206,9 @@ class Maker:
         size, made = self.size, self.made
         with self.connect() as connection:
             sequence = f"account_ids.a{made['account']}"
-            before = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
+            last_id = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
             commented = min(rows.COMMENTED, size.posts)
-            made["first_post"], made["last_post"] = before + 1, before + size.posts
+            made["first_post"], made["last_post"] = last_id + 1, last_id + size.posts
             made["first_client"], made["last_client"] = made["last_post"] + 1, made["last_post"] + size.clients
             made["first_commented"] = made["last_post"] - commented + 1
             made["comments"] = commented * rows.COMMENTS_EACH
@@ -216,49 +216,49 @@ class Maker:
             connection.execute("SELECT setval(%s, %s)", [sequence, made["last_id"]])
             connection.execute(rows.TAGS, rows.WORDS)
             made["last_id"] += len(rows.TAGS_OF_CLIENTS)
-        known = {**rows.WORDS, **made}
+        values = {**rows.WORDS, **made}
         portions = [
-            *self.portions(rows.CLIENTS, known, size.clients),
-            *self.portions(rows.POSTS, known, size.posts),
-            *self.portions(rows.COMMENTS, known, commented, weight=rows.COMMENTS_EACH),
+            *self.portions(rows.CLIENTS, values, size.clients),
+            *self.portions(rows.POSTS, values, size.posts),
+            *self.portions(rows.COMMENTS, values, commented, weight=rows.COMMENTS_EACH),
         ]
         self.each("Rows", portions)
-        others = [(rows.OTHERS_POSTS, known, rows.OTHERS_ROWS), (rows.OTHERS_CLIENTS, known, rows.OTHERS_ROWS)]
+        others = [(rows.OTHERS_POSTS, values, rows.OTHERS_ROWS), (rows.OTHERS_CLIENTS, values, rows.OTHERS_ROWS)]
         self.each("Rows of other accounts", others)
         words = [(model.search.learn_statement(model), {}, 1) for model in (Client, Post)]
-        counts = [(rows.HOLDERS, known, 1), (rows.TAG_COUNTS, known, 1)]
+        counts = [(rows.HOLDERS, values, 1), (rows.TAG_COUNTS, values, 1)]
         self.each("External ids, counts of tags, words", [*words, *counts])
 
     @staticmethod
-    def portions(statement: str, known: dict, total: int, *, weight: int = 1) -> Iterable[tuple[str, dict, int]]:
+    def portions(statement: str, values: dict, total: int, *, weight: int = 1) -> Iterable[tuple[str, dict, int]]:
         for first in range(1, total + 1, PORTION):
             last = min(total, first + PORTION - 1)
-            yield statement, {**known, "first": first, "last": last}, (last - first + 1) * weight
+            yield statement, {**values, "first": first, "last": last}, (last - first + 1) * weight
 
     def each(self, name: str, statements: list[tuple[str, dict, int]]) -> None:
         """Execute all statements on all connections, in any order."""
-        waiting: queue.SimpleQueue = queue.SimpleQueue()
+        pending: queue.SimpleQueue = queue.SimpleQueue()
         for statement in statements:
-            waiting.put(statement)
-        failed: list[BaseException] = []
+            pending.put(statement)
+        errors: list[BaseException] = []
 
         with Bar(name, sum(weight for _, _, weight in statements)) as bar:
 
             def work() -> None:
                 try:
                     with self.connect() as connection:
-                        while not failed:
-                            statement, known, weight = waiting.get_nowait()
-                            connection.execute(statement, known or None)
+                        while not errors:
+                            statement, values, weight = pending.get_nowait()
+                            connection.execute(statement, values or None)
                             bar.add(weight)
                 except queue.Empty:
                     pass
                 except BaseException as error:  # noqa: BLE001, raised again below
-                    failed.append(error)
+                    errors.append(error)
 
             run_all([work] * min(os.cpu_count() or 1, len(statements)))
-            if failed:
-                raise failed[0]
+            if errors:
+                raise errors[0]
 
 
 def run_all(acts: list[Callable[[], None]]) -> None:

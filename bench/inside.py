@@ -1,7 +1,7 @@
 """Send requests to the service within this process, to count statements and to time layers.
 
-As a program (`python -m bench.inside`) it prints, as JSON, the average number of statements of each case, or of the named
-cases. A statement that runs only in some requests counts as a fraction.
+The command `python -m bench.inside` prints, as JSON, the average number of statements of each case, or of the cases in its
+arguments. A statement that runs only in some requests counts as a fraction.
 """
 
 import io
@@ -26,7 +26,7 @@ def environ(case: Case, token: str, number: int) -> dict:
     path, _, query = case.paths[number % len(case.paths)].partition("?")
     body = (case.body or "").replace(UNIQUE, f"{_stamp}-{next(_unique)}").encode()
     headers = case.headers(token)
-    made = {
+    variables = {
         "REQUEST_METHOD": case.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": path,
@@ -46,8 +46,8 @@ def environ(case: Case, token: str, number: int) -> dict:
         **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
     }
     if case.body:
-        made["CONTENT_LENGTH"] = str(len(body))
-    return made
+        variables["CONTENT_LENGTH"] = str(len(body))
+    return variables
 
 
 def ask(application: Callable, case: Case, token: str, number: int) -> bytes:
@@ -68,43 +68,43 @@ def statements(application: Callable, case: Case, token: str) -> float:
     """Return the average number of statements of a request, including prepared ones."""
     for number in range(10):
         ask(application, case, token, number)
-    asked = 0
+    executed = 0
     execute = psycopg.Cursor.execute
 
-    def counted(*args, **kwargs):
-        nonlocal asked
-        asked += 1
+    def count_and_execute(*args, **kwargs):
+        nonlocal executed
+        executed += 1
         return execute(*args, **kwargs)
 
-    psycopg.Cursor.execute = counted
+    psycopg.Cursor.execute = count_and_execute
     try:
         for number in range(REQUESTS):
             ask(application, case, token, number)
     finally:
         psycopg.Cursor.execute = execute
-    return asked / REQUESTS
+    return executed / REQUESTS
 
 
 def application() -> Callable:
     """Return the service's application, with its access log written to the null device."""
     import logging
 
-    from config.wsgi import application as found
+    from config.wsgi import application as service
 
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.StreamHandler):
             handler.setStream(open(os.devnull, "w"))  # noqa: PTH123, SIM115, as long as the process
-    return found
+    return service
 
 
 def main() -> None:
     from bench import cases
 
-    wanted = sys.argv[1:]
+    names = sys.argv[1:]
     made = json.loads(os.environ["BENCH_MADE"])
     service = application()
-    taken = [case for case in cases.of(made) if not wanted or case.name in wanted]
-    print(json.dumps({case.name: statements(service, case, made["token"]) for case in taken}))
+    selected = [case for case in cases.of(made) if not names or case.name in names]
+    print(json.dumps({case.name: statements(service, case, made["token"]) for case in selected}))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from bench.serving import ROOT, environment
 from bench.timers import TimerError, Timers, wrap
 from config.local.postgres import Cluster, ClusterError
 
-# Every layer, from the outside to the inside, with the functions that are timed. Update this when you move or rename one: a
-# missing function is an error. The time of other functions counts to the layer that calls them.
+# Every layer, from the outside to the inside, with the functions that are timed. Update this dictionary when you move or rename a
+# function: a missing function is an error. The time of other functions counts to the layer that calls them.
 LAYERS: dict[str, tuple[str, ...]] = {
     "WSGI wrapper, access log": ("config.wsgi:Application.__call__",),
     "Django's handler": ("django.core.handlers.wsgi:WSGIHandler.__call__",),
@@ -77,7 +77,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 
 
 class Layers:
-    """Timers around all functions of LAYERS. The constructor raises TimerError if one is missing."""
+    """Timers around all functions of LAYERS. The constructor raises TimerError if a function is missing."""
 
     def __init__(self) -> None:
         from django.conf import settings
@@ -107,10 +107,10 @@ class Layers:
 
 def timed(act: Callable[[int], object], number: int) -> float:
     """Return the microseconds per call."""
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     for n in range(number):
         act(n)
-    return (time.perf_counter() - began) / number * 1e6
+    return (time.perf_counter() - started_at) / number * 1e6
 
 
 def measure(application: Callable, case: cases.Case, token: str, number: int) -> dict:
@@ -182,16 +182,16 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=500, help="of each case")
     parser.add_argument("--case", help="only the cases with this in their name")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="where the result is written")
-    given = parser.parse_args()
+    options = parser.parse_args()
     if "BENCH_MADE" in os.environ:
-        inner(given.requests, given.case)
+        inner(options.requests, options.case)
         return
-    size = data.Size(given.posts, given.clients or given.posts, given.others)
+    size = data.Size(options.posts, options.clients or options.posts, options.others)
     directory = Path(os.environ.get("DATA_DIR") or ROOT / ".data") / "bench"
     try:
         with Cluster(directory) as cluster:
             made = data.ready(cluster.url, size, environment(cluster.url))
-            results = given.results.absolute() / "layers.json"
+            results = options.results.absolute() / "layers.json"
             variables = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
             command = [sys.executable, "-m", "bench.layers", *sys.argv[1:]]
             url = data.address(cluster.url, size.database)

@@ -19,11 +19,11 @@ def _stat(pid: int) -> list[str]:
 
 
 def _parents() -> dict[int, int]:
-    found = {}
+    parents = {}
     for folder in PROC.glob("[0-9]*"):
         with suppress(OSError, IndexError):
-            found[int(folder.name)] = int(_stat(int(folder.name))[1])
-    return found
+            parents[int(folder.name)] = int(_stat(int(folder.name))[1])
+    return parents
 
 
 def children(pid: int) -> list[int]:
@@ -32,10 +32,10 @@ def children(pid: int) -> list[int]:
 
 def family(pid: int) -> list[int]:
     """Return the ids of the process and all its descendants."""
-    parents, found = _parents(), [pid]
-    for member in found:
-        found += [child for child, parent in parents.items() if parent == member]
-    return found
+    parents, members = _parents(), [pid]
+    for member in members:
+        members += [child for child, parent in parents.items() if parent == member]
+    return members
 
 
 def command_of(pid: int) -> str:
@@ -108,12 +108,12 @@ def _first(path: Path, pattern: str) -> str | None:
     return None
 
 
-def _says(*command: str) -> str:
+def _output_of(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def description(postgresql: str) -> dict[str, object]:
@@ -128,7 +128,7 @@ def description(postgresql: str) -> dict[str, object]:
         "memory_gib": round(int(memory_kb) / 2**20, 1) if memory_kb else None,
         "python": sys.version.split()[0],
         "postgresql": postgresql,
-        "wrk": _says("wrk", "-v").split(" Copyright")[0].removeprefix("wrk "),
-        "commit": _says("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"),
+        "wrk": _output_of("wrk", "-v").split(" Copyright")[0].removeprefix("wrk "),
+        "commit": _output_of("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"),
         **versions,
     }

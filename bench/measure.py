@@ -54,25 +54,26 @@ def figures(loads: list[wrk.Load]) -> dict[str, float]:
 
 
 def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
-    """Load the targets in turn, in several rounds, so that all see the same machine. Return the loads and the machine's load."""
+    """Load the targets in turn, in several rounds, so that the state of the machine is the same for all. Return the loads and the machine's load."""
     loads: list[list[wrk.Load]] = [[] for _ in targets]
-    with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), lasting=False) as bar:
+    with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), print_time=False) as bar:
         for target in targets:
             wrk.warm_up(target.server.address, target.case, target.token)
             bar.add(1)
         watch = Watch()
         for number in range(options.rounds):
-            # Alternate the order, because a target is affected by the one before.
-            for place in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
-                loads[place].append(targets[place].load(options.seconds))
+            # Alternate the order, because each target is affected by the target before it.
+            for index in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
+                loads[index].append(targets[index].load(options.seconds))
                 bar.add(options.seconds)
         return loads, dataclasses.asdict(watch.end())
 
 
-def ratio(ones: list[wrk.Load], others: list[wrk.Load]) -> float:
-    """Return the ratio of the request rates: the median of the rounds, in each of which both saw the same machine."""
+def ratio(firsts: list[wrk.Load], seconds: list[wrk.Load]) -> float:
+    """Return the ratio of the request rates: the median of the ratios of the rounds, each with both loads close in time."""
     return round(
-        statistics.median(one.per_second / other.per_second for one, other in zip(ones, others, strict=True)), 3
+        statistics.median(first.per_second / second.per_second for first, second in zip(firsts, seconds, strict=True)),
+        3,
     )
 
 
@@ -95,14 +96,14 @@ def compare(service: Server, bare: Server, case: Case, token: str) -> None:
 def beside_bare(
     service: Server,
     bare: Server,
-    found: Iterable[Case],
+    selected: Iterable[Case],
     token: str,
     options: Options,
     queries: dict[str, float],
     show: Callable[[dict], None],
 ) -> list[dict]:
     results = []
-    for case in found:
+    for case in selected:
         compare(service, bare, case, token)
         (ours, theirs), meanwhile = in_turn([Target(service, case, token), Target(bare, case, token)], options)
         results.append(
@@ -124,23 +125,23 @@ def beside_bare(
 def scaling(servers: list[Server], sets: list[dict], options: Options, show: Callable[[dict], None]) -> list[dict]:
     """Run the same cases on two sets, and return how many times as long a request takes on the second."""
     results = []
-    seconds = {case.name: case for case in cases.of(sets[1])}
+    cases_of_second = {case.name: case for case in cases.of(sets[1])}
     for case in filter(options.takes, cases.of(sets[0])):
-        if not case.scales or case.name not in seconds:
+        if not case.scales or case.name not in cases_of_second:
             continue
         targets = [
-            Target(server, one, made["token"])
-            for server, one, made in zip(servers, (case, seconds[case.name]), sets, strict=True)
+            Target(server, set_case, made["token"])
+            for server, set_case, made in zip(servers, (case, cases_of_second[case.name]), sets, strict=True)
         ]
         for target in targets:
             target.server.first_answer(target.case, target.token, unique=f"{time.time_ns():x}")
-        (ones, others), meanwhile = in_turn(targets, options)
+        (firsts, seconds), meanwhile = in_turn(targets, options)
         results.append(
             {
                 "case": case.name,
-                "first": figures(ones),
-                "second": figures(others),
-                "times": ratio(ones, others),
+                "first": figures(firsts),
+                "second": figures(seconds),
+                "times": ratio(firsts, seconds),
                 "meanwhile": meanwhile,
             }
         )

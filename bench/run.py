@@ -48,21 +48,21 @@ def arguments() -> argparse.Namespace:
 
 
 class Run:
-    """A run, which writes the results after each part, because a later part may fail."""
+    """A run of the benchmark. It writes the results after each part, because a later part may fail."""
 
-    def __init__(self, given: argparse.Namespace, cluster: Cluster, logs: Path):
-        self.results = given.results
+    def __init__(self, options: argparse.Namespace, cluster: Cluster, logs: Path):
+        self.results = options.results
         self.cluster = cluster
-        self.size = Size(given.posts, given.clients or given.posts, given.others)
-        self.parts = given.only or (["cases"] if given.case else list(PARTS))
+        self.size = Size(options.posts, options.clients or options.posts, options.others)
+        self.parts = options.only or (["cases"] if options.case else list(PARTS))
         self.options = Options(
-            seconds=given.seconds,
-            rounds=given.rounds,
-            workers=given.workers or os.cpu_count() or 1,
-            requests=given.requests,
-            connections=given.connections,
+            seconds=options.seconds,
+            rounds=options.rounds,
+            workers=options.workers or os.cpu_count() or 1,
+            requests=options.requests,
+            connections=options.connections,
             logs=logs,
-            case=given.case,
+            case=options.case,
         )
         self.report: dict = {}
 
@@ -83,10 +83,10 @@ class Run:
             **{name: getattr(self.options, name) for name in ("workers", "seconds", "rounds")},
             "connections": wrk.CONNECTIONS,
         }
-        of = self.report["machine"]
+        facts = self.report["machine"]
         report.say(
-            f"{of['cores']} cores ({of['processor']}), {of['memory_gib']} GiB; Python {of['python']}, Django {of['django']}, "
-            f"PostgreSQL {of['postgresql']}, {of['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
+            f"{facts['cores']} cores ({facts['processor']}), {facts['memory_gib']} GiB; Python {facts['python']}, Django {facts['django']}, "
+            f"PostgreSQL {facts['postgresql']}, {facts['wrk']}; load {os.getloadavg()[0]:.1f} at the start"
         )
         made = self.set(self.size)
         if {"cases", "memory", "overload"}.intersection(self.parts):
@@ -108,36 +108,36 @@ class Run:
         return report.write(self.results, self.report)
 
     def on_one_set(self, made: dict) -> None:
-        found, token, options = cases.of(made), made["token"], self.options
-        taken = list(filter(options.takes, found))
-        if not taken:
-            raise SystemExit(f"No case has {options.case!r} in its name: {', '.join(case.name for case in found)}")
+        all_cases, token, options = cases.of(made), made["token"], self.options
+        selected = list(filter(options.takes, all_cases))
+        if not selected:
+            raise SystemExit(f"No case has {options.case!r} in its name: {', '.join(case.name for case in all_cases)}")
         with self.serving(SERVICE, self.size, made) as service:
             if "cases" in self.parts:
-                queries = self.count_queries(made, taken)
+                queries = self.count_queries(made, selected)
                 with self.serving(BARE, self.size, made) as bare:
                     show = report.BesideBare().show
-                    self.report["cases"] = measure.beside_bare(service, bare, taken, token, options, queries, show)
+                    self.report["cases"] = measure.beside_bare(service, bare, selected, token, options, queries, show)
                 self.write()
             if "overload" in self.parts:
-                self.report["overload"] = strain.overload(service, taken[0], token, options)
+                self.report["overload"] = strain.overload(service, selected[0], token, options)
                 report.show_overload(self.report["overload"])
                 self.write()
         if "memory" in self.parts:
             # Restart the service.
             with self.serving(SERVICE, self.size, made) as service:
-                self.report["memory"] = strain.memory(service, taken, token, options)
+                self.report["memory"] = strain.memory(service, selected, token, options)
                 report.show_memory(self.report["memory"])
             self.write()
 
-    def count_queries(self, made: dict, taken: list[cases.Case]) -> dict[str, float]:
+    def count_queries(self, made: dict, selected: list[cases.Case]) -> dict[str, float]:
         url = data.address(self.cluster.url, self.size.database)
-        given = {**environment(url), "BENCH_MADE": json.dumps(made)}
-        command = [sys.executable, "-m", "bench.inside", *(case.name for case in taken)]
-        done = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"The statements could not be counted:\n{done.stderr}")
-        return json.loads(done.stdout)
+        variables = {**environment(url), "BENCH_MADE": json.dumps(made)}
+        command = [sys.executable, "-m", "bench.inside", *(case.name for case in selected)]
+        result = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise SystemExit(f"The statements could not be counted:\n{result.stderr}")
+        return json.loads(result.stdout)
 
     def scaling(self, name: str, first: Size, second: Size) -> None:
         sets = [self.set(first), self.set(second)]
@@ -153,12 +153,12 @@ class Run:
 
 
 def main() -> None:
-    given = arguments()
+    options = arguments()
     directory = Path(os.environ.get("DATA_DIR") or ROOT / ".data") / "bench"
     try:
         wrk.check_installed()
         with tempfile.TemporaryDirectory(prefix="rostrum-bench-") as logs, Cluster(directory) as cluster:
-            Run(given, cluster, Path(logs)).carry_out()
+            Run(options, cluster, Path(logs)).carry_out()
     except (wrk.LoadError, ClusterError) as error:
         raise SystemExit(str(error)) from error
     except subprocess.CalledProcessError as error:

@@ -22,8 +22,8 @@ SERVICE, BARE = ("manage.py", "serve"), ("-m", "bench.bare_serve")
 
 def environment(url: str) -> dict[str, str]:
     """Return the environment of the service: as in production, with a rate limit that is counted but never reached."""
-    unset = ("LOCAL_ACCOUNT", "STATEMENT_TIMEOUT", "TRUST_PROXY", "HOST", "PORT", "WORKERS")
-    return {name: value for name, value in os.environ.items() if name not in unset} | {
+    removed = ("LOCAL_ACCOUNT", "STATEMENT_TIMEOUT", "TRUST_PROXY", "HOST", "PORT", "WORKERS")
+    return {name: value for name, value in os.environ.items() if name not in removed} | {
         "DATABASE_URL": url,
         "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         "BASE_DOMAIN": "localhost",
@@ -55,7 +55,7 @@ class Server:
             return Answer(response.status, response.read())
 
     def first_answer(self, case: Case, token: str, *, unique: str, path: int = 0) -> Answer:
-        """Return a response. Raise SystemExit if it is not the expected one, so that errors are never measured."""
+        """Return a response. Raise SystemExit if the response is not the expected one, so that errors are never measured."""
         body = case.body and case.body.replace("@unique@", unique)
         answer = self.ask(case.method, case.paths[path], headers=case.headers(token), body=body)
         if fault := case.fault(answer.status, answer.body):
@@ -70,8 +70,8 @@ class Server:
 
     def memory(self) -> int | None:
         """Return the memory of all workers in bytes, with shared pages counted once, or None if it is unknown."""
-        found = [memory(pid) for pid in self.workers()]
-        return sum(found) if found and None not in found else None
+        sizes = [memory(pid) for pid in self.workers()]
+        return sum(sizes) if sizes and None not in sizes else None
 
     def log_end(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
@@ -88,10 +88,10 @@ def serving(program: tuple[str, ...], url: str, made: dict, *, workers: int, log
     """Run a server, with its log in a file in `logs`. Raise SystemExit if it does not start."""
     port = free_port()
     log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
-    given = {**environment(url), "BENCH_MADE": json.dumps(made)}
+    variables = {**environment(url), "BENCH_MADE": json.dumps(made)}
     command = [sys.executable, *program, "--port", str(port), "--workers", str(workers)]
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=given, stdout=output, stderr=output)
+        process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)
     server = Server(process, port, log)
     try:
         deadline = time.monotonic() + 60

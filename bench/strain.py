@@ -17,23 +17,25 @@ from bench.measure import Options
 from bench.progress import Bar
 from bench.serving import Server
 
-TIMES_AS_MUCH = 5
-# The peak is the best of several measurements: with too low a peak, the load would be no overload.
+# The rate of the overload, as a multiple of the peak.
+OVERLOAD_FACTOR = 5
+# The peak is the best of this many measurements. With too low a peak, the load would not be an overload.
 PEAKS = 3
 # Rounds of overload, each right after its own peak, because the speed of a shared machine varies.
 ROUNDS = 3
 # The timeout of clients in seconds.
 TIMEOUT = 10
-PROBED_EVERY = 0.1
+# The pause between two probes, in seconds.
+PROBE_INTERVAL = 0.1
 
 
-def memory(server: Server, found: list[Case], token: str, options: Options) -> dict | None:
+def memory(server: Server, selected: list[Case], token: str, options: Options) -> dict | None:
     """Return the memory of all workers in MiB: at the start, after `options.requests` requests, and after as many again."""
     if server.memory() is None:
         return None
     steps = [{"requests": 0, "mib": mib(server)}]
-    with Bar("memory", 2 * options.requests, lasting=False) as bar:
-        turn, failed = cycle(found), 0
+    with Bar("memory", 2 * options.requests, print_time=False) as bar:
+        turn, failed = cycle(selected), 0
         for _ in range(2):
             done = 0
             while done < options.requests:
@@ -56,24 +58,24 @@ class Probe:
 
     def __init__(self, server: Server, path: str, headers: dict[str, str]):
         self.server, self.path, self.headers = server, path, headers
-        self.took: list[float] = []
+        self.durations: list[float] = []
         self.wrong = 0
-        self._over = threading.Event()
+        self._stopped = threading.Event()
 
     @contextlib.contextmanager
     def running(self) -> Iterator["Probe"]:
-        self._over.clear()
+        self._stopped.clear()
         thread = threading.Thread(target=self._run)
         thread.start()
         try:
             yield self
         finally:
-            self._over.set()
+            self._stopped.set()
             thread.join()
 
     def _run(self) -> None:
-        while not self._over.wait(PROBED_EVERY):
-            began = time.monotonic()
+        while not self._stopped.wait(PROBE_INTERVAL):
+            started_at = time.monotonic()
             # Use a new connection each time, as monitoring does.
             connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=TIMEOUT)
             with contextlib.closing(connection):
@@ -84,16 +86,16 @@ class Probe:
                     self.wrong += response.status != 200
                 except (OSError, http.client.HTTPException):
                     self.wrong += 1
-            self.took.append(time.monotonic() - began)
+            self.durations.append(time.monotonic() - started_at)
 
     @property
     def figures(self) -> dict[str, float]:
-        took = sorted(self.took) or [0.0]
+        durations = sorted(self.durations) or [0.0]
         return {
-            "asked": len(self.took),
+            "asked": len(self.durations),
             "wrong": self.wrong,
-            "median ms": round(statistics.median(took) * 1000, 1),
-            "most ms": round(took[-1] * 1000, 1),
+            "median ms": round(statistics.median(durations) * 1000, 1),
+            "most ms": round(durations[-1] * 1000, 1),
         }
 
 
@@ -116,7 +118,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
     """
     seconds = max(3, options.seconds * 2)
     loads: list[tuple[float, wrk.Load]] = []
-    with Bar("overload", ROUNDS * (2 + PEAKS * options.seconds + seconds), lasting=False) as bar:
+    with Bar("overload", ROUNDS * (2 + PEAKS * options.seconds + seconds), print_time=False) as bar:
         watch, health = Watch(), Probe(server, "/healthz", {"Host": HOST})
         for _ in range(ROUNDS):
             settle(server, case, token)
@@ -133,7 +135,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
                     token,
                     seconds=seconds,
                     connections=options.connections,
-                    rate=TIMES_AS_MUCH * peak,
+                    rate=OVERLOAD_FACTOR * peak,
                     timeout=TIMEOUT,
                 )
             loads.append((peak, load))
@@ -148,7 +150,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
         "case": case.name,
         "connections": options.connections,
         "peak per second": round(peak, 1),
-        "offered per second": round(TIMES_AS_MUCH * peak, 1),
+        "offered per second": round(OVERLOAD_FACTOR * peak, 1),
         "answered per second": round(load.per_second, 1),
         "served per second": round(load.statuses.get("200", 0) / load.seconds, 1),
         "served share of peak": round(statistics.median_low(shares), 3),

@@ -11,7 +11,7 @@ from time import perf_counter_ns
 
 
 class TimerError(Exception):
-    """An error for a function that does not exist."""
+    """An error for a timed function that does not exist."""
 
 
 @dataclass
@@ -39,14 +39,14 @@ class Timers:
             except AttributeError:
                 inner = threads.inner = [0]
             inner.append(0)
-            began = clock()
+            started_at = clock()
             try:
                 return function(*args, **kwargs)
             finally:
-                took = clock() - began
-                figures.nanoseconds += took - inner.pop()
+                duration = clock() - started_at
+                figures.nanoseconds += duration - inner.pop()
                 figures.calls += 1
-                inner[-1] += took
+                inner[-1] += duration
 
         return wrapper
 
@@ -65,7 +65,7 @@ class Timers:
 
 
 def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
-    """Time `module:function` or `module:Class.method` as part of a layer. Return a function that undoes it.
+    """Time `module:function` or `module:Class.method` as part of a layer. Return a function that removes the timer.
 
     A function is also replaced in modules that import it by name. Raise TimerError if the function does not exist.
     """
@@ -76,26 +76,26 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
         for each in owners:
             owner = getattr(owner, each)
         # Read from the class dictionary, so that static and class methods keep their kind.
-        found = inspect.getattr_static(owner, attribute)
+        function = inspect.getattr_static(owner, attribute)
     except (ImportError, AttributeError) as error:
         raise TimerError(f"{name}, which the layer “{layer}” is timed by, is not there any more: {error}") from error
-    if isinstance(found, staticmethod | classmethod):
-        timed = type(found)(timers.timed(layer, found.__func__))
-    elif callable(found):
-        timed = timers.timed(layer, found)
+    if isinstance(function, staticmethod | classmethod):
+        timed = type(function)(timers.timed(layer, function.__func__))
+    elif callable(function):
+        timed = timers.timed(layer, function)
     else:
         raise TimerError(f"{name}, which the layer “{layer}” is timed by, is no function")
-    own = vars(owner).get(attribute, MISSING)
+    original = vars(owner).get(attribute, MISSING)
     setattr(owner, attribute, timed)
-    others = [] if owners else list(replace(found, timed))
+    importers = [] if owners else list(replace(function, timed))
 
     def undo() -> None:
-        if own is MISSING:
+        if original is MISSING:
             delattr(owner, attribute)
         else:
-            setattr(owner, attribute, own)
-        for module, called in others:
-            setattr(module, called, found)
+            setattr(owner, attribute, original)
+        for module, name_in_module in importers:
+            setattr(module, name_in_module, function)
 
     return undo
 
@@ -103,9 +103,10 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
 MISSING = object()
 
 
-def replace(function: Callable, by: Callable) -> Iterable[tuple[object, str]]:
+def replace(function: Callable, replacement: Callable) -> Iterable[tuple[object, str]]:
+    """Replace a function in all modules that import it. Yield each module and the name of the function in it."""
     for module in list(sys.modules.values()):
-        for called, value in list(getattr(module, "__dict__", {}).items()):
+        for name, value in list(getattr(module, "__dict__", {}).items()):
             if value is function:
-                setattr(module, called, by)
-                yield module, called
+                setattr(module, name, replacement)
+                yield module, name

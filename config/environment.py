@@ -33,12 +33,12 @@ class Environment:
     def read(self, name: str, default: str, purpose: str, parse: Callable[[str], Any] = str) -> Any:
         """Declare a variable and return its parsed value, or the default if it is not set, empty or invalid."""
         self.variables.append(Variable(name, default, purpose))
-        given = self.values.get(name, "").strip()
-        if given:
+        text = self.values.get(name, "").strip()
+        if text:
             try:
-                return parse(given)
+                return parse(text)
             except ValueError as error:
-                # The value is not repeated: it may be a secret under the wrong name.
+                # The message does not repeat the value, which may be a secret under the wrong name.
                 self.problems.append(f"{name} is not valid: {error}. {purpose}")
         return parse(default) if default else None
 
@@ -67,8 +67,8 @@ def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     def parse(text: str) -> int:
         is_number = text.isascii() and text.isdigit() and len(text) < 20
         if not is_number or int(text) < minimum or (maximum is not None and int(text) > maximum):
-            wanted = f", {minimum} or more" if maximum is None else f" from {minimum} to {maximum}"
-            raise ValueError(f"write a whole number{wanted}")
+            allowed = f", {minimum} or more" if maximum is None else f" from {minimum} to {maximum}"
+            raise ValueError(f"write a whole number{allowed}")
         return int(text)
 
     return parse
@@ -87,7 +87,7 @@ def domain(text: str) -> str:
 
 
 def database(text: str) -> dict[str, Any]:
-    """Return the address of a PostgreSQL database as Django's DATABASES setting has it.
+    """Return the address of a PostgreSQL database in the format of Django's setting DATABASES.
 
     libpq parses the address, so it may have several hosts, and any parameter of libpq in its query.
     """
@@ -103,5 +103,7 @@ def database(text: str) -> dict[str, Any]:
     are_numbers = all(not port or (port.isascii() and port.isdigit() and 0 < int(port) < 65536) for port in ports)
     if not parameters.get("dbname") or not are_numbers or len(ports) not in (1, len(hosts)):
         raise mistake
-    own = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    return {name: parameters.pop(parameter, "") for name, parameter in own.items()} | {"OPTIONS": parameters}
+    parameter_names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    return {name: parameters.pop(parameter, "") for name, parameter in parameter_names.items()} | {
+        "OPTIONS": parameters
+    }

@@ -11,13 +11,13 @@ from config.environment import Environment, boolean, database, domain, https_mod
 
 def _email(url: str) -> dict:
     try:
-        found = dj_email_url.parse(url)
+        email_settings = dj_email_url.parse(url)
     except ValueError:
-        found = {}
-    if "EMAIL_BACKEND" not in found:
-        # The value is not repeated, as it may contain a password.
+        email_settings = {}
+    if "EMAIL_BACKEND" not in email_settings:
+        # The message does not repeat the value, which may contain a password.
         raise ValueError("write an address such as smtp://user:password@host:587/?tls=True")
-    return found
+    return email_settings
 
 
 ENVIRONMENT = Environment()
@@ -26,7 +26,7 @@ _read = ENVIRONMENT.read
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# Production needs these three; `accounts.checks` reports missing ones.
+# Production needs these three settings. `accounts.checks` reports those that are not set.
 SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50 random characters.")
 BASE_DOMAIN = _read(
     "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain

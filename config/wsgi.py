@@ -43,11 +43,11 @@ class Application:
         self.django = django
         self.admission = admission
         self.probes = probes
-        # `config.serving.server` replaces this with one that the parent process can read.
+        # `config.serving.server` replaces this record with a record that the parent process can read.
         self.in_flight = InFlight(settings.THREADS + settings.SLOTS)
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        began = perf_counter()
+        started_at = perf_counter()
         if environ["PATH_INFO"].endswith((".json/", ".xml/")):
             # Some clients append a slash to every path.
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
@@ -71,17 +71,17 @@ class Application:
                 summary,
                 status,
                 length,
-                (perf_counter() - began) * 1000,
+                (perf_counter() - started_at) * 1000,
                 environ.get("rostrum.user", "-"),
             )
             self.in_flight.remove(record)
 
     def admit(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
-        """Answer a request within the limits of admission, or reject it."""
+        """Respond to a request within the limits of admission, or reject the request."""
         path = environ["PATH_INFO"]
-        # A request within a request (`accounts.pages.example_requests`) uses the same slot: waiting for another one could block both forever.
+        # A request within a request (`accounts.pages.example_requests`) uses the same slot: if it waited for another slot, both could wait forever.
         if path == "/healthz" or HAS_SLOT in environ:
-            return self.answer(environ, start)
+            return self.respond(environ, start)
         # Readiness has limits of its own. A load balancer would otherwise remove a service that is only busy.
         if path == "/readyz":
             admission, size = self.probes, 0
@@ -91,7 +91,7 @@ class Application:
         if not admission.enter(sender):
             # Clients send the next request as soon as they are rejected. Without a delay, rejections would use most of the CPU.
             sleep(settings.REJECTION_DELAY)
-            # If several bodies of one sender arrived together and complete, the others have been read meanwhile.
+            # If several complete bodies of one sender arrived together, the other bodies have been read during the delay.
             if not (sender and admission.enter(sender)):
                 return self.reject(environ, start)
         try:
@@ -103,13 +103,13 @@ class Application:
                 return self.reject(environ, start)
             environ[HAS_SLOT] = True
             try:
-                return self.answer(environ, start)
+                return self.respond(environ, start)
             finally:
                 admission.release_slot(slot)
         finally:
             admission.leave()
 
-    def answer(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
+    def respond(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         self.remove_charset(environ)
         response = self.django(environ, start)
         # For a static file, this may be the server's file wrapper, which has no such attribute.
@@ -121,7 +121,7 @@ class Application:
         return content
 
     def reject(self, environ: "WSGIEnvironment", start: "StartResponse", status: int = 503) -> Iterable[bytes]:
-        """Answer 503, or 400 for an incomplete body, without Django's middleware and without the database."""
+        """Respond with 503, or with 400 to an incomplete body, without Django's middleware and without the database."""
         from core.error_responses import incomplete_request, unavailable  # after Django's setup
 
         self.remove_charset(environ)
@@ -139,18 +139,18 @@ class Application:
         """
         media_type, _, parameters = environ.get("CONTENT_TYPE", "").partition(";")
         if parameters:
-            kept = [media_type.strip()]
+            kept_parts = [media_type.strip()]
             for parameter in parameters.split(";"):
                 name, _, value = parameter.partition("=")
                 if name.strip().lower() == "charset":
                     environ["rostrum.charset"] = value.strip().strip("\"'")
                 elif name.strip().lower() == "boundary":
-                    kept.append(parameter.strip())
-            environ["CONTENT_TYPE"] = "; ".join(kept)
+                    kept_parts.append(parameter.strip())
+            environ["CONTENT_TYPE"] = "; ".join(kept_parts)
 
     @staticmethod
     def body_size(environ: "WSGIEnvironment") -> int:
-        """Return how many bytes of the body to read: 0 without a body, or with one that is too long and will be refused.
+        """Return how many bytes of the body to read: 0 without a body, or if the body is too long and will be refused.
 
         A chunked body has no known length. One byte more than the limit is read, which is enough to refuse it.
         """
@@ -164,9 +164,9 @@ class Application:
 
     @staticmethod
     def read_body(environ: "WSGIEnvironment", size: int, admission: Admission, sender: str) -> bool:
-        """Read the body and return whether it is complete. An incomplete one must be refused (RFC 9112, section 8).
+        """Read the body and return whether it is complete. An incomplete body must be refused (RFC 9112, section 8).
 
-        For a chunked body the server does not tell whether it is complete.
+        The server does not tell whether a chunked body is complete.
         """
         try:
             body = environ["wsgi.input"].read(size)
@@ -202,11 +202,11 @@ application = Application(
         max_bodies=settings.MAX_BODIES,
         max_bodies_per_sender=settings.MAX_BODIES_PER_SENDER,
     ),
-    # Simultaneous probes share one query (`core.api.readiness`), so none waits for another.
+    # Simultaneous probes share one query (`core.api.readiness`), so no probe waits for another.
     probes=Admission(slots=2, capacity=2, queue_timeout=0),
 )
 
-# Django's work around each request that is not needed here: there is no log of queries and no cache, and `release_slot` closes old
+# Django's handlers around each request are not needed: there is no log of queries and no cache, and `release_slot` closes old
 # connections.
 request_started.disconnect(reset_queries)
 request_started.disconnect(close_old_connections)

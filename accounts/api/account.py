@@ -14,7 +14,7 @@ from accounts.account_creation import create_account
 from accounts.api.users import NewUserSerializer, UserSerializer
 from accounts.host_names import is_reserved
 from accounts.models import Account, Host
-from accounts.names import INVISIBLE, has_invisible
+from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from accounts.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer
@@ -53,7 +53,7 @@ class FromPartner(TextField):
 class AccountName(TextField):
     """The name of a new account, which is also the name of its first site."""
 
-    default_error_messages = {"invisible": INVISIBLE}
+    default_error_messages = {"invisible": INVISIBLE_MESSAGE}
 
     def to_internal_value(self, data: Any) -> str:
         name = cast(str, super().to_internal_value(data))
@@ -100,14 +100,14 @@ class AccountViewSet(JSONViewSet):
             ignored = self.check(account=account, user=user)
             values = {name: value for name, value in account.values.items() if value is not None}
             owner = user.values
-            made = create_account(
+            created = create_account(
                 login=owner["login"],
                 email=owner["email"],
                 password=owner["password"],
                 owner_name=owner.get("name") or "",
                 **{**values, "from_partner": partner.partner_key},
             )
-            return *made, ignored
+            return *created, ignored
 
         with throttling.limit_new_accounts(request, partner.id):
             account, owner, token, ignored = in_transaction(act)

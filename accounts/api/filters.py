@@ -23,6 +23,6 @@ class TagFilter(WireFilter):
     def filter(self, rows: QuerySet[Any], value: str | None) -> QuerySet[Any]:
         if value is None:
             return rows
-        # Rows store the name of the tag, whose case may differ from that of the given name.
+        # Rows store the name of the tag. The name in the request may have letters of other case.
         tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(value.split()))).first()
         return rows.filter(tags__contains=[tag.name]) if tag else rows.none()

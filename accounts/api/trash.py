@@ -19,17 +19,17 @@ from core.registry import registry
 class TrashViewSet(Paged, JSONViewSet):
     permission_classes = [IsAdmin]
 
-    def kinds(self) -> dict[str, type[Trashable]]:
-        """Return the models that the request selects, by resource: the one that the parameter names, or all."""
-        every = dict(sorted(registry.trashable_models().items()))
-        named = self.parameters.get("resource", "").strip()
-        if named and named not in every:
-            raise FieldError("resource", f"is not one of {', '.join(every)}", "choice")
-        return {named: every[named]} if named else every
+    def selected_models(self) -> dict[str, type[Trashable]]:
+        """Return the selected models by the key of their resource: the model in the parameter `resource`, or all models."""
+        models = dict(sorted(registry.trashable_models().items()))
+        key = self.parameters.get("resource", "").strip()
+        if key and key not in models:
+            raise FieldError("resource", f"is not one of {', '.join(models)}", "choice")
+        return {key: models[key]} if key else models
 
     def list(self, request: Request) -> HttpResponse:
         page = self.read_page("resource")
-        rows = trash_contents(self.account, self.kinds(), limit=page.stop)
+        rows = trash_contents(self.account, self.selected_models(), limit=page.stop)
         return self.respond_with_page(page, rows[page.start : page.stop])
 
     def represent(self, row: dict[str, Any]) -> dict[str, Any]:
@@ -44,10 +44,10 @@ class TrashViewSet(Paged, JSONViewSet):
     def restore(self, request: Request, id: int) -> HttpResponse:
         def act() -> tuple[ResourceViewSet, Any, list[str]]:
             ignored = self.check()
-            found = restore(self.account, self.kinds(), id)
-            if found is None:
+            restored = restore(self.account, self.selected_models(), id)
+            if restored is None:
                 raise Http404
-            viewset = registry.trashable()[found[0]].viewset(request=request)
+            viewset = registry.trashable()[restored[0]].viewset(request=request)
             return viewset, viewset.find(id), ignored
 
         viewset, row, ignored = in_transaction(act)

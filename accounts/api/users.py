@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Account, User
-from accounts.names import INVISIBLE, has_invisible
+from accounts.names import INVISIBLE_MESSAGE, has_invisible
 from core.api.fields import ChoiceField, EmailField, IntegerField, TextField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
@@ -19,7 +19,8 @@ from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 
-# By code of Django's validators. Django's own messages are sentences, while a message here continues the name of the field.
+# The error messages for passwords, by the code of Django's validators. Django's own messages are sentences. A message of the API follows
+# the name of the field.
 PASSWORD_ERRORS = {
     "password_too_short": _("is too short (minimum is 8 characters)"),
     "password_too_common": _("is too common"),
@@ -29,10 +30,10 @@ PASSWORD_ERRORS = {
 
 
 class UniqueName(TextField):
-    """A login or an e-mail that neither equals nor looks like one of another user of the account."""
+    """A login or an e-mail that neither equals nor looks like a login or an e-mail of another user of the account."""
 
     parent: "NewUserSerializer"  # the only serializer with such fields
-    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE}
+    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE_MESSAGE}
 
     def to_internal_value(self, data: Any) -> str:
         text = cast(str, super().to_internal_value(data))
@@ -54,10 +55,10 @@ class UniqueEmail(UniqueName, EmailField):
 class Password(TextField):
     def to_internal_value(self, data: Any) -> str:
         password = cast(str, super().to_internal_value(data))
-        given = self.parent.initial_data
-        about = {name: given[name] for name in ("login", "email", "name") if isinstance(given.get(name), str)}
+        data = self.parent.initial_data
+        user_fields = {name: data[name] for name in ("login", "email", "name") if isinstance(data.get(name), str)}
         try:
-            validate_password(password, User(**about))
+            validate_password(password, User(**user_fields))
         except ValidationError as caught:
             codes = [str(error.code) for error in caught.error_list]
             raise FieldErrors(FieldError("", PASSWORD_ERRORS[code], code) for code in codes) from None
@@ -75,11 +76,14 @@ class NewUserSerializer(ResourceSerializer):
 
     @cached_property
     def taken(self) -> set[str]:
-        """The folded login or e-mail that another user has. Read it in the transaction that creates the user."""
+        """The folded login or e-mail, or both, if another user has it or a name that looks like it.
+
+        Read this property in the transaction that creates the user.
+        """
         account = self.context["account"]
         values = [self.initial_data.get(name) for name in ("login", "email")]
         names = [name for name in values if isinstance(name, str) and is_xml_text(name)]
-        return set() if account is None else User.objects.taken(account.id, names)
+        return set() if account is None else User.objects.find_taken_names(account.id, names)
 
 
 class UserSerializer(ResourceSerializer):
@@ -94,7 +98,7 @@ class UserSerializer(ResourceSerializer):
 
 
 class UserViewSet(Listing, JSONViewSet):
-    """List of the team, who can be responsible for resources."""
+    """List of the active users of the team. Only these users can be responsible for resources."""
 
     serializer_class = UserSerializer
     filters = ListFilters

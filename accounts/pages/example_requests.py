@@ -1,7 +1,7 @@
 """Requests of the API examples, for browsers without JavaScript: the server executes the request in its own process.
 
-The request passes through all middleware with the session and the CSRF token of the user. So it has the permissions of the user,
-counts towards the limits, and appears in the access log.
+The request passes through all middleware with the session and the CSRF token of the user. So the request has the permissions of the
+user, counts towards the limits, and appears in the access log.
 """
 
 import io
@@ -42,9 +42,9 @@ PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 
 @dataclass
 class ExampleResponse:
-    """The response to an example, for the template. `line` is the request line."""
+    """The response to an example, for the template."""
 
-    line: str
+    request_line: str
     status: int
     milliseconds: int
     headers: list[tuple[str, str]]
@@ -63,7 +63,7 @@ class ExampleResponse:
         return len(self.body) > MAX_SHOWN_LENGTH
 
     @property
-    def shown(self) -> str:
+    def shown_body(self) -> str:
         text = self.body[:MAX_SHOWN_LENGTH]
         return text if self.is_cut or not text.startswith(("{", "[")) else indent_json(text)
 
@@ -109,13 +109,13 @@ def execute(
         nonlocal status, response_headers
         status, response_headers = int(line[:3]), headers
 
-    began = perf_counter()
-    # Requests of programs have no language and no time zone. The application is imported by its setting, because `accounts` must
+    started_at = perf_counter()
+    # Requests of API clients have no language and no time zone. The application is imported by its setting, because `accounts` must
     # not import `config`.
     with translation.override(settings.LANGUAGE_CODE), timezone.override(None):
         parts = import_string(settings.WSGI_APPLICATION)(environ, start_response)
     text = b"".join(parts).decode(errors="replace")
-    milliseconds = round((perf_counter() - began) * 1000)
+    milliseconds = round((perf_counter() - started_at) * 1000)
     shown_headers = [(name, value) for name, value in response_headers if name.lower() != "set-cookie"]
     return ExampleResponse(f"{method} {target} HTTP/1.1", status, milliseconds, shown_headers, text)
 

@@ -94,12 +94,12 @@ class Example:
 
 
 def resolve(definition: dict[str, Any]) -> dict[str, Any]:
-    """Return the definition after following its references in the document."""
+    """Return the definition that a reference (`$ref`) points to. Return a definition without a reference unchanged."""
     while "$ref" in definition:
-        found: Any = document()
+        node: Any = document()
         for part in definition["$ref"].removeprefix("#/").split("/"):
-            found = found[part]
-        definition = found
+            node = node[part]
+        definition = node
     return definition
 
 
@@ -129,16 +129,16 @@ def read_parameter(definition: dict[str, Any]) -> Parameter:
 @cache
 def examples() -> dict[str, Example]:
     """Return all examples by id, in the order of the document."""
-    found = {}
+    examples_by_id = {}
     for path, operations in document()["paths"].items():
         for method in METHODS:
             if (operation := operations.get(method)) is None:
                 continue
             schemes = [name for scheme in operation["security"] for name in scheme]
-            sent = operation.get("requestBody", {}).get("content", {})
-            media_type = next(iter(sent), "")
-            shown = sent.get(media_type, {}).get("examples", {}).get("request", {"value": {} if sent else None})
-            found[operation["operationId"]] = Example(
+            content = operation.get("requestBody", {}).get("content", {})
+            media_type = next(iter(content), "")
+            request = content.get(media_type, {}).get("examples", {}).get("request", {"value": {} if content else None})
+            examples_by_id[operation["operationId"]] = Example(
                 id=operation["operationId"],
                 method=method.upper(),
                 path=path,
@@ -148,73 +148,73 @@ def examples() -> dict[str, Example]:
                 language="xml" if "basic" in schemes else "json" if schemes else "",
                 media_type=media_type,
                 parameters=tuple(map(read_parameter, operation["parameters"])),
-                body=shown["value"],
+                body=request["value"],
             )
-    return found
+    return examples_by_id
 
 
 @cache
 def sections() -> dict[str, list[Example]]:
-    """Return the examples by the last segment of the path of their page: JSON first, then XML, then the public ones."""
-    found: dict[str, list[Example]] = {}
+    """Return the examples of each page, by the last segment of its path: first the JSON API, then XML, then public operations."""
+    examples_by_slug: dict[str, list[Example]] = {}
     order = ["json", "xml", ""]
     for example in sorted(examples().values(), key=lambda example: (order.index(example.language), example.tag)):
-        found.setdefault(example.slug, []).append(example)
-    return found
+        examples_by_slug.setdefault(example.slug, []).append(example)
+    return examples_by_slug
 
 
 # Samples: values of the account for the examples
 
 
-def read_samples(request: UserRequest, needed: set[str]) -> dict[str, Any]:
-    """Return the needed samples that the account has, by name, and the user's own id as `responsible`."""
-    columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in needed}
-    found: dict[str, Any] = {}
+def read_samples(request: UserRequest, names: set[str]) -> dict[str, Any]:
+    """Return those of the samples that the account has, by name, and the user's own id as `responsible`."""
+    columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in names}
+    samples: dict[str, Any] = {}
     if columns:
-        found = dict(Account.objects.filter(id=request.account.id).values(**columns).get())
-    if TRASH in needed:
+        samples = dict(Account.objects.filter(id=request.account.id).values(**columns).get())
+    if TRASH in names:
         row = trash_contents(request.account, registry.trashable_models(), limit=1).first()
-        found[TRASH] = row and row["id"]
-    return {name: value for name, value in found.items() if value is not None} | {"responsible": request.user.id}
+        samples[TRASH] = row and row["id"]
+    return {name: value for name, value in samples.items() if value is not None} | {"responsible": request.user.id}
 
 
 def samples_used_by(section: list[Example]) -> set[str]:
     """Return the names of the samples that the examples can use."""
-    found = set()
+    names = set()
     for example in section:
-        found |= set(example.id_samples)
-        found |= {sample_name(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
-        found |= {sample_name(parameter.name) for parameter in example.parameters if parameter.example}
-    return found
+        names |= set(example.id_samples)
+        names |= {sample_name(name) for name in re.findall(r"\w+_ids?\b", json.dumps(example.body)) if name}
+        names |= {sample_name(parameter.name) for parameter in example.parameters if parameter.example}
+    return names
 
 
 def sample_name(name: str) -> str:
-    """Return the sample for a field or parameter: `client` for `client_id`, `contact_list` for `contact_list_ids`."""
+    """Return the name of the sample for a field or parameter: `client` for `client_id`, `contact_list` for `contact_list_ids`."""
     return re.sub("_ids?$", "", name)
 
 
 def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
-    """Return a body with ids of the account, and without the id fields for which it has no sample."""
+    """Return a JSON body with ids of the account. Leave out the id fields for which there is no sample."""
     if isinstance(value, list):
         return [replace_ids(inner, samples) for inner in value]
     if not isinstance(value, dict):
         return value
-    found = {}
+    replaced = {}
     for name, inner in value.items():
         if not name.endswith(("_id", "_ids")):
-            found[name] = replace_ids(inner, samples)
+            replaced[name] = replace_ids(inner, samples)
         elif sample_name(name) in samples:
-            own = samples[sample_name(name)]
-            found[name] = [own] if name.endswith("s") else own
+            id = samples[sample_name(name)]
+            replaced[name] = [id] if name.endswith("s") else id
         elif name == "external_ids":
-            found[name] = inner
-    return found
+            replaced[name] = inner
+    return replaced
 
 
 def indent_xml(xml: str, samples: Mapping[str, Any]) -> str:
-    """Return an XML body with each child on its own line, and with the user as the responsible one."""
-    own = rf"\g<1>{samples['responsible']}<"
-    xml = re.sub(r"(<responsible-id[^>]*>)\d+<", own, xml)
+    """Return an XML body with each child on its own line, and with the id of the user as `responsible-id`."""
+    replacement = rf"\g<1>{samples['responsible']}<"
+    xml = re.sub(r"(<responsible-id[^>]*>)\d+<", replacement, xml)
     match = re.fullmatch(r"(<[\w-]+>)(.*)(</[\w-]+>)", xml, re.DOTALL)
     if match is None:
         return xml
@@ -233,7 +233,7 @@ class FilledExample:
     example: Example
     address: str
     login: str
-    # By `Parameter.key`.
+    # The values of the fields, by `Parameter.key`.
     values: dict[str, str]
     body: str | None
     # True if the account has no row for the id in the path.
@@ -253,17 +253,18 @@ class FilledExample:
 
     @property
     def first_fields(self) -> list[dict[str, Any]]:
-        return [found for found in self.fields if found["parameter"].required or found["parameter"].example]
+        return [field for field in self.fields if field["parameter"].required or field["parameter"].example]
 
     @property
     def other_fields(self) -> list[dict[str, Any]]:
-        return [found for found in self.fields if not (found["parameter"].required or found["parameter"].example)]
+        return [field for field in self.fields if not (field["parameter"].required or field["parameter"].example)]
 
     @property
     def rows(self) -> int:
         return min(24, (self.body or "").count("\n") + 2)
 
-    def given(self, place: str) -> Iterator[tuple[Parameter, str]]:
+    def filled_parameters(self, place: str) -> Iterator[tuple[Parameter, str]]:
+        """Yield the parameters in this place that have a value, with their values."""
         for parameter in self.example.parameters:
             value = self.values.get(parameter.key, "")
             if parameter.place == place and value:
@@ -281,7 +282,7 @@ class FilledExample:
     @property
     def query(self) -> str:
         pairs = []
-        for parameter, value in self.given("query"):
+        for parameter, value in self.filled_parameters("query"):
             if parameter.has_names:
                 for part in value.split("&"):
                     name, _, inner = part.partition("=")
@@ -296,25 +297,25 @@ class FilledExample:
 
     @property
     def headers(self) -> dict[str, str]:
-        return {parameter.name: " ".join(value.split()) for parameter, value in self.given("header")}
+        return {parameter.name: " ".join(value.split()) for parameter, value in self.filled_parameters("header")}
 
     @property
     def curl(self) -> str:
-        """The curl command. `examples.js` builds the same one when a field changes."""
+        """The curl command. `examples.js` builds the same command when a field changes."""
         method = "" if self.example.method == "GET" else f" -X {self.example.method}"
-        lines = [f"curl{method} {shell_quoted(self.address + self.target)}"]
+        lines = [f"curl{method} {shell_quote(self.address + self.target)}"]
         if self.example.language == "xml":
-            lines.append(f"-u {shell_quoted(f'{self.login}:{PASSWORD_PLACEHOLDER}')}")
+            lines.append(f"-u {shell_quote(f'{self.login}:{PASSWORD_PLACEHOLDER}')}")
         elif self.example.language == "json":
-            lines.append(f"-H {shell_quoted(f'Authorization: Bearer {self.token}')}")
-        lines += [f"-H {shell_quoted(f'{name}: {value}')}" for name, value in self.headers.items()]
+            lines.append(f"-H {shell_quote(f'Authorization: Bearer {self.token}')}")
+        lines += [f"-H {shell_quote(f'{name}: {value}')}" for name, value in self.headers.items()]
         if self.body:
-            lines.append(f"-H {shell_quoted(f'Content-Type: {self.example.media_type}')}")
-            lines.append(f"-d {shell_quoted(self.body)}")
+            lines.append(f"-H {shell_quote(f'Content-Type: {self.example.media_type}')}")
+            lines.append(f"-d {shell_quote(self.body)}")
         return " \\\n  ".join(lines)
 
 
-def shell_quoted(text: str) -> str:
+def shell_quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -323,9 +324,9 @@ def fill_example(
 ) -> FilledExample:
     """Fill in the example with the samples. The other fields get the values of the document."""
     values = {parameter.key: parameter.example for parameter in example.parameters}
-    own = next((samples[name] for name in example.id_samples if name in samples), None)
-    if own is not None:
-        values["path.id"] = str(own)
+    id = next((samples[name] for name in example.id_samples if name in samples), None)
+    if id is not None:
+        values["path.id"] = str(id)
     for parameter in example.parameters:
         if parameter.example and parameter.place == "query" and parameter.name.endswith("_id"):
             values[parameter.key] = str(samples.get(sample_name(parameter.name), ""))
@@ -339,7 +340,7 @@ def fill_example(
         body = indent_xml(body, samples)
     elif body is not None:
         body = json.dumps(replace_ids(body, samples), indent=2, ensure_ascii=False)
-    is_missing_row = bool(example.kind_in_path) and own is None
+    is_missing_row = bool(example.kind_in_path) and id is None
     return FilledExample(
         example,
         base_url(request),
@@ -354,8 +355,9 @@ def fill_example(
 
 def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
-    wanted = (example.kind_in_path, example.language)
-    return next((each for each in examples().values() if (each.created_kind, each.language) == wanted), None)
+    kind_and_language = (example.kind_in_path, example.language)
+    candidates = examples().values()
+    return next((each for each in candidates if (each.created_kind, each.language) == kind_and_language), None)
 
 
 class Examples(Page):
@@ -370,45 +372,47 @@ class Examples(Page):
 
     def post(self, request: UserRequest, section: str) -> HttpResponse:
         """Execute an example as the signed-in user, for browsers without JavaScript."""
-        page = self.fill_examples(section)
-        chosen = next((filled for filled in page if filled.example.id == request.POST.get("operation")), None)
-        if chosen is None:
+        filled_examples = self.fill_examples(section)
+        submitted = next(
+            (filled for filled in filled_examples if filled.example.id == request.POST.get("operation")), None
+        )
+        if submitted is None:
             raise Http404
-        chosen.values = {key: request.POST.get(key, "").strip() for key in chosen.values}
-        if chosen.body is not None:
-            chosen.body = request.POST.get("body", "").replace("\r\n", "\n")
-        if any("/" in value for _parameter, value in chosen.given("path")):
+        submitted.values = {key: request.POST.get(key, "").strip() for key in submitted.values}
+        if submitted.body is not None:
+            submitted.body = request.POST.get("body", "").replace("\r\n", "\n")
+        if any("/" in value for _parameter, value in submitted.filled_parameters("path")):
             # A slash would select another view.
-            chosen.error = _("A value in the path can't have a slash.")
-        elif chosen.example.is_destructive and "sure" not in request.POST:
-            chosen.error = _("Nothing was deleted: tick the box to confirm, then run it.")
-        if chosen.error:
-            return self.show(page, section, status=422)
-        example = chosen.example
-        chosen.response = execute(
+            submitted.error = _("A value in the path can't have a slash.")
+        elif submitted.example.is_destructive and "sure" not in request.POST:
+            submitted.error = _("Nothing was deleted: tick the box to confirm, then run it.")
+        if submitted.error:
+            return self.show(filled_examples, section, status=422)
+        example = submitted.example
+        submitted.response = execute(
             request,
             example.method,
-            chosen.target,
-            chosen.headers,
-            chosen.body,
+            submitted.target,
+            submitted.headers,
+            submitted.body,
             media_type=example.media_type,
             language=example.language,
         )
-        return self.show(page, section)
+        return self.show(filled_examples, section)
 
     def fill_examples(self, section: str) -> list[FilledExample]:
         if section not in sections():
             raise Http404
-        found = sections()[section]
-        samples = read_samples(self.request, samples_used_by(found))
-        return [fill_example(example, self.request, samples) for example in found]
+        section_examples = sections()[section]
+        samples = read_samples(self.request, samples_used_by(section_examples))
+        return [fill_example(example, self.request, samples) for example in section_examples]
 
-    def show(self, page: list[FilledExample], section: str, *, status: int = 200) -> HttpResponse:
+    def show(self, filled_examples: list[FilledExample], section: str, *, status: int = 200) -> HttpResponse:
         return self.render(
             http_status=status,
             part="api",
-            filled_examples=page,
-            tag=page[0].example.tag,
+            filled_examples=filled_examples,
+            tag=filled_examples[0].example.tag,
             section=section,
-            sections=[(slug, found[0].tag) for slug, found in sections().items()],
+            sections=[(slug, examples[0].tag) for slug, examples in sections().items()],
         )

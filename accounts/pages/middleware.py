@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
-from accounts.cookies import SESSION_COOKIE, set_session
+from accounts.cookies import SESSION_COOKIE, set_session_cookie
 from accounts.models import Session
 from accounts.sites import sites
 from core.api.negotiation import expects_html
@@ -45,13 +45,13 @@ class PagesMiddleware:
         # Renew the cookie of an extended session, unless the view signed the user in or out and set the cookie itself.
         session = page_request.session
         if session is not None and session.was_extended and SESSION_COOKIE not in response.cookies:
-            set_session(response, request.COOKIES[SESSION_COOKIE])
+            set_session_cookie(response, request.COOKIES[SESSION_COOKIE])
         return response
 
     @staticmethod
     def load_user_and_site(request: PageRequest) -> None:
         request.user = request.session = None
-        # `Page` answers 404 where these stay None.
+        # `Page` responds with 404 if these attributes stay None.
         request.account = request.site = None  # type: ignore[assignment]
         address = request.address
         if address.account_id is None:

@@ -46,7 +46,7 @@ class PasswordReset(Page):
         account, login = request.account, form.cleaned_data["login"]
         # Do the same work for an unknown name, so that the response time does not show whether it exists.
         user, is_known = User.objects.find_for_password_reset(account, login)
-        if throttling.allow_email(account.id, login):
+        if throttling.count_email(account.id, login):
             token = links.sign({}, *user.link_subject(PURPOSE))
             path = reverse("accounts-password-new", query={"user": user.id, "token": token})
             url = request.address.url + path
@@ -55,7 +55,7 @@ class PasswordReset(Page):
 
 
 def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
-    """Send an e-mail in the user's language, to the user's address or to the given one. See `mail.send`."""
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
     language = user.language or request.account.language
     mail.send(to or user.email, template, language=language, sender=request.site.name, **context)
 

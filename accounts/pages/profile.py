@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import links, throttling
-from accounts.cookies import delete_session
+from accounts.cookies import delete_session_cookie
 from accounts.models import Session, User
 from accounts.pages.forms import (
     CurrentPassword,
@@ -66,8 +66,8 @@ class ProfileForm(Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         self.user = user
-        shown = {"name": user.name, "login": user.login, "www": user.www, "description": user.description}
-        super().__init__(*args, initial=shown, auto_id="about-%s", **kwargs)
+        initial = {"name": user.name, "login": user.login, "www": user.www, "description": user.description}
+        super().__init__(*args, initial=initial, auto_id="about-%s", **kwargs)
 
     def clean_www(self) -> str | None:
         return self.cleaned_data["www"] or None
@@ -106,8 +106,8 @@ class RegionForm(Form):
     time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        shown = {"language": user.language or self.AUTO, "time_zone": user.time_zone or self.AUTO}
-        super().__init__(*args, initial=shown, auto_id="region-%s", **kwargs)
+        initial = {"language": user.language or self.AUTO, "time_zone": user.time_zone or self.AUTO}
+        super().__init__(*args, initial=initial, auto_id="region-%s", **kwargs)
         zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
         self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
         self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
@@ -201,13 +201,13 @@ class Security(Page):
         return redirect("accounts-security")
 
     def send_confirmation(self, email: str) -> None:
-        """Send a link to the new e-mail address, which takes effect when the link is used.
+        """Send a link to the new e-mail address. The address is saved when the link is used.
 
-        If another user has the address, only that user learns about it, through the e-mail.
+        If another user has the address, nobody but that user is told so, in the e-mail.
         """
         request, user = self.request, self.request.user
         count_from_address(request, EMAIL)
-        if throttling.allow_email(user.account_id, email):
+        if throttling.count_email(user.account_id, email):
             if request.account.users.filter(email_key=fold(email)).exclude(id=user.id).exists():
                 email_user(user, "email_taken", request, to=email)
             else:
@@ -245,26 +245,26 @@ class EndSession(Page):
     access = "user"
 
     def post(self, request: UserRequest) -> HttpResponse:
-        end, own = request.POST.get("end", ""), request.session
+        end, current_session = request.POST.get("end", ""), request.session
         sessions = Session.objects.active_for(request.user)
         if end == "others":
-            sessions.exclude(id=own.id).delete()
+            sessions.exclude(id=current_session.id).delete()
             messages.success(request, _("You are signed out everywhere else."))
-        elif end == str(own.id):
-            own.delete()
+        elif end == str(current_session.id):
+            current_session.delete()
             messages.success(request, _("You are signed out."))
             response = redirect(settings.HOME_URL)
-            delete_session(response)
+            delete_session_cookie(response)
             return response
         else:
-            # Not an error if the session has ended meanwhile.
+            # It is not an error if the session has ended meanwhile.
             sessions.filter(id=parse_id(end) or 0).delete()
             messages.success(request, _("You are signed out there."))
         return redirect("accounts-security")
 
 
 class ConfirmEmail(EmailLinkPage):
-    """The page that the link to a new e-mail address opens. A button saves it, because programs that scan e-mails open links."""
+    """The page that the link to a new e-mail address opens. A button saves the address, because e-mail scanners open links."""
 
     template_name = "accounts/confirm_email.html"
     purpose, retry_route = EMAIL, "accounts-security"
@@ -273,7 +273,7 @@ class ConfirmEmail(EmailLinkPage):
         return self.render(email=self.payload["email"], login=self.user.login)
 
     def post(self, request: PageRequest) -> HttpResponse:
-        before, email = self.user.email, self.payload["email"]
+        old_email, email = self.user.email, self.payload["email"]
         is_valid = True
 
         def change() -> None:
@@ -287,6 +287,6 @@ class ConfirmEmail(EmailLinkPage):
             return self.render_invalid_link()
         if done:
             messages.success(request, _("Your e-mail is changed."))
-            if fold(before) != fold(email):
-                email_user(self.user, "email_changed", request, to=before, email=email)
+            if fold(old_email) != fold(email):
+                email_user(self.user, "email_changed", request, to=old_email, email=email)
         return redirect("accounts-security")

@@ -58,7 +58,7 @@ class SignUp(Page):
         count_from_address(request, SIGN_UP)
         email = form.cleaned_data["email"]
         # People do not see the field `homepage`, but bots fill it in.
-        if not request.POST.get("homepage") and throttling.allow_email(request.account.id, email):
+        if not request.POST.get("homepage") and throttling.count_email(request.account.id, email):
             self.send_email(email, safe_path(request, form.cleaned_data["next"]))
         messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": email})
         return redirect("accounts-sign-up-sent")
@@ -128,7 +128,7 @@ class ConfirmedEmail:
 class RegistrationPage(Page):
     """The form for name, login and password, which a link in an e-mail opens.
 
-    The link alone creates no user, because programs that scan e-mails open links.
+    Opening the link creates no user, because e-mail scanners open links.
     """
 
     request: PageRequest

@@ -73,11 +73,11 @@ class AccountForm(Form):
 
     def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        known = list(time_zone_choices())
+        choices = list(time_zone_choices())
         # Keep a time zone that was set by other means and is not among the choices.
-        if account.time_zone not in dict(known):
-            known.insert(0, (account.time_zone, account.time_zone))
-        self.set_choices("time_zone", known)
+        if account.time_zone not in dict(choices):
+            choices.insert(0, (account.time_zone, account.time_zone))
+        self.set_choices("time_zone", choices)
         if currency := self.data.get("currency"):
             self.replace_data("currency", currency.strip().upper())
         self.account = account

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts import passwords, throttling
-from accounts.cookies import delete_session, set_language, set_session
+from accounts.cookies import delete_session_cookie, set_language_cookie, set_session_cookie
 from accounts.models import Session, User
 from accounts.pages.forms import Form, too_many_attempts
 from core.db.text import is_xml_text
@@ -21,11 +21,11 @@ from core.requests import PageRequest
 
 
 def sign_in(request: PageRequest, response: HttpResponse, user: User) -> HttpResponse:
-    """Start a session of the user, replace the previous session of the browser, and return the response with the cookie."""
+    """Start a session of the user, delete the browser's previous session, and return the response with the session cookie."""
     if request.session is not None:
         request.session.delete()
     _row, secret = Session.objects.start(user, agent=request.headers.get("User-Agent", ""))
-    set_session(response, secret)
+    set_session_cookie(response, secret)
     # Another person may have seen the CSRF token in a page before the sign-in.
     rotate_token(request)
     return response
@@ -71,7 +71,9 @@ class SignIn(Page):
         target = safe_path(request, request.GET.get("next"))
         if request.user is not None:
             return redirect(target)
-        return self.render_form(SignInForm(request=request, initial={"next": target}), unsaved="unsaved" in request.GET)
+        form = SignInForm(request=request, initial={"next": target})
+        # The session had ended when the visitor submitted a form (`core.pages.routes.sign_in_path`).
+        return self.render_form(form, nothing_was_saved="unsaved" in request.GET)
 
     def post(self, request: PageRequest) -> HttpResponse:
         form = SignInForm(request.POST, request=request)
@@ -86,21 +88,22 @@ class SignOut(Page):
         if request.session is not None:
             request.session.delete()
         response = redirect(settings.HOME_URL)
-        delete_session(response)
+        delete_session_cookie(response)
         messages.success(request, _("You are signed out."))
         return response
 
 
-class Language(Page):
-    """The action that changes the language of the pages. A cookie stores it, and for users also the profile."""
+class ChangeLanguage(Page):
+    """The action that changes the language of the pages. It stores the language in a cookie, and for a user also in the profile."""
 
     def post(self, request: PageRequest) -> HttpResponse:
         response = redirect(safe_path(request, request.POST.get("next")))
         language = request.POST.get("language")
         if language in dict(settings.LANGUAGES):
-            set_language(response, language)
+            set_language_cookie(response, language)
             if request.user is not None:
                 User.objects.filter(pk=request.user.pk).update(language=language)
             with override(language):
+                # Translators: the message after a change of the language. Write the name of your own language instead of English.
                 messages.success(request, _("The pages are in English now."))
         return response

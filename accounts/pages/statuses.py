@@ -29,14 +29,14 @@ KINDS: dict[str, Any] = {
 
 
 def to_input_color(color: str | None) -> str:
-    """Return the colour in the format of an HTML colour field (#rrggbb). Programs may have stored it otherwise, or not at all."""
+    """Return the colour in the format of an HTML colour field (#rrggbb). API clients may store other formats, or no colour."""
     if color and re.fullmatch("#[0-9a-fA-F]{3}", color):
         return "#" + "".join(2 * digit for digit in color[1:])
     return color if color and re.fullmatch("#[0-9a-fA-F]{6}", color) else DEFAULT_COLOR
 
 
 def roadmap_help(row: Status | None) -> str:
-    """Return the help text about the roadmap for the code of a post's status."""
+    """Return the help text of the field `code` of a post's status. It explains which codes the roadmap shows."""
     if row is not None and row.code in Status.ROADMAP:
         text = _("With another code it leaves the roadmap, which shows the statuses with the codes %(codes)s.")
     else:
@@ -45,7 +45,7 @@ def roadmap_help(row: Status | None) -> str:
 
 
 class StatusForm(Form):
-    """The form of a status. `StatusSerializer` has the rules, which are the same as in the API."""
+    """The form of a status. `StatusSerializer` validates the values, with the same rules as in the API."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
     code = forms.CharField(
@@ -86,9 +86,9 @@ class StatusForm(Form):
 
 
 def write_status(account: Account, row: Status | None, kind: str, values: dict[str, Any]) -> Status:
-    """Create or update a status with the validation of the API. Call it in a transaction."""
-    given = values | ({} if row else {"kind": kind})
-    serializer = StatusSerializer(row, data=given, partial=row is not None, context={"account": account})
+    """Validate the values as the API does, and create or update a status. Call this function in a transaction."""
+    data = values | ({} if row else {"kind": kind})
+    serializer = StatusSerializer(row, data=data, partial=row is not None, context={"account": account})
     values = serializer.read()
     row = row or Status(account=account)
     row.write(values)
@@ -124,7 +124,7 @@ class StatusesPage(SettingsPage):
             rows=rows[: page.size],
             page=page,
             more=len(rows) > page.size,
-            alone=len(rows) == 1,
+            is_only_status=len(rows) == 1,
             kind=self.kind,
             kinds=KINDS.items(),
         )
@@ -168,7 +168,7 @@ class StatusPage(SettingsPage):
 
         def act() -> None:
             locked = request.account.statuses.locked().get(id=id)
-            # Save changed fields only, to keep a stored colour in a format that the field cannot display.
+            # Write only the fields that the user changed. Otherwise a colour in a format that the HTML field cannot show would be lost.
             changed = {name: form.cleaned_data[name] for name in form.changed_data}
             write_status(request.account, locked, locked.kind, changed)
 

@@ -45,7 +45,7 @@ class TokenForm(Form):
         help_text=gettext_lazy("Only if it expires after a date."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    # The user's newest token when the form was rendered, so that sending the form twice creates one token.
+    # The id of the user's newest token when the form was rendered. So a form that is sent twice creates only one token.
     after = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
@@ -78,14 +78,14 @@ class APIPage(Page):
         return self.show()
 
     def post(self, request: UserRequest) -> HttpResponse:
-        """Create a token. The response is the page with the token and no redirect, because the token is shown only once."""
+        """Create a token. Respond with the page instead of a redirect, because the token is shown only once."""
         form = TokenForm(request.POST)
         if not form.is_valid():
             return self.show(form)
         values = {"label": form.cleaned_data["label"], "expires_at": form.expires_at}
         after = form.cleaned_data["after"]
         try:
-            row, token = in_transaction(lambda: APIToken.objects.issue(request.user, after=after, **values))
+            row, token = in_transaction(lambda: APIToken.objects.issue(request.user, newest_seen_id=after, **values))
         except Conflict:
             form.add_error(
                 None,
@@ -102,8 +102,8 @@ class APIPage(Page):
 
     def show(self, form: TokenForm | None = None, *, row: APIToken | None = None, token: str = "") -> HttpResponse:
         request = self.request
-        own = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
-        after = own.newest_id()
+        tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
+        after = tokens.newest_id()
         if form is None:
             form = TokenForm(initial={"after": after})
         else:
@@ -111,7 +111,7 @@ class APIPage(Page):
         return self.render_form(
             form,
             part="api",
-            tokens=[*own.usable()[: APIToken.MAX_PER_USER], *own.expired()[: self.MAX_EXPIRED_SHOWN]],
+            tokens=[*tokens.usable()[: APIToken.MAX_PER_USER], *tokens.expired()[: self.MAX_EXPIRED_SHOWN]],
             row=row,
             token=token,
             address=base_url(request),

@@ -20,25 +20,25 @@ class TrashPage(SettingsPage):
     actions = {"restore": "restore"}
 
     def get(self, request: UserRequest) -> HttpResponse:
-        every = registry.trashable()
+        resources = registry.trashable()
         kind = request.GET.get("kind", "")
-        if kind and kind not in every:
+        if kind and kind not in resources:
             raise Http404
         page = self.read_page()
         models = {key: model for key, model in registry.trashable_models().items() if kind in ("", key)}
-        found = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
-        rows = found[: page.size]
+        rows_and_next = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
+        rows = rows_and_next[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
         users_by_id = {user.id: user for user in users} if rows else {}
         for row in rows:
-            row["kind"] = every[row["resource"]]
+            row["kind"] = resources[row["resource"]]
             row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
         return self.render(
             rows=rows,
             page=page,
-            more=len(found) > page.size,
+            more=len(rows_and_next) > page.size,
             kind=kind,
-            kinds=every.values(),
+            kinds=resources.values(),
         )
 
     def restore(self, request: UserRequest) -> HttpResponse:
@@ -47,7 +47,7 @@ class TrashPage(SettingsPage):
         if id is None or model is None:
             raise Http404
         try:
-            found = in_transaction(lambda: restore(request.account, {kind: model}, id))
+            restored = in_transaction(lambda: restore(request.account, {kind: model}, id))
         except FieldErrors:
             # Another resource has taken the name meanwhile.
             messages.error(
@@ -55,8 +55,8 @@ class TrashPage(SettingsPage):
                 _("It can't be restored yet, as another one has its name now. Rename that one first."),
             )
         else:
-            if found is None:
+            if restored is None:
                 messages.error(request, _("It is no longer in the trash."))
             else:
-                messages.success(request, _("%(name)s is restored.") % {"name": found[1]})
+                messages.success(request, _("%(name)s is restored.") % {"name": restored[1]})
         return redirect(safe_path(request, request.POST.get("next"), reverse("accounts-trash")))

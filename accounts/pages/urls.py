@@ -6,7 +6,7 @@ from accounts.pages.settings import AccountPage
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
-    path("app/language", sign_in.Language.as_view(), name="accounts-language"),
+    path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),
     path("app/sign-up/sent", registration.SignUpSent.as_view(), name="accounts-sign-up-sent"),
     path("app/sign-up/finish", registration.SignUpFinish.as_view(), name="accounts-sign-up-finish"),

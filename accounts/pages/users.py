@@ -1,4 +1,4 @@
-"""The settings pages for users: the team, the members and the invitations."""
+"""The settings pages for users: the lists of the team, the members and the invitations, and the page of one user."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
 Role = User.Role
-ROLES: dict[str, Any] = {
+ROLE_NAMES: dict[str, Any] = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),
     Role.MEMBER: pgettext_lazy("role", "Member"),
 }
-DUTIES: dict[str, Any] = {
+ROLE_DESCRIPTIONS: dict[str, Any] = {
     Role.OWNER: gettext_lazy("does everything, and chooses the owners"),
     Role.ADMIN: gettext_lazy("does everything, except choose the owners"),
     Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
@@ -44,16 +44,19 @@ MAX_TOKENS_SHOWN = 100
 
 
 def role_choices(roles: Iterable[str]) -> list[tuple[str, str]]:
-    return [(role, _("%(role)s: %(duties)s") % {"role": ROLES[role], "duties": DUTIES[role]}) for role in roles]
+    return [
+        (role, _("%(role)s: %(duties)s") % {"role": ROLE_NAMES[role], "duties": ROLE_DESCRIPTIONS[role]})
+        for role in roles
+    ]
 
 
 def display_name(user: User) -> str:
-    """Return the name in the heading of the user's page."""
+    """Return the name of the user for headings and messages."""
     return user.name or user.login
 
 
 class AnyRole(forms.ChoiceField):
-    """A field that offers its choices but accepts every role. The model rejects roles that the user may not give."""
+    """A field that offers its choices but accepts every role. The model rejects the roles that the signed-in user may not give."""
 
     def valid_value(self, value: str) -> bool:
         return value in Role.values
@@ -92,41 +95,42 @@ class UsersPage(SettingsPage):
         if tab not in TABS:
             raise Http404
         page, q = self.read_page(), request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
-        found: list[Any]
+        rows: list[Any]
         if tab == "invitations":
-            rows = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
-            found = list(rows[page.start : page.stop])
+            invitations = request.account.invitations.select_related("invited_by").order_by("-created_at", "-id")
+            rows = list(invitations[page.start : page.stop])
         else:
             if q:
                 count_search(request)
             users = request.account.users
-            found = self.find_users(users.all_team() if tab == "team" else users.members(), q, page)
+            rows = self.find_users(users.all_team() if tab == "team" else users.members(), q, page)
         return self.render_form(
             form,
             tab=tab,
             q=q,
-            rows=[(row, ROLES[row.role]) for row in found[: page.size]],
+            rows=[(row, ROLE_NAMES[row.role]) for row in rows[: page.size]],
             page=page,
-            more=len(found) > page.size,
+            more=len(rows) > page.size,
             now=timezone.now(),
         )
 
-    def find_users(self, listed: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
-        """Return the users of a page and the first one of the next. Search results are ordered by rank."""
+    def find_users(self, users: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
+        """Return those of the users that the page shows, and the first user of the next page, if there is one.
+
+        With a query `q`, search the users, and order them by rank.
+        """
         if not q:
-            return list(listed[page.start : page.stop])
+            return list(users[page.start : page.stop])
         if page.start >= MAX_RESULTS or not is_xml_text(q):
             return []
         with search_transaction(self.request.account.id, q) as query:
-            ids = search(listed.order_by(), query, list_rows=listed.order_by(), enough=page.stop)[
-                page.start : page.stop
-            ]
-        rows = {user.id: user for user in listed.filter(id__in=ids)} if ids else {}
+            ids = search(users.order_by(), query, list_rows=users.order_by(), enough=page.stop)[page.start : page.stop]
+        rows = {user.id: user for user in users.filter(id__in=ids)} if ids else {}
         return [rows[id] for id in ids if id in rows]
 
     def invite(self, request: UserRequest) -> HttpResponse:
         form = InvitationForm(request.POST, account=request.account)
-        if form.is_valid() and not self.allow_email(form.cleaned_data["email"]):
+        if form.is_valid() and not self.count_email(form.cleaned_data["email"]):
             form.add_error("email", TOO_MANY_INVITATIONS)
         if not form.is_valid() or not self.submit_form(form, lambda: self.save_invitation(**form.cleaned_data)):
             return self.show(form)
@@ -134,21 +138,22 @@ class UsersPage(SettingsPage):
 
     def resend(self, request: UserRequest) -> HttpResponse:
         row = self.find_invitation()
-        if row is not None and not self.allow_email(row.email):
+        if row is not None and not self.count_email(row.email):
             messages.error(request, TOO_MANY_INVITATIONS)
         elif row is not None and self.perform(lambda: self.save_invitation(email=row.email, role=row.role)):
             return self.send_invitation()
         return self.redirect_back()
 
-    def allow_email(self, email: str) -> bool:
-        return throttling.allow_email(self.request.account.id, email, by="the team")
+    def count_email(self, email: str) -> bool:
+        """Count an invitation to the address, and return whether it is within the limit."""
+        return throttling.count_email(self.request.account.id, email, by_team=True)
 
     def save_invitation(self, *, email: str, role: str) -> None:
         account, user = self.request.account, self.request.user
         self.invitation, self.secret = account.invitations.invite(account, email=email, role=role, by=user)
 
     def send_invitation(self) -> HttpResponse:
-        """Send the saved invitation. Call it after the transaction has ended."""
+        """Send the saved invitation by e-mail. Call this method after the transaction has ended."""
         request, email = self.request, self.invitation.email
         mail.send(
             email,
@@ -169,7 +174,7 @@ class UsersPage(SettingsPage):
         return self.redirect_back()
 
     def find_invitation(self) -> Invitation | None:
-        """Return the invitation that the form names. If it does not exist any more, add a message and return None."""
+        """Return the invitation with the submitted id. If it does not exist any more, add a message and return None."""
         id = parse_id(self.request.POST.get("id"))
         row = self.request.account.invitations.filter(id=id).first() if id else None
         if row is None:
@@ -205,7 +210,7 @@ class UserPage(SettingsPage):
         return self.render_form(
             form,
             user=user,
-            role_name=ROLES[user.role],
+            role_name=ROLE_NAMES[user.role],
             tokens=tokens,
             sessions=user.sessions.filter(expires_at__gt=now).count(),
             is_self=user.id == self.request.user.id,
@@ -218,7 +223,7 @@ class UserPage(SettingsPage):
         if not form.is_valid():
             return self.show(user, form)
         role = form.cleaned_data["role"]
-        message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLES[role]}
+        message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLE_NAMES[role]}
         self.perform(lambda: user.change_role(role, by=request.user), done=message)
         return self.redirect_back(user)
 

@@ -29,7 +29,7 @@ class Connection(psycopg.Connection):
         try:
             return super().wait(gen, interval, self.client_timeout if timeout is None else timeout)
         except errors._WaitTimeout:
-            # The answer may still arrive, so the connection cannot be used for another statement.
+            # The response may still arrive, so the connection cannot be used for another statement.
             self.pgconn.finish()
             raise errors.ConnectionTimeout("the server did not answer in time") from None
 
@@ -80,7 +80,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # One second more than the timeout on the server: a server that works answers before.
+        # One second more than the timeout of the server, so that a working server responds before.
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
         # If true, the connection is closed after the request.
         self.is_obsolete = False
@@ -122,7 +122,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().set_autocommit(autocommit, *args, **kwargs)
 
     def set_client_timeout(self, seconds: float | None) -> None:
-        """Set how long to wait for an answer of the server, on this connection and on those that replace it."""
+        """Set how long to wait for a response of the server, on this connection and on those that replace it."""
         self.client_timeout = seconds
         if self.connection is not None:
             self.connection.client_timeout = seconds
@@ -134,7 +134,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         With a pooler, the timeout of the server remains outside of a transaction: the pooler would give the connection and its
         settings to other clients.
         """
-        before = self.client_timeout
+        previous_timeout = self.client_timeout
         scope = "LOCAL" if self.in_atomic_block else None if settings.DATABASE_POOLER else "SESSION"
         if scope:
             with self.cursor() as cursor:
@@ -143,7 +143,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             yield
         finally:
-            self.set_client_timeout(before)
+            self.set_client_timeout(previous_timeout)
             if scope == "SESSION" and self.connection is not None and not self.connection.closed:
                 with self.cursor() as cursor:
                     cursor.execute("RESET statement_timeout")

@@ -34,9 +34,9 @@ class LocalError(Exception):
 class DataDirectory:
     """The directory that holds the database and the key of a local service (DATA_DIR).
 
-    Two files in it tell processes of each other. `lock` is locked while a process may start PostgreSQL on the data: by `make run`
-    and its guard, or by `make manage`. `running` is locked by `make run` alone, so this lock ends when `make run` is killed. While
-    the service is ready, `running` holds the variables that a command needs, as JSON.
+    Two files in the directory tell processes about each other. The file `lock` is locked by the processes that may start PostgreSQL on
+    the data: `make run` and its guard, or `make manage`. The file `running` is locked only by `make run`, so this lock ends when
+    `make run` is killed. While the service is ready, `running` contains the variables that a command needs, as JSON.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class DataDirectory:
 
     @contextlib.contextmanager
     def migration_lock(self) -> Iterator[None]:
-        """Wait until no other `make manage` applies migrations, and keep others out meanwhile."""
+        """Wait until no other `make manage` applies migrations. No other one can apply migrations until the block ends."""
         descriptor = os.open(self.path / "migrating", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -65,20 +65,20 @@ class DataDirectory:
             os.close(descriptor)
 
     def secret_key(self) -> str:
-        """Return the key of this directory. Create it the first time: signatures and the demo password depend on it."""
+        """Return the key of this directory, and create it the first time. Signatures and the demo password depend on the key."""
         path = self.path / "secret_key"
         if not path.exists():
-            new = self.path / "secret_key.new"
-            new.unlink(missing_ok=True)
-            new.touch(mode=0o600)
-            new.write_text(secrets.token_urlsafe(48))
-            new.rename(path)
+            new_path = self.path / "secret_key.new"
+            new_path.unlink(missing_ok=True)
+            new_path.touch(mode=0o600)
+            new_path.write_text(secrets.token_urlsafe(48))
+            new_path.rename(path)
         return path.read_text().strip()
 
     def open_run(self) -> None:
-        """Mark the service as running, but not ready yet. The caller holds the lock on the data."""
+        """Mark the service as running, but not ready yet. The caller must hold the lock on the data."""
         self._running = os.open(self.path / "running", os.O_RDWR | os.O_CREAT, 0o600)
-        # `running` below may hold the lock for a moment.
+        # `run_state` of another process may hold the lock for a moment.
         fcntl.flock(self._running, fcntl.LOCK_EX)
         os.truncate(self._running, 0)
 
@@ -110,7 +110,7 @@ class DataDirectory:
 
 
 def local_environment(data: DataDirectory) -> dict[str, str]:
-    """Return the environment of a local service: the given one, with defaults for a service on one's own machine."""
+    """Return the environment of a local service: that of this process, with defaults for a service on one's own machine."""
     try:
         port = integer_between(1, 65535)(os.environ.get("PORT") or "8000")
     except ArgumentTypeError as error:

@@ -35,14 +35,14 @@ def demo_token() -> str:
 
 
 def _derived(purpose: str, length: int) -> str:
-    """Return a secret that is derived from SECRET_KEY: it is stored nowhere, and is the same after a restart."""
+    """Return a secret that is derived from SECRET_KEY. It is not stored, and is the same after a restart."""
     digest = hmac.digest(settings.SECRET_KEY.encode(), purpose.encode(), hashlib.sha512)
     return "".join(APIToken.ALPHABET[byte % len(APIToken.ALPHABET)] for byte in digest[:length])
 
 
 @transaction.atomic
 def create_demo_account(*, bare: bool) -> Account:
-    """Create the demo account; a bare one has the suggestions alone that docs/interface.md shows."""
+    """Create the demo account. A bare account has only the suggestions that docs/interface.md shows."""
     account, owner, _token = create_account(
         prefix=PREFIX,
         name="Demo",
@@ -63,7 +63,7 @@ def create_demo_account(*, bare: bool) -> Account:
 class DemoBuilder:
     """The builder of the demo account's content, in an account that has just been created.
 
-    It calls the methods of the models that the interfaces call, so counters and the change feed are right. There are two
+    It calls the same methods of the models as the APIs and pages, so counters and the change feed are right. There are two
     exceptions: the votes, about a thousand, are inserted in bulk, and the times are set at the end.
     """
 
@@ -111,15 +111,15 @@ class DemoBuilder:
     # People and forums
 
     def add_users(self) -> None:
-        named = self.content["users"]
+        named_users = self.content["users"]
         voters = [{"login": login_of(name), "name": name} for name in self.content["voters"]["names"]]
         # Hashing a password for each user would be slow, and nobody signs in as most of them.
         unusable = make_password(None)
-        new = []
-        for entry in (*named, *voters):
+        new_users = []
+        for entry in (*named_users, *voters):
             values = {name: entry[name] for name in ("name", "description", "www") if name in entry}
             # Named users write posts and comments, so they joined before the first of these.
-            values["created_at"] = self.ago(735 if entry in named else 720 * self.random.random() ** 0.5)
+            values["created_at"] = self.ago(735 if entry in named_users else 720 * self.random.random() ** 0.5)
             if entry["login"] == self.owner.login:
                 save(self.owner, **values)
                 save(self.account, created_at=values["created_at"])
@@ -133,8 +133,8 @@ class DemoBuilder:
                 **values,
             )
             self.users[user.login] = user
-            new.append(user)
-        User.objects.bulk_create(new)
+            new_users.append(user)
+        User.objects.bulk_create(new_users)
 
     def add_forums(self) -> None:
         first, second = self.account.forums.get(), dict(self.content["second_forum"])
@@ -171,8 +171,8 @@ class DemoBuilder:
             for code, days, login, *response in entry.get("history", ()):
                 values = {"status": statuses[code]} | ({"response": response[0].strip()} if response else {})
                 post.write(values, by=self.users[login])
-                before = moments[-1] if moments else post.created_at
-                moments.append(max(self.ago(days), before + timedelta(hours=1)))
+                previous = moments[-1] if moments else post.created_at
+                moments.append(max(self.ago(days), previous + timedelta(hours=1)))
             self.add_comments(post, entry)
 
     def add_comments(self, post: Any, entry: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ class DemoBuilder:
         end = self.ago(entry.get("merged", 0))
         moment = post.created_at
         for number, (login, text, *days) in enumerate(texts):
-            following = next((given[2] for given in texts[number + 1 :] if len(given) > 2), None)
+            following = next((other[2] for other in texts[number + 1 :] if len(other) > 2), None)
             limit = end if following is None else self.ago(following)
             soon = self.between(moment, min(moment + MAX_COMMENT_DELAY, limit), early=2)
             moment = max(self.ago(days[0]) if days else soon, moment + timedelta(minutes=2))
@@ -193,8 +193,8 @@ class DemoBuilder:
 
     def add_votes(self) -> None:
         # `add_first_posts` gave this post a vote of the owner.
-        voted = next(post for post in self.posts.values() if post.id == self.comments[0].post_id)
-        voted.withdraw_vote(by=self.owner)
+        first_post = next(post for post in self.posts.values() if post.id == self.comments[0].post_id)
+        first_post.withdraw_vote(by=self.owner)
         votes, for_clients = [], []
         for entry in self.content["posts"]:
             post, author = self.posts[entry["title"]], self.users[entry["by"]]
@@ -212,7 +212,7 @@ class DemoBuilder:
                 for_clients.append(self.account.proxy_votes.model(account=self.account, user_id=theo, **vote))
         self.account.votes.bulk_create(votes)
         rewrite(self.posts.values(), "votes_cache")
-        # A trigger counts these.
+        # A trigger counts these votes.
         self.account.proxy_votes.bulk_create(for_clients)
 
     def merge_duplicates(self) -> None:
@@ -300,15 +300,15 @@ class DemoBuilder:
 
     def new(
         self,
-        things: models.Manager,
+        manager: models.Manager,
         values: dict[str, Any],
         *,
         by: str,
         days: int = 0,
         created_at: datetime | None = None,
     ) -> Any:
-        """Return a client, contact, contact list or deal with these values; the caller flushes it together with others."""
-        row = things.model(account=self.account)
+        """Return a client, contact, contact list or deal with these values. The caller flushes several rows together."""
+        row = manager.model(account=self.account)
         row.assign(values, by=self.users[by])
         row.created_at = row.updated_at = created_at or self.ago(days)
         return row
@@ -349,11 +349,11 @@ class DemoBuilder:
         return {status.code: status for status in self.account.statuses_of_kind(kind)}
 
     def ago(self, days: float) -> datetime:
-        """Return a random time about that many days ago; it is never in the future."""
+        """Return a random time about that many days ago, which is never in the future."""
         return self.now - timedelta(days=days, minutes=self.random.randrange(5, 300))
 
     def between(self, start: datetime, end: datetime, *, early: float = 1) -> datetime:
-        """Return a random time between two times. A higher `early` makes it closer to the start."""
+        """Return a random time between two times. A higher `early` makes a time near the start more likely."""
         return start + max(end - start, timedelta()) * self.random.random() ** early
 
 

@@ -1,4 +1,4 @@
-"""`make manage`: a management command on the database of `make run`, whether that is running or not."""
+"""`make manage`: a management command on the database of `make run`, whether `make run` is running or not."""
 
 import contextlib
 import os
@@ -42,14 +42,14 @@ def run(arguments: list[str]) -> int:
 
 @contextlib.contextmanager
 def local_database(data: DataDirectory) -> Iterator[dict[str, str]]:
-    """Give the environment for commands on the database of `make run`; start PostgreSQL if `make run` is not running."""
-    missing = LocalError(f"There is no database in {data.path}: start make run first, or set DATA_DIR.")
+    """Yield the environment for commands on the database of `make run`. Start PostgreSQL if `make run` is not running."""
+    no_database = LocalError(f"There is no database in {data.path}: start make run first, or set DATA_DIR.")
     if not data.path.is_dir():
-        raise missing
+        raise no_database
     lock, environment = lock_or_join(data)
     if lock is None:
         try:
-            # A directory that is in use has published the variables.
+            # The running `make run` has published the variables.
             yield os.environ | (environment or {})
         finally:
             if data.run_state()[1] is None:
@@ -58,7 +58,7 @@ def local_database(data: DataDirectory) -> Iterator[dict[str, str]]:
     try:
         cluster = Cluster(data.postgres)
         if not cluster.is_created:
-            raise missing
+            raise no_database
         environment = local_environment(data)
         environment["SECRET_KEY"] = environment.get("SECRET_KEY") or data.secret_key()
         with cluster:
@@ -68,9 +68,9 @@ def local_database(data: DataDirectory) -> Iterator[dict[str, str]]:
 
 
 def lock_or_join(data: DataDirectory) -> tuple[int, None] | tuple[None, dict[str, str]]:
-    """Wait for the lock on the data, or until `make run` is ready; return the lock, or the variables of `make run`."""
-    began = time.monotonic()
-    reported = None
+    """Wait for the lock on the data, or until `make run` is ready. Return the lock, or else the variables of `make run`."""
+    started_at = time.monotonic()
+    reported_holder = None
     while (lock := data.try_lock()) is None:
         is_running, variables = data.run_state()
         if variables is not None:
@@ -80,12 +80,12 @@ def lock_or_join(data: DataDirectory) -> tuple[int, None] | tuple[None, dict[str
                     "variables instead."
                 )
             return None, variables
-        waited = time.monotonic() - began
+        waited = time.monotonic() - started_at
         holder = "make run" if is_running else "another make manage"
         if waited > MAX_WAIT:
             raise LocalError(f"Gave up after {MAX_WAIT} s: {holder} keeps {data.path} locked.")
-        if waited > 1 and holder != reported:
-            reported = holder
+        if waited > 1 and holder != reported_holder:
+            reported_holder = holder
             print("Waiting for make run" if is_running else "Waiting for another make manage to end", file=sys.stderr)
         time.sleep(0.05)
     return lock, None
@@ -103,7 +103,7 @@ def migrate(environment: dict[str, str]) -> None:
 def call(arguments: list[str], environment: dict[str, str]) -> int:
     with start([sys.executable, BASE_DIR / "manage.py", *arguments], environment) as process:
         while process.returncode is None:
-            # The terminal sends Ctrl-C to the command too, which decides what to do.
+            # The terminal sends Ctrl-C to the command too. The command decides what to do.
             with contextlib.suppress(KeyboardInterrupt):
                 process.wait()
     return process.returncode if process.returncode >= 0 else 128 - process.returncode

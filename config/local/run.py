@@ -20,7 +20,7 @@ from config.serving.supervision import Backoff, outcome
 STOP_TIMEOUT = 2
 # How long another `make run` or `make manage` may keep the data locked, in seconds.
 RUN_WAIT, MANAGE_WAIT = 2, 60
-# Kills its process group when its standard input is closed, which happens however the supervisor ends.
+# A shell script that kills its process group when its standard input is closed, which happens however the supervisor ends.
 GUARD = 'trap "" TERM INT HUP; read _; kill -9 0'
 
 
@@ -36,7 +36,7 @@ class Supervisor:
     """
 
     def __init__(self) -> None:
-        self.began = time.monotonic()
+        self.started_at = time.monotonic()
         self.parent = os.getppid()
         self.stopping = False
         self.cluster: Cluster | None = None
@@ -76,13 +76,13 @@ class Supervisor:
         self.guard = subprocess.Popen(["/bin/sh", "-c", GUARD], stdin=subprocess.PIPE, pass_fds=[lock], process_group=0)
         self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
         collecting = self.start_collecting_static()
-        published = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
+        shared_variables = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
         if not os.environ.get("DATABASE_URL"):
             self.cluster = Cluster(self.data.postgres)
             action = "Starting PostgreSQL" if self.cluster.is_created else "Creating the database"
             self.report(f"{action} in {self.data.path}")
             self.cluster.start()
-            published["DATABASE_URL"] = self.environment["DATABASE_URL"] = self.cluster.url
+            shared_variables["DATABASE_URL"] = self.environment["DATABASE_URL"] = self.cluster.url
         self.report("Migrating the database")
         self.run_command("migrate", "--no-input")
         self.report("Creating the demo account, unless it exists")
@@ -93,9 +93,9 @@ class Supervisor:
             self.static_record.write_text(static_digest())
         self.report("Starting the web server")
         self.start_web_server()
-        self.await_answer()
+        self.wait_for_web_server()
         self.start_housekeeping()
-        self.data.publish(published)
+        self.data.publish(shared_variables)
         self.report("Ready; Ctrl-C stops it")
         print(explanation, flush=True)
 
@@ -155,16 +155,16 @@ class Supervisor:
 
     def report(self, text: str) -> None:
         with contextlib.suppress(OSError):  # the terminal was closed
-            print(f"[{time.monotonic() - self.began:5.1f} s]", text, flush=True)
+            print(f"[{time.monotonic() - self.started_at:5.1f} s]", text, flush=True)
 
     def lock_data(self) -> int:
-        """Lock the data directory, and mark the service as running. Return the descriptor that holds the lock."""
+        """Lock the data directory, and mark the service as running. Return the file descriptor that holds the lock."""
         self.data.path.mkdir(parents=True, exist_ok=True)
-        began = time.monotonic()
-        reported = False
+        waiting_since = time.monotonic()
+        is_reported = False
         # The processes of a killed `make run` keep the lock for a moment, and `make manage` as long as its command takes.
         while (lock := self.data.try_lock()) is None:
-            waited = time.monotonic() - began
+            waited = time.monotonic() - waiting_since
             is_running, _ = self.data.run_state()
             if is_running and waited > RUN_WAIT:
                 raise LocalError(
@@ -174,8 +174,8 @@ class Supervisor:
                 raise LocalError(
                     f"{self.data.path} is in use by make manage: wait until it ends, or choose another DATA_DIR."
                 )
-            if waited > RUN_WAIT and not reported:
-                reported = True
+            if waited > RUN_WAIT and not is_reported:
+                is_reported = True
                 self.report("Waiting for make manage to end")
             self.pause(0.05)
         self.data.open_run()
@@ -215,19 +215,19 @@ class Supervisor:
         return self.data.path / "static.made"
 
     def start_collecting_static(self) -> subprocess.Popen | None:
-        """Start `collectstatic`, which runs while the database starts; return None if the collected files are up to date."""
+        """Start `collectstatic`, which runs while the database starts. Return None if the collected files are up to date."""
         if self.static_record.exists() and self.static_record.read_text() == static_digest():
             return None
         self.static_record.unlink(missing_ok=True)
         # No page uses these files of the packages.
-        ignored = [part for name in ("redoc", "rest_framework") for part in ("--ignore", name)]
-        return self.start_command("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignored)
+        ignore_options = [part for name in ("redoc", "rest_framework") for part in ("--ignore", name)]
+        return self.start_command("collectstatic", "--no-input", "--clear", "--verbosity", "0", *ignore_options)
 
     def start_web_server(self) -> None:
         self.web = self.spawn("serve")
         self.web_backoff.start()
 
-    def await_answer(self) -> None:
+    def wait_for_web_server(self) -> None:
         """Wait until the web server answers. Raise LocalError if it does not start, or after a minute."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.address, self.address)  # noqa: S104
         deadline = time.monotonic() + 60

@@ -1,9 +1,9 @@
 """The limits of a worker process: which requests are admitted, queued or rejected.
 
 A database connection belongs to a slot, not to a thread. So a worker can have many threads, which cost little: they wait for a
-slot, read bodies from slow clients, and reject what exceeds the limits. Clients may send a body slowly. Bodies are therefore read
-for only a part of the admitted requests, and those of one sender for a part of these: slow clients leave room for requests without
-a body and for other senders.
+slot, read bodies from slow clients, and reject requests that exceed the limits. Because clients may send a body slowly, the number
+of admitted requests whose bodies are being read has a limit, and so has the number of these requests from one sender. So slow
+clients leave room for requests without a body and for other senders.
 """
 
 from collections import deque
@@ -28,8 +28,8 @@ class QueuePosition:
 class Admission:
     """A limit of requests in progress, each with a slot, and of requests that wait for a slot.
 
-    `slots` requests run at a time, `capacity` run or wait, and each waits `queue_timeout` seconds at most. The bodies of `max_bodies`
-    admitted requests may be read at a time, and of `max_bodies_per_sender` requests of one sender.
+    `slots` requests run at a time, `capacity` run or wait, and each waits `queue_timeout` seconds at most. At most
+    `max_bodies` bodies are read at a time, and at most `max_bodies_per_sender` bodies of one sender.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class Admission:
         self.max_bodies_per_sender = max_bodies_per_sender
         self._capacity_left = capacity
         self._bodies_left = max_bodies
-        self._bodies_of: dict[str, int] = {}
+        self._bodies_by_sender: dict[str, int] = {}
         self._queue: deque[QueuePosition] = deque()
         self._lock = Lock()
-        # The slot that was used last is taken first, so a quiet service needs few connections.
+        # The slot that was used last is taken first, so that a service with few requests opens few connections.
         self._free_slots = [connections.create_connection(DEFAULT_DB_ALIAS) for _ in range(slots)]
         for slot in self._free_slots:
             slot.inc_thread_sharing()  # Django allows a connection to one thread only
@@ -56,20 +56,20 @@ class Admission:
             if not self._capacity_left:
                 return False
             if sender:
-                bodies = self._bodies_of.get(sender, 0)
+                bodies = self._bodies_by_sender.get(sender, 0)
                 if not self._bodies_left or bodies >= self.max_bodies_per_sender:
                     return False
                 self._bodies_left -= 1
-                self._bodies_of[sender] = bodies + 1
+                self._bodies_by_sender[sender] = bodies + 1
             self._capacity_left -= 1
             return True
 
     def finish_body(self, sender: str) -> None:
         with self._lock:
             self._bodies_left += 1
-            bodies = self._bodies_of.pop(sender) - 1
+            bodies = self._bodies_by_sender.pop(sender) - 1
             if bodies:
-                self._bodies_of[sender] = bodies
+                self._bodies_by_sender[sender] = bodies
 
     def leave(self) -> None:
         with self._lock:
@@ -101,7 +101,8 @@ class Admission:
     def release_slot(self, slot: BaseDatabaseWrapper) -> None:
         """Assign the slot to the thread that has waited longest, or make it free.
 
-        If any thread could take it, the running thread would do so each time, and others would wait until their timeout.
+        If any thread could take the slot, the running thread would take it again each time, and other threads would wait until their
+        timeout.
         """
         try:
             # The slot must not be lost, whatever was done to its connection.

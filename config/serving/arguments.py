@@ -26,12 +26,12 @@ def available_cores() -> int:
 
 
 def listening_address(host: str, port: int) -> str:
-    """Return the IP address of `host`, after checking that the port is free. Raise OSError if it is not.
+    """Return the IP address of `host`, after checking that the port is free. Raise OSError if the port is in use.
 
     granian accepts no host names. It would also share the port with another granian, and each would get some of the requests.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, _, _, _, address = min(addresses, key=lambda each: each[0] != socket.AF_INET)
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)

@@ -2,10 +2,10 @@
 
 The server has a deadline for headers only, and a thread that reads a body from the server cannot be interrupted. So this module shuts
 down the receiving side of an overdue connection. The server then reads the end of the stream, as if the client had closed the
-connection, and the application answers 400, as for any incomplete body.
+connection, and the application responds with 400, as to any incomplete body.
 
-The server accepts `MAX_CLIENT_CONNECTIONS` connections. A client that opens that many, and sends nothing or unfinished headers, would
-exclude all others until the deadline for headers. So one address may have half of them.
+The server accepts `MAX_CLIENT_CONNECTIONS` connections. A client that opens all of them, and sends nothing or unfinished headers,
+would exclude all other clients until the deadline for headers. So one address may have half of the connections.
 """
 
 import contextlib
@@ -27,10 +27,10 @@ DESCRIPTORS = Path("/proc/self/fd")
 
 # How often to look for overdue connections, in seconds.
 OVERDUE_INTERVAL = 10
-# How often to count connections, in seconds; the second value applies after some were ended, as others may replace them.
+# How often to count connections, in seconds. The shorter interval follows a count that ended connections, as new ones may replace them.
 COUNT_INTERVAL, RECOUNT_INTERVAL = 0.5, 0.1
 # A client has this long to send its request before the connection is counted, in milliseconds.
-COUNTED_AFTER = 500
+COUNT_AFTER = 500
 
 # The beginning of Linux's struct tcp_info: tcpi_state, and tcpi_last_data_sent in milliseconds.
 TCP_INFO = struct.Struct("=B43xI")
@@ -48,7 +48,7 @@ def _watch(port: int, in_flight: InFlight) -> None:
     due = time.monotonic() + OVERDUE_INTERVAL
     while True:
         time.sleep(interval)
-        # At the limit of open files this fails, although it is needed most then: connections that end make room for the next try.
+        # At the limit of open files, this raises OSError. Other connections end meanwhile, so that a later try succeeds.
         with contextlib.suppress(OSError):
             interval = RECOUNT_INTERVAL if end_excess(port, in_flight) else COUNT_INTERVAL
             if time.monotonic() >= due:
@@ -57,7 +57,7 @@ def _watch(port: int, in_flight: InFlight) -> None:
 
 
 def end_excess(port: int, in_flight: InFlight) -> int:
-    """End connections that wait for their client and exceed the limit of an address, the oldest first; return how many.
+    """End connections that wait for their client and exceed the limit of an address, the oldest first. Return their number.
 
     The kernel does not distinguish connections with an incomplete request from idle ones, so both count. A connection whose request
     waits for a thread of the server looks the same too, so nothing is ended while there may be such requests.
@@ -67,14 +67,14 @@ def end_excess(port: int, in_flight: InFlight) -> int:
     if settings.TRUST_PROXY or len(descriptors()) <= limit or in_flight.count >= settings.QUEUE_CAPACITY:
         return 0
     waiting = defaultdict(list)
-    for descriptor, connection in accepted(port):
+    for descriptor, connection in accepted_connections(port):
         with connection, contextlib.suppress(OSError):
-            if (unanswered := unanswered_for(connection)) >= COUNTED_AFTER:
+            if (milliseconds := milliseconds_since_sending(connection)) >= COUNT_AFTER:
                 peer = connection.getpeername()
-                waiting[client_address.normalize(peer[0])].append((unanswered, descriptor, peer))
+                waiting[client_address.normalize(peer[0])].append((milliseconds, descriptor, peer))
     ended = 0
-    for found in waiting.values():
-        for _, descriptor, peer in sorted(found, reverse=True)[: max(0, len(found) - limit)]:
+    for connections in waiting.values():
+        for _, descriptor, peer in sorted(connections, reverse=True)[: max(0, len(connections) - limit)]:
             with contextlib.suppress(OSError), copy_of(descriptor) as connection:
                 # The server may have closed the connection, and the number may belong to another one.
                 if connection.getpeername() == peer:
@@ -86,23 +86,23 @@ def end_excess(port: int, in_flight: InFlight) -> int:
 def end_overdue(port: int, seconds: float) -> None:
     """End connections on which nothing was sent to the client for this many seconds.
 
-    The server closes idle connections sooner (HEADER_TIMEOUT), and every answer takes less time. So the clients of these connections
-    are still sending a body.
+    The server closes idle connections sooner (HEADER_TIMEOUT), and sends every response sooner. So the clients of these connections are
+    still sending a body.
     """
-    for _, connection in accepted(port):
+    for _, connection in accepted_connections(port):
         # The client may have closed the connection meanwhile.
         with connection, contextlib.suppress(OSError):
-            if unanswered_for(connection) >= seconds * 1000:
+            if milliseconds_since_sending(connection) >= seconds * 1000:
                 connection.shutdown(socket.SHUT_RD)
 
 
-def unanswered_for(connection: socket.socket) -> int:
-    """Return for how many milliseconds nothing has been sent to the client: since the connection was opened, if nothing ever was."""
-    state, unanswered = TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
-    return unanswered if state == TCP_ESTABLISHED else 0
+def milliseconds_since_sending(connection: socket.socket) -> int:
+    """Return how many milliseconds ago something was sent to the client, or the connection was opened if nothing has been sent."""
+    state, milliseconds = TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size))
+    return milliseconds if state == TCP_ESTABLISHED else 0
 
 
-def accepted(port: int) -> Iterator[tuple[int, socket.socket]]:
+def accepted_connections(port: int) -> Iterator[tuple[int, socket.socket]]:
     """Yield each connection on a port: its descriptor, and a copy, which stays valid when the server closes the descriptor."""
     for descriptor in descriptors():
         with contextlib.suppress(OSError):

@@ -1,4 +1,6 @@
-"""`python -m config.serving.server`: granian, which loads the application before it forks its workers, so that they share the memory."""
+"""`python -m config.serving.server`: granian with one change: it loads the application before it forks its workers, which then share
+the memory.
+"""
 
 import gc
 import importlib
@@ -22,27 +24,28 @@ from config.serving.supervision import Backoff, outcome
 
 logger = logging.getLogger("rostrum.server")
 
-# A worker that lived this long, in seconds, is started again without a longer delay.
+# When a worker ends after at least this many seconds, the delay before it is started again is the shortest one (`Backoff`).
 STABLE_AFTER = 1
 # How often a worker checks whether its parent is alive, in seconds.
 PARENT_INTERVAL = 0.5
 
 
 class Server(MPServer):
-    """granian's server, which also survives workers that die again and again.
+    """granian's server, which also keeps running when workers die repeatedly.
 
     With `--respawn-failed-workers`, granian exits when a worker dies twice within 5.5 seconds, and it can miss one of two
-    workers that die at the same moment. This class replaces its main loop, and logs the requests that a worker was serving.
-    The options `--workers-lifetime`, `--workers-max-rss` and `--reload` are not used here and not supported by this loop.
+    workers that die at the same moment. This class replaces granian's main loop, and logs the requests that a worker was serving.
+    The new loop does not support the options `--workers-lifetime`, `--workers-max-rss` and `--reload`, which Rostrum does not use.
     """
 
-    # The process of a worker has the same signature in granian's subclasses, but not in its base class.
+    # granian's MPServer declares this method with these parameters; its base class has one parameter more.
     def _spawn_worker(  # type: ignore[override]
         self, idx: int, target: Callable[..., None], callback_loader: Any
     ) -> WorkerProcess:
         from django.conf import settings
 
-        # A request that runs an API example serves a second request within its slot (`accounts.pages.example_requests`).
+        # A request that runs an API example sends a second request, which is served in the same slot (`accounts.pages.example_requests`).
+        # So each slot may have one request more.
         in_flight = InFlight(settings.THREADS + settings.SLOTS)
         worker = super()._spawn_worker(idx, partial(run_worker, target, in_flight, self.bind_port), callback_loader)
         worker.in_flight = in_flight  # type: ignore[attr-defined]  # for `log_interrupted`
@@ -50,28 +53,29 @@ class Server(MPServer):
 
     def _serve_loop(self, spawn_target: Callable[..., None], target_loader: Any) -> None:
         backoffs = [Backoff(stable=STABLE_AFTER) for _ in self.wrks]
-        due: dict[int, float] = {}
+        # When to start the ended workers again, by their index.
+        start_times: dict[int, float] = {}
         while not self.interrupt_signal:
-            self.main_loop_interrupt.wait(max(0, min(due.values()) - time.monotonic()) if due else None)
+            self.main_loop_interrupt.wait(max(0, min(start_times.values()) - time.monotonic()) if start_times else None)
             self.main_loop_interrupt.clear()
             while self.interrupt_children:
                 idx = self.interrupt_children.pop()
                 if not self.wrks[idx].is_alive():
                     delay = backoffs[idx].end()
-                    due[idx] = time.monotonic() + delay
+                    start_times[idx] = time.monotonic() + delay
                     how = outcome(self.wrks[idx].inner.exitcode)
                     logger.error("worker %d ended unexpectedly (%s): starting it again in %.1f s", idx + 1, how, delay)
                     log_interrupted(self.wrks[idx])
             if self.reload_signal:
-                due.clear()
+                start_times.clear()
                 self._reload(spawn_target, target_loader)
-            for idx in [idx for idx, when in due.items() if when <= time.monotonic()]:
-                del due[idx]
+            for idx in [idx for idx, start_time in start_times.items() if start_time <= time.monotonic()]:
+                del start_times[idx]
                 worker = self._spawn_worker(idx, spawn_target, target_loader)
                 try:
                     worker.start()
-                except OSError as error:  # out of memory, or of processes
-                    due[idx] = time.monotonic() + backoffs[idx].end()
+                except OSError as error:  # no memory, or too many processes
+                    start_times[idx] = time.monotonic() + backoffs[idx].end()
                     logger.error("worker %d can't be started: %s", idx + 1, error.strerror)
                 else:
                     backoffs[idx].start()
@@ -101,11 +105,11 @@ def run_worker(target: Callable[..., None], in_flight: InFlight, port: int, *arg
 
 
 def end_with_parent(parent: int) -> None:
-    """Stop this worker process when its parent has been killed; otherwise it would keep the port."""
+    """Stop this worker process when its parent has been killed. Otherwise the worker would keep the port in use."""
     while os.getppid() == parent:
         time.sleep(PARENT_INTERVAL)
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(8)  # as --workers-kill-timeout in `manage.py serve`
+    time.sleep(8)  # the same time as --workers-kill-timeout in `manage.py serve`
     os._exit(1)
 
 
@@ -122,14 +126,14 @@ def main() -> None:
 
 
 def load_views() -> None:
-    """Import all views, which Django would do at the first request of each worker."""
+    """Import all views. Otherwise Django would import them at the first request of each worker."""
     from django.urls import get_resolver
 
     get_resolver().url_patterns  # noqa: B018
 
 
 def is_relevant(record: logging.LogRecord) -> bool:
-    """Return False for granian's warning about many threads, which are intended (`config.serving.admission`)."""
+    """Return False for granian's warning about many threads. They are intended (`config.serving.admission`)."""
     return "Python threads" not in record.msg
 
 

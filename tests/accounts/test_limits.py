@@ -475,7 +475,7 @@ def test_the_owner_of_an_attacked_login_can_sign_in_from_another_address(acme, s
     for number in range(100):
         fail(acme, "alice", f"192.0.2.{number}")
     for _ in range(5):
-        passwords.verified.clear()
+        passwords.verified_credentials.clear()
         assert enter(acme, "alice", address="198.51.100.1").status_code == 200
     # Two wrong passwords.
     assert [fail(acme, "alice", "198.51.100.1").status_code for _ in range(2)] == [401] * 2
@@ -494,7 +494,7 @@ def test_a_recently_verified_password_is_always_accepted(acme, settings, clock, 
 def test_correct_passwords_are_not_counted(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 1
     for _ in range(3):
-        passwords.verified.clear()
+        passwords.verified_credentials.clear()
         response = enter(acme, "alice")
         assert response.status_code == 200
         assert standing(response) == NOT_COUNTED

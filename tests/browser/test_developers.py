@@ -29,10 +29,10 @@ def run(page: Page, example: Example) -> Locator:
     """Run an example unchanged, and return the place of its response. For speed, send the click event directly."""
     form = form_of(page, example)
     form.locator("[data-run]").dispatch_event("click")
-    status = form.locator("[data-answer] [data-status]")
+    status = form.locator("[data-response] [data-status]")
     status.wait_for()
     assert status.inner_text() in ("200 OK", "201 Created"), f"{example.id}: {form.inner_text()}"
-    return form.locator("[data-answer]")
+    return form.locator("[data-response]")
 
 
 def open_section(page: Page, section: str, token: str = "") -> list[Example]:
@@ -99,7 +99,7 @@ def test_a_deleting_example_asks_for_confirmation(acme, browse):
     form = form_of(page, shown["delete_client"])
     form.get_by_role("button", name="Run").click()
     assert asked == ["Run it? It deletes from this account."]
-    expect(form.locator("[data-answer]")).to_be_empty()
+    expect(form.locator("[data-response]")).to_be_empty()
     assert acme.account.clients.live().count() == 1
     page.once("dialog", lambda dialog: dialog.accept())
     run(page, shown["delete_client"])

@@ -41,7 +41,7 @@ def clear_caches():
     """
     host_cache.clear()
     host_cache.seconds = 3600
-    passwords.verified.clear()
+    passwords.verified_credentials.clear()
     rate_limits.rate_limiter.clear()
 
 

@@ -3,45 +3,45 @@
 "use strict";
 
 for (const list of document.querySelectorAll("[data-ordering]")) {
-  const said = document.createElement("p");
-  said.className = "unseen";
-  said.setAttribute("aria-live", "polite");
-  list.after(said);
+  const announcement = document.createElement("p");
+  announcement.className = "unseen";
+  announcement.setAttribute("aria-live", "polite");
+  list.after(announcement);
 
-  async function keep(item) {
+  async function savePosition(item) {
     const before = item.nextElementSibling, after = item.previousElementSibling;
     const body = new URLSearchParams({ do: "move", id: item.dataset.id });
     if (after) body.set("after", after.dataset.id);
     else if (before) body.set("before", before.dataset.id);
     const items = [...list.children];
-    said.textContent = list.dataset.moved
+    announcement.textContent = list.dataset.moved
       .replace("{name}", () => item.dataset.name)
       .replace("{n}", items.indexOf(item) + 1)
       .replace("{total}", items.length);
     const token = document.querySelector("[name=csrfmiddlewaretoken]").value;
-    let answer = null;
+    let response = null;
     try {
-      answer = await fetch(location.href, { method: "POST", body, headers: { "X-CSRFToken": token, "HX-Request": "true" } });
+      response = await fetch(location.href, { method: "POST", body, headers: { "X-CSRFToken": token, "HX-Request": "true" } });
     } catch {
-      // Nothing was saved. Reload the page to show the stored order.
+      // The request failed. The page is reloaded below, to show the stored order.
     }
-    if (answer?.status !== 204) location.reload();
+    if (response?.status !== 204) location.reload();
   }
 
   // The buttons at both ends are disabled, unless the list continues on another page.
-  const steps = (way) => [...list.querySelectorAll(`[name=step][value=${way}]`)];
-  const ends = { up: steps("up").at(0)?.disabled, down: steps("down").at(-1)?.disabled };
-  function mark() {
-    for (const button of [...steps("up"), ...steps("down")]) button.disabled = false;
-    steps("up").at(0).disabled = ends.up;
-    steps("down").at(-1).disabled = ends.down;
+  const buttons = (direction) => [...list.querySelectorAll(`[name=step][value=${direction}]`)];
+  const disabledAtEnds = { up: buttons("up").at(0)?.disabled, down: buttons("down").at(-1)?.disabled };
+  function updateButtons() {
+    for (const button of [...buttons("up"), ...buttons("down")]) button.disabled = false;
+    buttons("up").at(0).disabled = disabledAtEnds.up;
+    buttons("down").at(-1).disabled = disabledAtEnds.down;
   }
 
-  let waiting = Promise.resolve();
+  let lastRequest = Promise.resolve();
   function send(item) {
-    mark();
+    updateButtons();
     // Send the moves one after another, in their order.
-    waiting = waiting.then(() => keep(item));
+    lastRequest = lastRequest.then(() => savePosition(item));
   }
 
   for (const handle of list.querySelectorAll("[data-handle]")) {
@@ -51,27 +51,27 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
     const step = { up: () => item.previousElementSibling && item.after(item.previousElementSibling),
                    down: () => item.nextElementSibling && item.before(item.nextElementSibling) };
     handle.addEventListener("keydown", (event) => {
-      const way = { ArrowUp: "up", ArrowDown: "down" }[event.key], other = item.nextElementSibling;
-      if (!way) return;
+      const direction = { ArrowUp: "up", ArrowDown: "down" }[event.key], oldNeighbour = item.nextElementSibling;
+      if (!direction) return;
       event.preventDefault();
-      step[way]();
-      if (item.nextElementSibling !== other) send(item);
+      step[direction]();
+      if (item.nextElementSibling !== oldNeighbour) send(item);
     });
 
     item.querySelector(".steps").addEventListener("submit", (event) => {
-      const button = event.submitter, other = item.nextElementSibling;
+      const button = event.submitter, oldNeighbour = item.nextElementSibling;
       step[button.value]();
       // A move to another page of the list is sent as a form.
-      if (item.nextElementSibling === other) return;
+      if (item.nextElementSibling === oldNeighbour) return;
       event.preventDefault();
       send(item);
       if (button.disabled) handle.focus();
     });
 
-    let from = null;
+    let neighbourBeforeDrag = null;
     handle.addEventListener("pointerdown", (event) => {
       if (event.button) return;
-      from = item.nextElementSibling;
+      neighbourBeforeDrag = item.nextElementSibling;
       handle.setPointerCapture(event.pointerId);
       item.classList.add("dragged");
     });
@@ -87,8 +87,8 @@ for (const list of document.querySelectorAll("[data-ordering]")) {
     const drop = (event) => {
       if (!item.classList.contains("dragged")) return;
       item.classList.remove("dragged");
-      if (event.type === "pointercancel") list.insertBefore(item, from); // a touch that turned into scrolling
-      else if (item.nextElementSibling !== from) send(item);
+      if (event.type === "pointercancel") list.insertBefore(item, neighbourBeforeDrag); // a touch that turned into scrolling
+      else if (item.nextElementSibling !== neighbourBeforeDrag) send(item);
     };
     handle.addEventListener("pointerup", drop);
     handle.addEventListener("pointercancel", drop);

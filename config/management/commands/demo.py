@@ -47,11 +47,14 @@ class Command(BaseCommand):
 
     def explain(self, account: Account, owner: User, port: int, password: str, token: str) -> None:
         """Print the addresses, the logins and a few `curl` commands."""
-        at = f"http://localhost:{port}"
-        own = f"http://{full_name(account.prefix)}:{port}/"
+        local_url = f"http://localhost:{port}"
+        account_url = f"http://{full_name(account.prefix)}:{port}/"
         hosts = {host.id: full_name(host.name) for host in account.hosts.all()}
         addresses = [
-            (forum.name, f"{at}/  and  {own}" if forum.is_default else f"http://{hosts[forum.host_id]}:{port}/")
+            (
+                forum.name,
+                f"{local_url}/  and  {account_url}" if forum.is_default else f"http://{hosts[forum.host_id]}:{port}/",
+            )
             for forum in account.forums.order_by("-is_default", "name", "id")
         ]
         # Demo users that can sign in were created with the owner's password hash.
@@ -59,8 +62,8 @@ class Command(BaseCommand):
         logins = [f"{user.login} ({user.get_role_display().lower()})" for user in (owner, *others)]
         lines = [
             *addresses[:10],
-            ("settings", at + reverse("accounts-account")),
-            ("API", f"{at}{reverse('accounts-tokens')}  and  {at}{reverse('core-docs')}"),
+            ("settings", local_url + reverse("accounts-account")),
+            ("API", f"{local_url}{reverse('accounts-tokens')}  and  {local_url}{reverse('core-docs')}"),
             ("logins", ", ".join(logins)),
             ("password", password),
             ("api_token", token),
@@ -74,11 +77,11 @@ Rostrum is running.
 
 Try it:
 
-  curl -u {owner.login}:{password} {at}/
+  curl -u {owner.login}:{password} {local_url}/
 
-  curl '{at}/app/tasks.json?api_token={token.replace("/", "%2F")}'
+  curl '{local_url}/app/tasks.json?api_token={token.replace("/", "%2F")}'
 
-  curl -H 'Content-Type: application/json' -d '{{"api_token":"{token}","client":{{"name":"Ann Kowalska","email":"ann@example.com"}}}}' {at}/app/clients.json
+  curl -H 'Content-Type: application/json' -d '{{"api_token":"{token}","client":{{"name":"Ann Kowalska","email":"ann@example.com"}}}}' {local_url}/app/clients.json
 """
         )
 

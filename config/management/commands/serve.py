@@ -12,8 +12,8 @@ from django.db.migrations.executor import MigrationExecutor
 
 from config.serving.arguments import available_cores, integer_between, listening_address
 
-# Settings of glibc's allocator; other allocators ignore them. All threads share two arenas: with one arena for each thread, the
-# memory that is freed but kept would be far more than the memory in use. Blocks of 1 MiB, such as those of a password hash, are
+# Settings of glibc's allocator; other allocators ignore them. All threads share two arenas. With one arena for each thread, the
+# allocator would keep far more freed memory than the memory in use. Blocks of 1 MiB, such as those of a password hash, are
 # returned to the system when they are freed.
 MALLOC = {
     "MALLOC_ARENA_MAX": "2",
@@ -58,37 +58,37 @@ class Command(BaseCommand):
             "--workers": workers,
             "--blocking-threads": settings.THREADS,
             "--blocking-threads-idle-timeout": 600,
-            # The limit of open connections for each worker, idle ones included; further ones wait in the kernel. It has to stay
-            # below the usual limit of 1,024 open files.
+            # The limit of open connections for each worker, including idle connections. Further connections wait in the kernel.
+            # The limit has to stay below the usual limit of 1,024 open files.
             "--backpressure": settings.MAX_CLIENT_CONNECTIONS,
             "--backlog": 1024,
             "--http1-header-read-timeout": settings.HEADER_TIMEOUT * 1000,
-            # Containers are killed after ten seconds.
+            # Docker kills a container ten seconds after it has asked it to stop. The workers have to end before.
             "--workers-kill-timeout": 8,
         }
-        given = [text for name, value in arguments.items() for text in (name, str(value))]
+        option_words = [text for name, value in arguments.items() for text in (name, str(value))]
         flags = ["--no-ws", "--respawn-failed-workers", "--no-access-log"]  # `config.wsgi` writes the access log
         os.chdir(settings.BASE_DIR)
-        command = [sys.executable, "-m", "config.serving.server", *given, *flags, "config.wsgi:application"]
+        command = [sys.executable, "-m", "config.serving.server", *option_words, *flags, "config.wsgi:application"]
         os.execve(sys.executable, command, {**MALLOC, **os.environ})  # noqa: S606
 
     def wait_for_database(self, seconds: int) -> None:
-        """Wait until the database answers and has every migration; report what is missing every five seconds.
+        """Wait until the database answers and has every migration. Every five seconds, report why the service cannot start yet.
 
         Raise CommandError after `seconds`.
         """
-        began = time.monotonic()
+        started_at = time.monotonic()
         reported, reported_at = "", 0.0
-        while missing := self.missing():
-            waited = time.monotonic() - began
+        while problem := self.find_problem():
+            waited = time.monotonic() - started_at
             if waited >= seconds:
-                raise CommandError(f"Gave up after {seconds} s. {missing}")
-            if missing != reported or waited - reported_at >= 5:
-                reported, reported_at = missing, waited
-                self.stderr.write(f"Waiting, {waited:.0f} of {seconds} s. {missing}")
+                raise CommandError(f"Gave up after {seconds} s. {problem}")
+            if problem != reported or waited - reported_at >= 5:
+                reported, reported_at = problem, waited
+                self.stderr.write(f"Waiting, {waited:.0f} of {seconds} s. {problem}")
             time.sleep(0.5)
 
-    def missing(self) -> str:
+    def find_problem(self) -> str:
         """Return a sentence on why the service cannot start yet, or an empty string."""
         try:
             executor = MigrationExecutor(connection)

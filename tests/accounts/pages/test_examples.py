@@ -87,7 +87,7 @@ def test_examples_contain_ids_of_the_account(full, section):
     page = full.page(full.alice).get(f"{PATH}/{section}")
     for trial in trials(page).values():
         assert "Create one first" not in trial.text
-    ids = {element["value"] for element in page.html.find_all(attrs={"data-thing": True})}
+    ids = {element["value"] for element in page.html.find_all(attrs={"data-kind-of-id": True})}
     own = {
         row.id
         for kind in ("clients", "contacts", "contact_lists", "deals", "posts", "statuses")

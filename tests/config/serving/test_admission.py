@@ -188,7 +188,7 @@ def test_slow_bodies_of_one_sender_leave_room_for_others(settings, trusted, othe
         assert in_thread(send) == "503"
         assert in_thread(lambda: send(**other)) == "200"
     assert in_thread(send) == "200"
-    assert not admission._bodies_of
+    assert not admission._bodies_by_sender
 
 
 def test_simultaneous_bodies_are_read_one_after_another(settings):

@@ -102,7 +102,7 @@ def connected(*clients):
             ends[-1].setblocking(False)
             latest = time.monotonic() + 20
             # Makes the order of the connections certain.
-            while deadline.unanswered_for(ends[-1]) < 20:
+            while deadline.milliseconds_since_sending(ends[-1]) < 20:
                 assert time.monotonic() < latest
         yield address[1], ends
 
@@ -117,7 +117,7 @@ def is_ended(connection):
 @only_linux
 def test_connections_over_the_share_of_an_address_are_ended(settings, monkeypatch):
     settings.MAX_CLIENT_CONNECTIONS = 4
-    monkeypatch.setattr(deadline, "COUNTED_AFTER", 1)
+    monkeypatch.setattr(deadline, "COUNT_AFTER", 1)
     with connected("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (port, ends):
         assert deadline.end_excess(port, InFlight(1)) == 2
         assert [is_ended(end) for end in ends] == [True, False, True, False, False, False]
@@ -131,7 +131,7 @@ def test_connections_over_the_share_of_an_address_are_ended(settings, monkeypatc
 )
 def test_other_connections_are_not_ended(settings, monkeypatch, changed, counted_after):
     settings.MAX_CLIENT_CONNECTIONS = 4
-    monkeypatch.setattr(deadline, "COUNTED_AFTER", counted_after)
+    monkeypatch.setattr(deadline, "COUNT_AFTER", counted_after)
     for name, value in changed.items():
         setattr(settings, name, value)
     with connected("127.0.0.2", "127.0.0.2", "127.0.0.2") as (port, ends):

@@ -304,7 +304,7 @@ def test_cached_verifications_expire(acme, hashes, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(passwords, "monotonic", lambda: now)
     assert enter(acme, "alice") == "alice"
-    now += passwords.verified.seconds - 1
+    now += passwords.verified_credentials.seconds - 1
     assert enter(acme, "alice") == "alice"
     assert hashes == [PASSWORD]
     now += 2
@@ -313,18 +313,18 @@ def test_cached_verifications_expire(acme, hashes, monkeypatch):
 
 
 def test_the_cache_of_verifications_is_limited(acme, hashes, monkeypatch):
-    monkeypatch.setattr(passwords.verified, "size", 2)
+    monkeypatch.setattr(passwords.verified_credentials, "size", 2)
     for login in ("alice", "bob", "carol", "bob", "carol"):
         assert enter(acme, login) == login
     assert len(hashes) == 3
     assert enter(acme, "alice") == "alice"
     assert len(hashes) == 4
-    assert len(passwords.verified._until) == 2
+    assert len(passwords.verified_credentials._until) == 2
 
 
 def test_the_cache_does_not_contain_passwords(acme):
     assert enter(acme, "alice") == "alice"
-    [key] = passwords.verified._until
+    [key] = passwords.verified_credentials._until
     assert isinstance(key, bytes)
     assert len(key) == 32
 
@@ -365,7 +365,7 @@ def test_a_hash_is_upgraded_when_the_parameters_change(acme, hashes, monkeypatch
     assert hashes == [PASSWORD, PASSWORD]
     assert enter(acme, "alice") == "alice"
     assert hashes == [PASSWORD, PASSWORD]
-    passwords.verified.clear()
+    passwords.verified_credentials.clear()
     assert enter(acme, "alice") == "alice"
     assert hashes == [PASSWORD] * 3
 
