@@ -26,7 +26,7 @@ from forum.pages.reading import (
     EXCERPT_LENGTH,
     EXCERPT_SOURCE_LENGTH,
     ORDERS,
-    ListPage,
+    PostsPage,
     category_list_path,
     query_string,
 )
@@ -56,7 +56,7 @@ class Feed(Atom1Feed):
         return super().latest_post_date() if self.items else self.feed["opened_at"]
 
 
-class FeedPage(ListPage):
+class FeedPage(PostsPage):
     """The feed of a list. It has only posts that every reader of the forum may see, because feeds are passed on to others."""
 
     def get(self, request: ForumRequest) -> HttpResponse:
@@ -69,17 +69,24 @@ class FeedPage(ListPage):
         status, order = self.read_status([]), parameters.get("order") or "new"
         if order not in ORDERS:
             raise Http404
-        given = {"status_id": status.id} if status else {}
+        status_filter = {"status_id": status.id} if status else {}
         q = replace_non_xml(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
             rows = Post.objects.search(
-                q, None, COLUMNS, account=account, start=0, size=MAX_ENTRIES, **given, **{"forum_id": forum.id} | scope
+                q,
+                None,
+                COLUMNS,
+                account=account,
+                start=0,
+                size=MAX_ENTRIES,
+                **status_filter,
+                **{"forum_id": forum.id} | scope,
             )
         else:
             order = "new" if status else order
             rows = Post.objects.page(
-                None, COLUMNS, account_id=account.id, order=order, start=0, size=MAX_ENTRIES, **given, **scope
+                None, COLUMNS, account_id=account.id, order=order, start=0, size=MAX_ENTRIES, **status_filter, **scope
             )
         base = base_url(request)
         query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import parse_id
-from core.api.paging import Page as PageOfList
+from core.api import paging
 from core.errors import FieldError, FieldErrors
 from core.pages.base import redirect
 from forum.markdown import render
@@ -28,7 +28,7 @@ class ModerationPage(TeamPage):
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         try:
-            page = PageOfList.read(request.GET)
+            page = paging.Page.read(request.GET)
         except FieldErrors:
             raise Http404 from None
         categories = request.account.categories.filter(id=OuterRef("category_id"))

@@ -15,7 +15,7 @@ from forum.models import Category, Forum
 from forum.pages import comments, moderation, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own_posts import OwnPostsPage
-from forum.pages.reading import PostListPage, PostPage, RoadmapPage, former_route
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage, route_of_former_path
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
@@ -70,7 +70,7 @@ def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     def choose(request: TenantRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if wants_page(request):
             return cast(HttpResponse, page(request, *args, **kwargs))
-        route = former_route(kwargs.get("category_name"))
+        route = route_of_former_path(kwargs.get("category_name"))
         if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):
             return redirect(route)
         return view(request, *args, **kwargs)
