@@ -130,7 +130,7 @@ class TeamPage(ForumPage):
 class ResubmittableTeamPage(ResubmittablePage, TeamPage):
     """A page for the team with a form whose text must not be lost."""
 
-    def write(self, *args: Any, **kwargs: Any) -> HttpResponse:
+    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
         return TeamPage.post(self, self.request, **kwargs)
 
     def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:

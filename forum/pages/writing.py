@@ -191,7 +191,7 @@ class NewPostPage(WritingPage):
         form = self.make_form(initial=self.submitted_values())
         return self.show(form, status=status, category_id=self.request.POST.get("category_id", "")[:18])
 
-    def write(self) -> HttpResponse:
+    def process_form(self) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
             return self.show(self.make_form(initial=self.submitted_values()))
@@ -275,7 +275,7 @@ class CommentPage(WritingPage):
     def show_submitted(self, status: int, id: int) -> HttpResponse:
         return self.show(CommentForm(initial=self.submitted_values()), id=id, status=status)
 
-    def write(self, id: int) -> HttpResponse:
+    def process_form(self, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
             return self.show(CommentForm(initial=self.submitted_values()), id=id)
@@ -343,7 +343,7 @@ class EditPage(WritingPage):
         category_id = self.request.POST.get("category_id", "")[:18]
         return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status, category_id=category_id)
 
-    def write(self, id: int) -> HttpResponse:
+    def process_form(self, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
             return self.show(self.make_form(initial=self.submitted_values()), id=id)
