@@ -52,12 +52,12 @@ COLUMNS = (
 
 class Feed(Atom1Feed):
     def latest_post_date(self) -> datetime:
-        """Return the time of the newest entry. For an empty feed it is constant, so that conditional requests get 304."""
+        """Return the time of the newest entry. An empty feed has a constant time, so that conditional requests get 304."""
         return super().latest_post_date() if self.items else self.feed["opened_at"]
 
 
 class FeedPage(PostsPage):
-    """The feed of a list. It has only posts that every reader of the forum may see, because feeds are passed on to others."""
+    """The feed of a list. It has only posts that every reader of the forum may see, because users pass feeds on to others."""
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum, parameters = request.account, request.forum, request.GET
@@ -124,16 +124,16 @@ class FeedPage(PostsPage):
 
     def read_category(self, number: str) -> Category:
         is_id = number.isascii() and number.isdigit() and len(number) < 19
-        found = self.request.account.categories.filter(
+        category = self.request.account.categories.filter(
             forum_id=self.request.forum.id, id=number if is_id else 0
         ).first()
-        if found is None:
+        if category is None:
             raise Http404
-        return found
+        return category
 
 
 def sitemap(request: ForumRequest) -> HttpResponse:
-    """The categories and the newest suggestions of a forum that everyone may read (sitemaps.org)."""
+    """Return the sitemap of a forum that everyone may read: its categories and its newest suggestions (sitemaps.org)."""
     if request.method not in ("GET", "HEAD"):
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     try:
