@@ -13,7 +13,7 @@ from core.db.trash import Trashable, assign_links
 
 
 class Resource(TenantModel, Trashable):
-    """A row with its creator, its last updater and their times.
+    """The base of the models of the CRM: a row with its creator, its last updater, and the times of creation and update.
 
     `assign` sets attributes, and `flush` writes the changes of any number of rows.
     """
@@ -23,7 +23,8 @@ class Resource(TenantModel, Trashable):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # The fields that `assign` changed and `flush` has not written yet. Tags are kept apart, because `flush` normalizes their names.
+    # The fields that `assign` has changed and `flush` has not written yet. The tags have an attribute of their own, because `flush`
+    # normalizes their names.
     unsaved_fields: frozenset[str] = frozenset()
     unsaved_tags: list[str] | None = None
 
@@ -31,9 +32,9 @@ class Resource(TenantModel, Trashable):
         abstract = True
 
     def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
-        """Insert the row, or update the fields that `values` names. The caller has locked the row (`locked`).
+        """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`).
 
-        `single_statement` says that the transaction writes nothing else, and that the caller retries it if it fails.
+        `single_statement` says that the transaction writes nothing else, and that the caller retries a failed transaction.
         """
         self.assign(values, by=by)
         self.flush([self], single_statement=single_statement)
@@ -49,10 +50,10 @@ class Resource(TenantModel, Trashable):
             self.unsaved_tags = tags
             changed.add("tags")
         if (pairs := values.pop("external_ids", None)) is not None:
-            # Only values for an `ExternallyIdentified` row have external ids.
+            # Only the values for an `ExternallyIdentified` row have external ids.
             values["external_ids"] = self.merged_external_ids(pairs)  # type: ignore[attr-defined]
         if (fields := values.get("additional_fields")) is not None:
-            # Only values for a model with that column have additional fields.
+            # Only the values for a model with this column have additional fields.
             values["additional_fields"] = merge(self.additional_fields, fields)  # type: ignore[attr-defined]
         if "email" in values:
             changed.add("email_key")
@@ -69,7 +70,7 @@ class Resource(TenantModel, Trashable):
     def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
         """Write the unsaved changes of rows of one account. The number of statements does not depend on the number of rows."""
         if retagged := [(row, row.unsaved_tags) for row in rows if row.unsaved_tags is not None]:
-            # Only values for a `Tagged` row have tags.
+            # Only the values for a `Tagged` row have tags.
             cls.tag_all(rows[0].account, retagged)  # type: ignore[attr-defined]
         new = [row for row in rows if row._state.adding]
         changed = [row for row in rows if not row._state.adding]
@@ -80,13 +81,14 @@ class Resource(TenantModel, Trashable):
         if len(changed) == 1:
             update(changed[0], changed[0].unsaved_fields)
         elif changed:
-            # The rows exist and are locked, so each one conflicts and is updated. `bulk_update` would need a CASE for every row and column.
+            # The rows exist and are locked, so each insert conflicts and becomes an update. `bulk_update` would need a CASE for every row
+            # and column.
             names: frozenset[str] = frozenset().union(*(row.unsaved_fields for row in changed))
             cls._default_manager.bulk_create(
                 changed, update_conflicts=True, unique_fields=["account", "id"], update_fields=sorted(names)
             )
         if identified := [row for row in rows if "external_ids" in row.unsaved_fields]:
-            # Only an `ExternallyIdentified` row has that field.
-            cls.sync_holders(identified, new={row.id for row in new})  # type: ignore[attr-defined]
+            # Only an `ExternallyIdentified` row has this field.
+            cls.sync_holders(identified, new_ids={row.id for row in new})  # type: ignore[attr-defined]
         for row in rows:
             row.unsaved_fields, row.unsaved_tags = frozenset(), None

@@ -1,7 +1,8 @@
 """External ids: identifiers that a resource has in other applications.
 
-An external id is a pair of a key and a value. A resource has its pairs in its own row, from which they are read. For each kind of
-resource, a table of holders also has one row per pair of the account. Its primary key makes a pair unique and finds its holder.
+An external id is a pair of a key and a value. The row of a resource has the pairs of the resource, and responses read them there. For
+each kind of resource, a table of holders also has a row for each pair of the account. The primary key of that table makes a pair unique
+and finds its holder.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -52,7 +53,7 @@ class ExternallyIdentified(Resource):
             return {}
         values: list[Any]
         if len(pairs) == 1:
-            # The usual case. For an array parameter PostgreSQL would assume 10 elements, and replan each execution for fewer.
+            # The usual case. For an array parameter PostgreSQL would assume 10 elements, and plan each execution with fewer anew.
             condition, values = "key = %s AND value = %s", [*next(iter(pairs))]
         else:
             condition = "(key, value) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
@@ -62,19 +63,19 @@ class ExternallyIdentified(Resource):
             [Int8(account_id), *values],
             single_statement=True,
         )
-        held = {(key, value): holder_id for key, value, holder_id in rows}
-        return {pair: held[pair] for pair in pairs if pair in held}
+        holder_ids = {(key, value): holder_id for key, value, holder_id in rows}
+        return {pair: holder_ids[pair] for pair in pairs if pair in holder_ids}
 
     @classmethod
     def ids_having_all(cls, account_id: int, pairs: dict[str, str]) -> list[int]:
-        """Return the id of the resource that holds all of the pairs, or an empty list."""
-        held = cls.holders(account_id, pairs.items())
-        holders = set(held.values())
-        return list(holders) if len(held) == len(pairs) and len(holders) == 1 else []
+        """Return a list with the id of the resource that holds all of the pairs, or an empty list."""
+        holder_ids_by_pair = cls.holders(account_id, pairs.items())
+        holder_ids = set(holder_ids_by_pair.values())
+        return list(holder_ids) if len(holder_ids_by_pair) == len(pairs) and len(holder_ids) == 1 else []
 
     @classmethod
     def lock_holder(cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:
-        """Return the row, locked, that holds any of the pairs. Raise FieldError if they have different holders."""
+        """Lock and return the row that holds any of the pairs. Raise FieldError if the pairs have different holders."""
         holder_id = cls.single_holder(cls.holders(account_id, pairs.items()).values())
         if holder_id is None:
             return None
@@ -85,12 +86,12 @@ class ExternallyIdentified(Resource):
 
     @classmethod
     def single_holder(cls, holder_ids: Iterable[int], label_of: Callable[[int], int | str] = int) -> int | None:
-        """Return the only id among `holder_ids`, or None without any. Raise FieldError, with their labels, if there are several."""
-        different = sorted(set(holder_ids))
-        if len(different) > 1:
-            params = {"kind": cls._meta.verbose_name_plural, "ids": ", ".join(str(label_of(id)) for id in different)}
+        """Return the only id in `holder_ids`, or None if it is empty. Raise FieldError with the labels of the ids if they differ."""
+        distinct_ids = sorted(set(holder_ids))
+        if len(distinct_ids) > 1:
+            params = {"kind": cls._meta.verbose_name_plural, "ids": ", ".join(str(label_of(id)) for id in distinct_ids)}
             raise FieldError("external_ids", "belong to different {kind} ({ids})", "several", params)
-        return different[0] if different else None
+        return distinct_ids[0] if distinct_ids else None
 
     @classmethod
     def taken_error(cls, pair: Pair, holder: int | str) -> FieldError:
@@ -100,20 +101,20 @@ class ExternallyIdentified(Resource):
         return FieldError("", "{key} {value} belongs to {holder}", "taken", params)
 
     def merged_external_ids(self, changes: dict[str, str | None]) -> dict[str, str]:
-        """Return the external ids after `changes`: a key that is not named stays, and null removes its key."""
+        """Return the external ids after the changes. Keys that are not in `changes` stay, and a null removes its key."""
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
     def insert(self, *, single_statement: bool) -> None:
-        """Insert the new row. If it is `single_statement` in the transaction, one statement inserts it together with its holders.
+        """Insert the new row. With `single_statement`, one statement inserts the row and its holders.
 
-        That statement does not tell which resource holds a pair already: ConcurrentUpdate is raised if one does, and IntegrityError
-        if another transaction inserts the pair at the same time.
+        That statement raises ConcurrentUpdate if another resource holds one of the pairs already, and IntegrityError if another
+        transaction inserts a pair at the same time. Neither error tells which resource holds the pair.
         """
         if not single_statement or not self.external_ids:
             super().insert(single_statement=single_statement)
             return
         insertion, holders = insertion_of(type(self)), self.HOLDER_MODEL._meta.db_table
-        # VALUES, because PostgreSQL assumes 10 elements for an array parameter and would replan each execution for fewer.
+        # The statement uses VALUES. For an array parameter PostgreSQL would assume 10 elements, and plan each execution with fewer anew.
         pairs = ", ".join(["(%s::text, %s::text)"] * len(self.external_ids))
         inserted = execute(
             f"""
@@ -142,38 +143,38 @@ class ExternallyIdentified(Resource):
         self.unsaved_fields -= {"external_ids"}
 
     @classmethod
-    def sync_holders(cls, rows: list[Self], *, new: Collection[int] = ()) -> None:
-        """Insert and delete holders, so that each row holds exactly its external ids. The ids in `new` hold no pair yet.
+    def sync_holders(cls, rows: list[Self], *, new_ids: Collection[int] = ()) -> None:
+        """Insert and delete holders, so that each row holds exactly its external ids. `new_ids` are the ids of new rows.
 
         Raise ConcurrentUpdate, with the holders, if other resources hold some of the pairs. Pairs are inserted in a fixed order, so
         that transactions with the same pairs wait for each other and do not deadlock.
         """
         account_id = rows[0].account_id
-        known = [row.id for row in rows if row.id not in new]
-        holding = cls.HOLDER_MODEL._default_manager.filter(account_id=account_id)
-        after = {pair: row.id for row in rows for pair in row.external_ids.items()}
+        existing_ids = [row.id for row in rows if row.id not in new_ids]
+        holders = cls.HOLDER_MODEL._default_manager.filter(account_id=account_id)
+        holder_ids = {pair: row.id for row in rows for pair in row.external_ids.items()}
         before: set[tuple[str, str, int]] = set()
-        if known:
-            before = set(holding.filter(holder_id__in=known).values_list("key", "value", "holder_id"))
-        wanted = {(*pair, holder_id) for pair, holder_id in after.items()}
-        if removed := before - wanted:
-            holding.filter(pk__in=[(account_id, key, value) for key, value, _ in removed]).delete()
-        if not (added := sorted(wanted - before)):
+        if existing_ids:
+            before = set(holders.filter(holder_id__in=existing_ids).values_list("key", "value", "holder_id"))
+        after = {(*pair, holder_id) for pair, holder_id in holder_ids.items()}
+        if removed := before - after:
+            holders.filter(pk__in=[(account_id, key, value) for key, value, _ in removed]).delete()
+        if not (added := sorted(after - before)):
             return
-        keys, values, holder_ids = zip(*added, strict=True)
+        keys, values, added_ids = zip(*added, strict=True)
         inserted = fetch(
             f"""
             INSERT INTO {cls.HOLDER_MODEL._meta.db_table} (account_id, key, value, holder_id)
             SELECT %s, * FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS taken (key, value, holder_id)
             ORDER BY key, value ON CONFLICT DO NOTHING RETURNING true
             """,  # noqa: S608
-            [Int8(account_id), list(keys), list(values), array_literal(holder_ids)],
+            [Int8(account_id), list(keys), list(values), array_literal(added_ids)],
         )
         if len(inserted) == len(added):
             return
-        held = cls.holders(account_id, list(zip(keys, values, strict=True)))
-        others = [cls.taken_error(pair, holder_id).text for pair, holder_id in held.items() if holder_id != after[pair]]
-        raise ConcurrentUpdate("; ".join(others))
+        current = cls.holders(account_id, list(zip(keys, values, strict=True)))
+        errors = [cls.taken_error(pair, id).text for pair, id in current.items() if id != holder_ids[pair]]
+        raise ConcurrentUpdate("; ".join(errors))
 
     def detach(self) -> None:
         """Delete the holders of the row. The row keeps its external ids for a restore."""

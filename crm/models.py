@@ -59,7 +59,7 @@ def email_key(email: Any) -> str | None:
 
 
 def lock_emails(account_id: int, keys: set[str]) -> None:
-    """Lock these e-mails (`email_key`) until the transaction ends, so that only one transaction at a time looks for their clients.
+    """Lock these e-mails (`email_key`) until the transaction ends. Only one transaction at a time looks for the clients of an e-mail.
 
     The e-mails share `EMAIL_LOCK_COUNT` locks, which limits the number of locks that a bulk request takes.
     """
@@ -70,7 +70,8 @@ class ClientQuerySet(TrashableQuerySet):
     def with_counts(self, account: Account) -> Self:
         """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last change to any of them.
 
-        The numbers are counted when they are read. A stored counter would make concurrent writes of a client's rows wait for each other.
+        The rows are counted whenever the numbers are read. A stored counter would make concurrent writes of a client's rows wait for
+        each other.
         """
 
         def of_client(rows: TrashableQuerySet, aggregate: models.Aggregate) -> Subquery:
@@ -88,10 +89,10 @@ class ClientQuerySet(TrashableQuerySet):
         )
 
     def find_existing(self, account_id: int, *, email: Any, external_ids: dict[str, str]) -> "Client | None":
-        """Return the client, locked, that has any of the external ids, or else the oldest one with the e-mail, without regard to case.
+        """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
 
-        The e-mail is locked too: two concurrent requests do not both create a client for it. Raise FieldError if the external ids
-        belong to different clients.
+        The e-mail is locked too, so that two concurrent requests do not both create a client for it. Raise FieldError if the external
+        ids belong to different clients.
         """
         key = email_key(email)
         if key:
@@ -102,7 +103,7 @@ class ClientQuerySet(TrashableQuerySet):
         return client
 
     def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
-        """Lock these e-mails (`email_key`) and return the id of the oldest client with each."""
+        """Lock these e-mails (`email_key`), and return the id of the oldest client with each e-mail."""
         lock_emails(account_id, keys)
         rows = self.filter(email_key__in=keys).order_by("email_key", "id").distinct("email_key")
         return dict(rows.values_list("email_key", "id"))
@@ -144,7 +145,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
     status_id = models.BigIntegerField(null=True)
     responsible_id = models.BigIntegerField(null=True)
     contact_id = models.BigIntegerField(null=True)
-    # The main contact while it is in the trash. Its restore sets `contact_id` again.
+    # The main contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     url = optional_text()
     origin = optional_text()
@@ -177,7 +178,7 @@ class Client(ExternallyIdentified, Tagged, Resource):
     class Meta:
         default_related_name = "clients"
         indexes = [
-            # For the oldest client with an e-mail.
+            # The clients with an e-mail, oldest first.
             models.Index(
                 fields=["account", "email_key", "id"],
                 name="client_by_email",
@@ -200,7 +201,7 @@ class LinkedToClient(models.Model):
     """A row that may belong to a client. It stays when the client is moved to the trash."""
 
     client_id = models.BigIntegerField(null=True)
-    # The client while it is in the trash. Its restore sets `client_id` again.
+    # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
     trashed_client_id = models.BigIntegerField(null=True, editable=False)
 
     class Meta:
@@ -238,7 +239,7 @@ class Contact(LinkedToClient, Tagged, Resource):
 
     # The value of a new row; other rows are read `with_list_ids`.
     contact_list_ids: list[int] = []
-    # Lists in the trash that the contact is added to as well.
+    # The ids of lists in the trash that the contact is added to as well.
     pending_list_ids: list[int] = []
 
     search = Search(
@@ -292,19 +293,19 @@ class Contact(LinkedToClient, Tagged, Resource):
             row.unsaved_fields -= {"contact_list_ids"}
         super().flush(rows, single_statement=single_statement and not relisted)
         if relisted:
-            cls._sync_memberships(relisted, known=[row.id for row in relisted if id(row) not in new])
+            cls._sync_memberships(relisted, existing_ids=[row.id for row in relisted if id(row) not in new])
 
     @classmethod
-    def _sync_memberships(cls, rows: list[Self], *, known: list[int]) -> None:
+    def _sync_memberships(cls, rows: list[Self], *, existing_ids: list[int]) -> None:
         """Insert and delete memberships, so that each contact is in exactly its contact lists.
 
-        Memberships of lists in the trash stay. `known` has the ids of the contacts that may have memberships already.
+        Memberships of lists in the trash stay. `existing_ids` are the ids of the contacts that may have memberships already.
         """
         account = rows[0].account
         memberships = ContactListMembership.objects.filter(account=account)
         before = (
-            set(memberships.filter(contact_id__in=known).values_list("contact_id", "contact_list_id"))
-            if known
+            set(memberships.filter(contact_id__in=existing_ids).values_list("contact_id", "contact_list_id"))
+            if existing_ids
             else set()
         )
         after = {(row.id, list_id) for row in rows for list_id in (*row.contact_list_ids, *row.pending_list_ids)}
@@ -325,10 +326,10 @@ class Contact(LinkedToClient, Tagged, Resource):
     def _memberships(self) -> models.QuerySet:
         return ContactListMembership.objects.filter(account_id=self.account_id, contact_id=self.id)
 
-    def _change_list_counts(self, by: int) -> None:
+    def _change_list_counts(self, difference: int) -> None:
         """Change the counts of the contact's lists, which leave out contacts in the trash."""
         ids = self._memberships().values_list("contact_list_id", flat=True)
-        ContactListCount.change(self.account_id, dict.fromkeys(ids, by))
+        ContactListCount.change(self.account_id, dict.fromkeys(ids, difference))
 
 
 class ContactListQuerySet(TrashableQuerySet):
@@ -386,7 +387,7 @@ class ContactListMembership(models.Model):
 
 
 class ContactListCount(ShardedCount):
-    """The number of contacts of a list, without those in the trash. It is sharded, because an import adds all contacts to one list."""
+    """The number of contacts of a list, without those in the trash. The number is sharded, because an import uses a single list."""
 
     pk = models.CompositePrimaryKey("account_id", "contact_list_id", "shard")
     contact_list_id = models.BigIntegerField()
@@ -413,7 +414,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     expected_close_date = models.DateField(null=True)
     additional_fields = additional_fields()
 
-    # A client that was given inside the deal and is not written yet.
+    # A client from the input of the deal that is not written yet.
     nested_client: Client | None = None
 
     search = Search(
@@ -443,8 +444,8 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values. `client` is a pair: a client and the values for it."""
         values = dict(values)
-        if given := values.pop("client", None):
-            self.nested_client, client_values = given
+        if pair := values.pop("client", None):
+            self.nested_client, client_values = pair
             self.nested_client.assign(client_values, by=by)
         if self._state.adding:
             values.setdefault("currency", self.account.currency)
@@ -453,7 +454,7 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
     @classmethod
     @transaction.atomic(savepoint=False)
     def flush(cls, rows: list[Self], *, single_statement: bool = False) -> None:
-        """Write the clients that were given inside the deals, then the deals."""
+        """Write the clients from the input of the deals, then the deals."""
         linked = [(row, row.nested_client) for row in rows if row.nested_client]
         if clients := {id(client): client for _, client in linked}:
             Client.flush(list(clients.values()))

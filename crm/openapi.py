@@ -44,7 +44,7 @@ VALUE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 
 
 class DerivedNameExtension(TextExtension):
-    """The schema of a name that may be left blank, and is derived from other fields then."""
+    """The schema of a name. A blank name is derived from other fields."""
 
     target_class = DerivedName
 
@@ -289,7 +289,7 @@ def bulk(
 ) -> None:
     """Add the operation of a bulk create. An item may be any JSON value, because each item has a result of its own."""
 
-    def accepts(operation: JSONOperationSchema) -> JSONSchema:
+    def body_schema(operation: JSONOperationSchema) -> JSONSchema:
         items = {"anyOf": [operation.input_component(serializer), {}]}
         view = cast(BulkViewSet, operation.view)
         array = {"type": "array", "maxItems": view.MAX_BULK_ITEMS, "items": items}
@@ -297,7 +297,7 @@ def bulk(
         properties |= {name: {"description": "Allowed here as in each item."} for name in view.body_keys}
         return {"type": "object", "properties": properties, "required": [f"{key}s"], "additionalProperties": True}
 
-    def gives(operation: JSONOperationSchema, status: int) -> JSONSchema:
+    def response_schema(operation: JSONOperationSchema, status: int) -> JSONSchema:
         done = {"status": {"enum": [201, 200]}, key: operation.output_component(serializer)}
         pending = {
             "type": "array",
@@ -326,8 +326,8 @@ def bulk(
             tag,
             {f"{key}s": [item, {"name": ""}]},
             [{"status": 201, key: answer}, {"status": 422, **error}],
-            body_schema=accepts,
-            response=gives,
+            body_schema=body_schema,
+            response=response_schema,
             header_parameters=("X-Atomic",),
         ),
     )

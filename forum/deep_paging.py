@@ -3,16 +3,16 @@
 `OFFSET 100000` makes PostgreSQL read 100,000 entries of an index. To avoid that, *checkpoints* divide a category's posts, ordered by
 age, into segments of about SEGMENT_LENGTH posts. The posts of each segment are counted by visibility partition (column `shelf`) and
 status. The query of a deep page adds up these counts, starts at the last checkpoint before the page, and skips only the posts
-between the two.
+between the checkpoint and the page.
 
 A write does not change the counts, because then all writes in a category would wait for each other. Instead, a trigger inserts a
-*delta*: a row with one post more, or one less, at the place of that post. A reader adds the deltas to the counts, so that both
-together are correct in every snapshot. If there are many deltas, or if a segment has become too long, the reader runs `compact`:
-one statement deletes the counts and deltas of its snapshot and inserts new counts. Deltas that are committed meanwhile are not part of
-that snapshot, nor are their posts, so they stay for the next compaction.
+*delta*: a row with one post more, or one less, at the place of that post. A reader adds the deltas to the counts, so that the sum is
+correct in every snapshot. If there are many deltas, or if a segment has become too long, the reader runs `compact`: one statement
+deletes the counts and deltas of its snapshot and inserts new counts. Deltas that are committed meanwhile are not part of that snapshot,
+nor are their posts, so these deltas stay for the next compaction.
 
-Only these lists use the counts, and the counts may be deleted at any time. Without them a list skips the posts before the page, and the
-next reader of a deep page counts again. After changing posts with triggers disabled, delete the counts.
+Only the lists of categories use the counts, and the counts may be deleted at any time. Without counts a list skips the posts before the
+page, and the next reader of a deep page counts the posts again. After changing posts with triggers disabled, delete the counts.
 """
 
 from datetime import datetime
@@ -27,9 +27,9 @@ from accounts.models import Account
 from core.db import locks
 from core.db.prepared import fetch
 
-# The number of posts in a new segment. A segment with more than twice as many is divided again.
+# The number of posts in a new segment. A segment with more than twice as many posts is divided.
 SEGMENT_LENGTH = 1000
-# A category with more deltas is compacted.
+# A category with more deltas than this is compacted.
 MAX_DELTAS = 1000
 # Below this offset, skipping posts is as fast as looking up a checkpoint.
 MIN_OFFSET = 2500
@@ -64,7 +64,7 @@ class PostCount(models.Model):
     category_id = models.BigIntegerField()
     created_at = models.DateTimeField()
     id = models.BigIntegerField()
-    # Distinguishes rows at the same place.
+    # A number that distinguishes rows at the same place.
     number = models.BigIntegerField()
     # True for the counts of a checkpoint, false for a delta.
     is_mark = models.BooleanField()
@@ -79,27 +79,27 @@ class PostCount(models.Model):
 
 
 class Checkpoint(NamedTuple):
-    """A place in a list from which a page can be read. Without `id` it is the beginning of the list."""
+    """A place in a list from which a page can be read. Without an `id`, the place is the beginning of the list."""
 
     # None if the forum has no category.
     category_id: int | None
-    # The number of deltas before it.
+    # The number of deltas before the checkpoint.
     deltas: int
     created_at: datetime | None
     id: int | None
-    # The number of posts of the list before it.
+    # The number of posts of the list before the checkpoint.
     skipped: int
 
 
-def find_checkpoint(order: str, offset: int, **given: int) -> Checkpoint:
-    """Return the last checkpoint at or before the offset. `given` selects the list, as for `_page_of_posts`."""
-    values = {name: Int8(value) for name, value in (*given.items(), ("offset", offset))}
-    rows = fetch(_checkpoint_sql(order, frozenset(given)), values)
+def find_checkpoint(order: str, offset: int, **selection: int) -> Checkpoint:
+    """Return the last checkpoint at or before the offset. `selection` selects the list, as for `_page_of_posts`."""
+    values = {name: Int8(value) for name, value in (*selection.items(), ("offset", offset))}
+    rows = fetch(_checkpoint_sql(order, frozenset(selection)), values)
     return Checkpoint(*rows[0]) if rows else Checkpoint(None, 0, None, None, 0)
 
 
 def compact(account_id: int, category_id: int) -> None:
-    """Replace the counts and deltas by new counts, and divide long segments. Do nothing while another transaction does so."""
+    """Replace the counts and deltas by new counts, and divide long segments. Do nothing while another transaction compacts."""
     with transaction.atomic(), connection.cursor() as cursor:
         if locks.try_acquire("posts of", account_id, category_id):
             # The first compaction counts all posts of the category.
@@ -110,24 +110,24 @@ def compact(account_id: int, category_id: int) -> None:
 
 
 @cache
-def _checkpoint_sql(order: str, given: frozenset[str]) -> str:
-    if "category_id" in given:
+def _checkpoint_sql(order: str, parameters: frozenset[str]) -> str:
+    if "category_id" in parameters:
         category = "SELECT %(category_id)s AS id"
     else:
         category = """SELECT id FROM forum_category WHERE account_id = %(account_id)s AND forum_id = %(forum_id)s
             ORDER BY position, id LIMIT 1"""
     of_category = "account_id = %(account_id)s AND category_id = (SELECT id FROM category)"
     conditions = ["true"]
-    if "status_id" in given:
+    if "status_id" in parameters:
         conditions.append("status_id = %(status_id)s")
-    if "author_id" in given:
+    if "author_id" in parameters:
         conditions.append("(shelf = 1 OR is_mark IS NULL)")
-    # The author's own closed posts are counted one by one: `is_mark` is null for them.
+    # The author's own closed posts are counted one by one. Their `is_mark` is null.
     own = f"""
         UNION ALL SELECT created_at, id, NULL::boolean, 1, shelf, status_id FROM forum_post
         WHERE {of_category} AND shelf = 2 AND user_id = %(author_id)s"""  # noqa: S608
     order_by, frame = ORDERS[order]
-    # The index is read in order, and only as far as the first checkpoint after the offset.
+    # PostgreSQL reads the index in order, and only as far as the first checkpoint after the offset.
     return f"""
     WITH category AS ({category})
     SELECT category.id, coalesce(deltas, 0), created_at, checkpoint.id, coalesce(skipped, 0) FROM category LEFT JOIN (
@@ -137,7 +137,7 @@ def _checkpoint_sql(order: str, given: frozenset[str]) -> str:
                     coalesce(sum(posts) FILTER (WHERE {" AND ".join(conditions)}) OVER preceding, 0)::bigint AS skipped
                 FROM (
                     SELECT created_at, id, is_mark, posts, shelf, status_id FROM forum_postcount WHERE {of_category}
-                    {own if "author_id" in given else ""}
+                    {own if "author_id" in parameters else ""}
                 ) AS counts WINDOW preceding AS (ORDER BY {order_by} {frame})
             ) AS summed WHERE is_mark
         ) AS checkpoints WHERE skipped <= %(offset)s AND (next_skipped > %(offset)s OR next_skipped IS NULL) LIMIT 1

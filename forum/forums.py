@@ -17,7 +17,7 @@ from core.db.tenancy import FoldedField, TenantModel, fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
 
-# First path segments that the service uses itself, so that no category can have them as its name.
+# First path segments that the service uses itself. They cannot be names of categories.
 RESERVED_SEGMENTS = frozenset(
     ["app", "static", "media", "healthz", "readyz", "favicon.ico", "robots.txt", "sitemap.xml", ".well-known"]
 )
@@ -25,7 +25,7 @@ RESERVED_SEGMENTS = frozenset(
 
 class ForumQuerySet(models.QuerySet["Forum"]):
     def for_host(self, host_id: int) -> Self:
-        """Return the forum of the host, followed by the default forum, which answers where no other forum does."""
+        """Return the forum of the host, followed by the default forum, which is shown at hosts without a forum."""
         return self.filter(Q(host_id=host_id) | Q(is_default=True)).order_by(
             Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
         )
@@ -59,11 +59,11 @@ class ForumQuerySet(models.QuerySet["Forum"]):
 
     def requires_approval(self, account_id: int, forum_id: int) -> bool:
         """Return whether the team must approve new posts of members."""
-        return bool(_approval.first(account_id=account_id, forum_id=forum_id))
+        return bool(_requires_approval.first(account_id=account_id, forum_id=forum_id))
 
 
 class Forum(TenantModel):
-    """A forum. It has exactly one host; the default forum also answers at the account's own address."""
+    """A forum. It has exactly one host. The default forum is also shown at the account's own address."""
 
     class Access(models.TextChoices):
         PUBLIC = "public"  # everyone may read; visitors may sign up to write
@@ -108,7 +108,7 @@ class Forum(TenantModel):
         return gettext("What people suggest to %(name)s, and what becomes of it.") % {"name": self.name}
 
     def may_be_read_by(self, user: User | None) -> bool:
-        """Return whether a user of the account may read the forum, or a visitor (None)."""
+        """Return whether a user of the account, or a visitor (None), may read the forum."""
         return user is not None or self.access != self.Access.PRIVATE
 
     def check_name(self, name: str) -> None:
@@ -131,16 +131,16 @@ class Forum(TenantModel):
         if name != self.name:
             Account.objects.select_for_update(no_key=True).get(id=self.account_id)
             self.check_name(name)
-        before = self.host_id
+        host_id_before = self.host_id
         self.claim_host(host)
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "host_id", "updated_at"])
-        if self.host_id != before:
-            self._release_host(before)
+        if self.host_id != host_id_before:
+            self._release_host(host_id_before)
 
     def claim_host(self, address: str) -> None:
-        """Set the host to an address that a user typed. Raise FieldError if the forum cannot have it. The caller saves the row."""
+        """Set the host to the address that a user typed. Raise FieldError if the forum cannot have it. The caller saves the row."""
         host = Host.objects.get_or_create_for(self.account, address)
         if host.name == self.account.prefix and not self.is_default:
             raise FieldError("host", _("is the account's own, where its first forum answers"))
@@ -165,7 +165,7 @@ class Forum(TenantModel):
         return self.account.categories.filter(forum_id=self.id)
 
     def _release_host(self, host_id: int) -> None:
-        """Delete a host that the forum no longer has, unless it is the account's own."""
+        """Delete a host that the forum no longer has, unless it is the account's own host."""
         self.account.hosts.filter(id=host_id).exclude(name=self.account.prefix).delete()
 
 
@@ -181,7 +181,7 @@ def _forum_with_account(account_id: int, id: int) -> models.QuerySet[Any]:
 
 class CategoryQuerySet(models.QuerySet["Category"]):
     def of_forum(self, forum_id: int) -> Self:
-        """Return the categories of a forum, in order. Posts without a category go to the first one."""
+        """Return the categories of a forum, in order. New posts for which no category is given go to the first category."""
         return self.filter(forum_id=forum_id).order_by("position", "id")
 
     def find_by_name(self, account_id: int, forum_id: int, name: str) -> "Category | None":
@@ -189,8 +189,10 @@ class CategoryQuerySet(models.QuerySet["Category"]):
         if not is_xml_text(name):
             return None
         names = dict.fromkeys([name, name.replace("+", " ")])
-        found = (_category_by_name.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names)
-        return next(filter(None, found), None)
+        categories = (
+            _category_by_name.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names
+        )
+        return next(filter(None, categories), None)
 
     def first_of(self, account_id: int, forum_id: int) -> "Category | None":
         """Return the first category of a forum, with the annotations `first_status` and `requires_approval`."""
@@ -216,15 +218,15 @@ def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
 
 
 @prepared(account_id=int, forum_id=int)
-def _approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def _requires_approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
     return Forum.objects.filter(account_id=account_id, id=forum_id).values_list("approval", flat=True)
 
 
 class Category(Ordered, TenantModel):
-    """A section of a forum, in the order that the team gives the sections."""
+    """A section of a forum. The team decides on the order of the sections."""
 
     MAX_PER_FORUM = 100
-    # The number of posts that can be moved to another category when this one is erased.
+    # The number of posts that can be moved to another category when their category is erased.
     MAX_MOVED_POSTS = 1000
 
     # Annotations of `first_of`: the first status of the account for posts, and whether the team must approve members' posts.
@@ -289,21 +291,21 @@ class Category(Ordered, TenantModel):
 
     @transaction.atomic(savepoint=False)
     def erase(self, *, into: "Category | None" = None) -> None:
-        """Erase the category, after moving its posts into another one of the forum. Do nothing if it is erased already.
+        """Erase the category, after moving its posts into another category of the forum. Do nothing if it is erased already.
 
-        Raise FieldError if it is the only category of the forum, if it has posts and `into` is not another category, or if it has more
-        than MAX_MOVED_POSTS posts.
+        Raise FieldError if the category is the only one of the forum, if it has posts and `into` is not another category, or if it has
+        more than MAX_MOVED_POSTS posts.
         """
         ids = {row.id for row in self.siblings().order_by("id").select_for_update()}
         if self.id not in ids:
             return
         if len(ids) == 1:
             raise FieldError("category", _("is the only one, and every suggestion is in one"))
-        number = self.posts()[: self.MAX_MOVED_POSTS + 1].count()
-        if number:
+        post_count = self.posts()[: self.MAX_MOVED_POSTS + 1].count()
+        if post_count:
             if into is None or into.id not in ids - {self.id}:
                 raise FieldError("category", _("has suggestions: say where they are to go"))
-            if number > self.MAX_MOVED_POSTS:
+            if post_count > self.MAX_MOVED_POSTS:
                 raise FieldError("category", _("has more suggestions than can be moved at once"))
             self.posts().update(category_id=into.id, updated_at=timezone.now())
         Category.objects.filter(pk=self.pk).delete()

@@ -19,7 +19,7 @@ from forum.forums import Category, Forum
 
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
-# Stands for the id of a visitor who is not signed in. No user has it.
+# The id that stands for a visitor who is not signed in. No user has this id.
 VISITOR_ID = 0
 
 # Names of columns, or expressions.
@@ -116,9 +116,9 @@ class PostQuerySet(TrashableQuerySet[Any]):
         The column `status` is the code of the status. `account_id` is needed only for a visitor (None).
         """
         author_id = closed_author_id(user)
-        given = {} if author_id is None else {"author_id": author_id}
+        author_filter = {} if author_id is None else {"author_id": author_id}
         account_id = account_id if user is None else user.account_id
-        return _post_values.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **given)
+        return _post_values.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **author_filter)
 
     def page(
         self,
@@ -133,33 +133,33 @@ class PostQuerySet(TrashableQuerySet[Any]):
         start: int,
         size: int,
     ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts from the offset `start`, as the user sees them.
+        """Return the columns of `size` posts of a list from the offset `start`, as the user sees the list.
 
-        The list is that of a category, or of the forum's first category. `account_id` is needed only for a visitor (None).
+        The list has the posts of a category, or of the forum's first category. `account_id` is needed only for a visitor (None).
 
-        Each order has one index. The open partition of the category is merged with the part of the closed one that the user may see,
-        and no other row of the table is read. Deep pages of lists by age start at a checkpoint (`forum.deep_paging`). The other lists
-        skip the posts before the page.
+        Each order has one index. The query merges the open partition of the category with the part of the closed partition that the
+        user may see, and reads no other row of the table. Deep pages of lists by age start at a checkpoint (`forum.deep_paging`).
+        Deep pages of other lists skip the posts before the page.
         """
         account_id = account_id if user is None else user.account_id
         if account_id is None:
             raise TypeError("A page for a visitor needs the account_id")
-        selected = {
+        conditions = {
             "account_id": account_id,
             "forum_id": forum_id if category_id is None else None,
             "category_id": category_id,
             "status_id": status_id,
             "author_id": closed_author_id(user),
         }
-        given = {name: value for name, value in selected.items() if value is not None}
+        selection = {name: value for name, value in conditions.items() if value is not None}
         if start < deep_paging.MIN_OFFSET or order not in deep_paging.ORDERS:
-            return _page_of_posts(columns=columns, order=order, **_limits(start, size), **given)
-        checkpoint = deep_paging.find_checkpoint(order, start, **given)
+            return _page_of_posts(columns=columns, order=order, **_limits(start, size), **selection)
+        checkpoint = deep_paging.find_checkpoint(order, start, **selection)
         rest = start - checkpoint.skipped
         after: dict[str, Any] = {}
         if checkpoint.id is not None:
             after = {"checkpoint_at": checkpoint.created_at, "checkpoint_id": checkpoint.id}
-        rows = _page_of_posts(columns=columns, order=order, **_limits(rest, size), **given, **after)
+        rows = _page_of_posts(columns=columns, order=order, **_limits(rest, size), **selection, **after)
         has_many_deltas = checkpoint.deltas > deep_paging.MAX_DELTAS
         if checkpoint.category_id is not None and (has_many_deltas or (rows and rest > 2 * deep_paging.SEGMENT_LENGTH)):
             deep_paging.compact(account_id, checkpoint.category_id)
@@ -180,8 +180,8 @@ class PostQuerySet(TrashableQuerySet[Any]):
     ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts that match the text, from the offset `start`, best matches first."""
         rows = account.posts.listed_for(user).of_forum(forum_id)
-        given = {"category_id": category_id, "status_id": status_id}
-        rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
+        filters = {"category_id": category_id, "status_id": status_id}
+        rows = rows.filter(**{name: value for name, value in filters.items() if value is not None})
         if not is_xml_text(text):
             return []
         with search_transaction(account.id, text) as query:
@@ -200,7 +200,7 @@ class PostQuerySet(TrashableQuerySet[Any]):
     ) -> list[tuple[Any, ...]]:
         """Return the columns of open posts of a forum whose titles are similar to the text, best matches first.
 
-        The text may be incomplete. `already_searched` says that `search` found nothing for it.
+        The text may be incomplete. `already_searched` says that `search` found nothing for the text.
         """
         rows = account.posts.live().without_tasks().of_forum(forum_id).filter(shelf=Visibility.OPEN)
         if not is_xml_text(text):
@@ -218,7 +218,7 @@ class PostQuerySet(TrashableQuerySet[Any]):
     def roadmap(
         self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
     ) -> list[tuple[Status, list[tuple[Any, ...]]]]:
-        """Return the statuses of the roadmap that the account has, each with its open posts, those with most votes first.
+        """Return the statuses of the account that are on the roadmap, each with its open posts, those with most votes first.
 
         The roadmap is the same for all readers.
         """
@@ -236,9 +236,9 @@ class PostQuerySet(TrashableQuerySet[Any]):
         self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
     ) -> list[tuple[Any, ...]]:
         """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
-        given = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
+        selection = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
         limits = {"start": start, "size": size} if start else {"limit": size}
-        return _posts_by_votes(**given, **limits)
+        return _posts_by_votes(**selection, **limits)
 
     def sitemap_entries(self, account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
         """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
@@ -250,12 +250,12 @@ class PostQuerySet(TrashableQuerySet[Any]):
     def statuses_in_use(
         self, account: Account, *, forum_id: int | None = None, category_id: int | None = None
     ) -> list[Status]:
-        """Return the statuses that the open posts of a category, or of a forum, have, in their order."""
+        """Return the statuses of the open posts of a category, or of a forum, in the order of the statuses."""
         place = {"forum_id": forum_id} if category_id is None else {"category_id": category_id}
         return _statuses_in_use(account_id=account.id, **place)
 
 
-# The newest posts of each category come from its index; the newest of these are returned.
+# The query reads the newest posts of each category from an index, and returns the newest of all.
 SITEMAP_ENTRIES = """
 WITH category AS (
     SELECT category.account_id, category.id, category.name, category.position
@@ -276,8 +276,8 @@ UNION ALL
 def _values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
     rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
-    found: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
-    return [found[id] for id in ids if id in found]
+    values_by_id: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
+    return [values_by_id[id] for id in ids if id in values_by_id]
 
 
 @prepared(account_id=int, forum_id=int, status_id=int, start=int, size=int)
@@ -290,25 +290,25 @@ def _posts_by_votes(
     start: int = 0,
     size: int | None = None,
 ) -> models.QuerySet[Any]:
-    """Build the query for a page: of `limit` posts, a literal, or of `size` posts from `start` on, two parameters."""
+    """Build the query for a page: the first `limit` posts (a literal in SQL), or `size` posts from `start` on (two parameters)."""
     posts = Account(id=account_id).posts.filter(forum_id=forum_id, status_id=status_id, shelf=Visibility.OPEN)
     return posts.order_by("-votes_cache", "-id").values_list(*columns)[start : start + (limit or size or 0)]
 
 
 @prepared(account_id=int, forum_id=int, category_id=int)
 def _statuses_in_use(account_id: int, forum_id: int = 0, category_id: int | None = None) -> models.QuerySet[Status]:
-    # For each status, the query finds the first status in use with the same or a higher id. That is one look-up in an index ordered
-    # by status_id. For a condition of equality, PostgreSQL would scan the posts in the hope to find one early.
+    # For each status, the query finds the lowest id of a status in use that is equal or higher. That is one look-up in an index ordered
+    # by status_id. With EXISTS and an equal id, PostgreSQL would scan the posts, because it expects to find one early.
     account = Account(id=account_id)
     statuses = account.statuses_of_kind(Status.Kind.POST)
     posts = account.posts.filter(shelf=Visibility.OPEN).order_by("status_id").values("status_id")
     if category_id is not None:
-        next_one = posts.filter(category_id=category_id, status_id__gte=OuterRef("id"))[:1]
-        return statuses.filter(id=Subquery(next_one))
-    next_one = posts.filter(category_id=OuterRef("id"), status_id__gte=OuterRef(OuterRef("id")))[:1]
-    categories = account.categories.filter(forum_id=forum_id).order_by().alias(next_one=Subquery(next_one))
-    one = categories.filter(next_one=OuterRef("id")).values("id")[:1]
-    return statuses.alias(one=Subquery(one)).filter(one__isnull=False)
+        next_id = posts.filter(category_id=category_id, status_id__gte=OuterRef("id"))[:1]
+        return statuses.filter(id=Subquery(next_id))
+    next_id = posts.filter(category_id=OuterRef("id"), status_id__gte=OuterRef(OuterRef("id")))[:1]
+    categories = account.categories.filter(forum_id=forum_id).order_by().alias(next_id=Subquery(next_id))
+    category = categories.filter(next_id=OuterRef("id")).values("id")[:1]
+    return statuses.alias(some_category=Subquery(category)).filter(some_category__isnull=False)
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
@@ -321,7 +321,7 @@ def _post_values(
     return posts.values_list(*("status__code" if name == "status" else name for name in columns))
 
 
-# Above the offsets of all pages that have a literal limit: a list that starts at a checkpoint is not read further than this.
+# The highest end of a page with a literal limit. The pages of a list that starts at a checkpoint end before it.
 MAX_LITERAL_STOP = 2700
 
 
@@ -329,8 +329,8 @@ def _limits(start: int, size: int) -> dict[str, int]:
     """Return the limits of a page as arguments of `_page_of_posts`.
 
     PostgreSQL considers a literal limit in its plan, and keeps the plan. For a limit that is a parameter, it plans to read a tenth of
-    the table. It also assumes that a parameter in OFFSET skips a tenth of the rows. The literal is therefore at most twice as large as
-    needed: with a larger one, PostgreSQL would prefer to plan each page anew.
+    the table, and for an OFFSET that is a parameter, to skip a tenth of the rows. The literal is at most twice as large as needed,
+    because with a larger literal PostgreSQL would plan each page anew.
     """
     if start == 0:
         return {"literal_size": size}
@@ -375,23 +375,23 @@ def _page_of_posts(
     posts, order_by = Account(id=account_id).posts.all(), PostQuerySet.ORDERS[order]
     if category_id is None:
         first = Category.objects.filter(account_id=account_id).of_forum(forum_id).values("id")[:1]
-        listed = posts.filter(category_id=Subquery(first))
+        rows = posts.filter(category_id=Subquery(first))
     else:
-        listed = posts.filter(category_id=category_id)
+        rows = posts.filter(category_id=category_id)
     if status_id is not None:
-        listed = listed.filter(status_id=status_id)
+        rows = rows.filter(status_id=status_id)
     if checkpoint_id is not None:
-        beyond = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
-        listed = listed.filter(beyond((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
-    closed = listed.filter(shelf=Visibility.CLOSED)
+        comparison = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
+        rows = rows.filter(comparison((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
+    closed = rows.filter(shelf=Visibility.CLOSED)
     if author_id is not None:
         closed = closed.filter(user_id=author_id)
     # Each partition has a limit of its own. Without it, PostgreSQL would sort whole partitions to merge them.
     partitions = [
         partition.values(*(name.removeprefix("-") for name in order_by)).order_by(*order_by)[:stop]
-        for partition in (listed.filter(shelf=Visibility.OPEN), closed)
+        for partition in (rows.filter(shelf=Visibility.OPEN), closed)
     ]
     page = partitions[0].union(partitions[1], all=True).order_by(*order_by)[start : start + size]
     text, values = page.query.sql_with_params()
-    found = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
-    return found.order_by(*order_by).values_list(*columns)
+    posts_of_page = posts.filter(id__in=RawSQL(f"SELECT id FROM ({text}) AS page", values))  # noqa: S608, S611
+    return posts_of_page.order_by(*order_by).values_list(*columns)

@@ -22,7 +22,7 @@ from markdown_it.token import Token
 logger = logging.getLogger("rostrum.markdown")
 
 MAX_LENGTH = 65_536
-# An escaped character takes up to five (`&amp;`), and tags take more.
+# Escaping makes up to five characters of one (`&amp;`), and tags add more.
 MAX_HTML_LENGTH = 16 * MAX_LENGTH
 MAX_MARKUP_CHARACTERS = 10_000
 MAX_URLS = 2_500
@@ -58,7 +58,7 @@ def _align_cells(state: StateCore) -> None:
 
 
 def _link_images(state: StateCore) -> None:
-    """Replace images by links, so that browsers of readers do not contact other servers. Within a link, keep only the text."""
+    """Replace images by links, so that browsers of readers do not contact other servers. Within a link, keep only the image's text."""
     for token in state.tokens:
         if token.children and any(child.type == "image" for child in token.children):
             token.children = list(_without_images(token.children))
@@ -91,13 +91,13 @@ TRAILING_PUNCTUATION = "?!.,:;*_~'…|\\"
 
 
 def _link_urls(state: StateInline, silent: bool) -> bool:
-    """Turn a URL without markup into a link, except within a link. Return whether there was one: an inline rule of the parser."""
-    if silent or state.linkLevel or not (after := URL_REST.match(state.src, state.pos, state.posMax)):
+    """Turn a URL without markup into a link, except within a link. Return whether a URL was found, as an inline rule must."""
+    if silent or state.linkLevel or not (url_rest := URL_REST.match(state.src, state.pos, state.posMax)):
         return False
     scheme = URL_SCHEME.search(state.src[max(0, state.pos - len(" https")) : state.pos])
     if scheme is None or not state.pending.endswith(scheme[0]):
         return False
-    rest = after[0].rstrip(TRAILING_PUNCTUATION)
+    rest = url_rest[0].rstrip(TRAILING_PUNCTUATION)
     address = unescapeAll(scheme[0] + rest)
     state.pending = state.pending.removesuffix(scheme[0])
     state.push("link_open", "a", 1).attrs = {"href": state.md.normalizeLink(address)}

@@ -1,9 +1,9 @@
 """Duplicates: a post can be merged into another post, the original, and the merge can be undone.
 
-The duplicate keeps its votes, and copies of them go to the original for voters who have no vote there. Its comments move to the
-original; `from_post_id` of a comment is the id of the post where it was written. Posts that were merged into the duplicate before stay
-merged into it, and their votes and comments move along. A merge into a post that is itself merged can therefore only be undone after
-the merge of that post.
+The duplicate keeps its votes, and its votes are copied to the original, except those of voters who have a vote there. The comments of
+the duplicate move to the original; `from_post_id` of a comment is the id of the post where the comment was written. Posts that were
+merged into the duplicate before stay merged into it, and their votes and comments move to the original, too. Therefore the merge of such
+a post can only be undone after the merge of the duplicate has been undone.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -43,14 +43,14 @@ class Mergeable(TenantModel, Trashable):
         "trashed_at",
     )
 
-    # The post that this one was merged into.
+    # The original that this post was merged into.
     duplicate_from_id = models.BigIntegerField(null=True)
-    # The values to restore when the merge is undone. Null if the merge left the status alone, or if it was changed later.
+    # The values to restore when the merge is undone. Null if the merge did not change the status, or if the status was changed later.
     status_before_merge_id = models.BigIntegerField(null=True, editable=False)
     closed_before_merge = models.BooleanField(null=True, editable=False)
 
     if TYPE_CHECKING:
-        # `Post` has these.
+        # The attributes of `Post` that the methods use.
         objects: Any
         forum_id: int | None
         category_id: int | None
@@ -85,7 +85,7 @@ class Mergeable(TenantModel, Trashable):
     def merge_into(self, original: "Mergeable", *, by: User) -> None:
         """Make this post a duplicate of another post of its forum. Raise FieldError if that is not possible.
 
-        The caller must not have locked either post: they are locked in the order of their ids.
+        The caller must not have locked either post, because this method locks the posts in the order of their ids.
         """
         if original.id == self.id:
             raise FieldError("duplicate_from_id", _("is the post itself"), "itself")
@@ -100,11 +100,11 @@ class Mergeable(TenantModel, Trashable):
         if original.forum_id != self.forum_id:
             raise FieldError("duplicate_from_id", _("is in another forum"), "elsewhere")
         if self.is_private and not original.is_private:
-            # Everyone could read its comments there.
+            # Otherwise everyone could read the comments of the private post.
             raise FieldError("duplicate_from_id", _("is not private, as the post is"), "open")
 
         votes = self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
-        # A trigger counts these.
+        # A trigger counts the copies of proxy votes.
         self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         comments = self.account.comments.filter(post_id=self.id).update(
             post_id=original.id, from_post_id=Coalesce(F("from_post_id"), F("post_id"))
@@ -124,7 +124,7 @@ class Mergeable(TenantModel, Trashable):
     def undo_merge(self, *, by: User) -> None:
         """Undo the merge of this post. Raise FieldError if that is not possible.
 
-        The caller must not have locked this post or the original: they are locked in the order of their ids.
+        The caller must not have locked this post or the original, because this method locks the posts in the order of their ids.
         """
         original = None
         if self.duplicate_from_id is not None:
@@ -155,9 +155,9 @@ class Mergeable(TenantModel, Trashable):
             "closed_before_merge": None,
         }
         if self.status_before_merge_id is not None:
-            before = self.account.statuses.filter(id=self.status_before_merge_id).first()
-            if before is not None:
-                values |= {"status": before, "closed": self.closed_before_merge}
+            status = self.account.statuses.filter(id=self.status_before_merge_id).first()
+            if status is not None:
+                values |= {"status": status, "closed": self.closed_before_merge}
         self.write(values, by=by)
 
     def duplicates(self) -> models.QuerySet[Any]:
@@ -165,7 +165,10 @@ class Mergeable(TenantModel, Trashable):
         return self.account.posts.filter(duplicate_from_id=self.id)
 
     def detach_duplicates(self) -> None:
-        """Undo the merges into this post, or move them on to its own original. To be called before the post is erased."""
+        """Undo the merges into this post. If this post is itself a duplicate, merge its duplicates into its original instead.
+
+        The post is erased afterwards.
+        """
         if self.duplicate_from_id is not None:
             self.duplicates().update(duplicate_from_id=self.duplicate_from_id)
             return
@@ -174,7 +177,7 @@ class Mergeable(TenantModel, Trashable):
             duplicate.undo_merge(by=user)
 
     def _check_mergeable(self, field: str) -> None:
-        """Raise FieldError for a task, or if the post is in the trash."""
+        """Raise FieldError if the post is a task or in the trash."""
         if self.category_id is None:
             raise FieldError(field, _("is a task"), "gone")
         if self.trashed_at is not None:
@@ -182,12 +185,12 @@ class Mergeable(TenantModel, Trashable):
 
     def _all_duplicate_ids(self) -> list[int]:
         """Return the ids of the posts that were merged into this one, directly or through other duplicates."""
-        found: list[int] = []
-        new = [self.id]
-        while new:
-            new = list(self.account.posts.filter(duplicate_from_id__in=new).values_list("id", flat=True))
-            found += new
-        return found
+        duplicate_ids: list[int] = []
+        new_ids = [self.id]
+        while new_ids:
+            new_ids = list(self.account.posts.filter(duplicate_from_id__in=new_ids).values_list("id", flat=True))
+            duplicate_ids += new_ids
+        return duplicate_ids
 
     def _add_to_counts(self, *, votes: int, comments: int) -> None:
         """Add to the counts of this post, and reload them."""

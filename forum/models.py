@@ -112,7 +112,7 @@ class Post(Tagged, Mergeable):
 
     # Posts have this field in the Account API because comments are written as posts there.
     post_id = None
-    # Whether new posts of members must be approved, if the caller has read it from the forum already. None: `write` reads it.
+    # Whether the team must approve new posts of members. None if the caller has not read this from the forum; `write` reads it then.
     requires_approval: bool | None = None
     # Annotations of `with_names`: the code of the status and the name of the author.
     status_code: str
@@ -153,8 +153,8 @@ class Post(Tagged, Mergeable):
                 name="post_tasks",
                 condition=Q(category_id=None, trashed_at=None),
             ),
-            # One index for each order of the account's lists, of forum posts and of tasks. Each row is in three of the six. The
-            # indexes of `search` serve the order by name and the filters.
+            # One index for each order of the account's lists, of forum posts and of tasks. Each row is in three of these six indexes.
+            # The indexes of `search` serve the order by name and the filters.
             *(
                 models.Index(
                     fields=["account", *fields],
@@ -174,7 +174,7 @@ class Post(Tagged, Mergeable):
                 name="task_by_time",
                 condition=Q(trashed_at=None, category_id=None, scheduled_at__isnull=False),
             ),
-            # The posts of a client or a contact, also of one in the trash.
+            # The posts of a client or a contact, even if the client or contact is in the trash.
             *link_indexes("post", "client", "id"),
             *link_indexes("post", "contact", "id"),
             # The posts of a user, by age.
@@ -195,8 +195,8 @@ class Post(Tagged, Mergeable):
                 name="post_of_roadmap",
                 condition=Q(shelf=1),
             ),
-            # The duplicates of a post, the posts that a user answered, and the posts that had a status before they were merged.
-            # Erasing the post, user or status uses them as well.
+            # The duplicates of a post, the posts with a response of a user, and the merged posts that had a status before the merge.
+            # The foreign keys use these indexes when the post, user or status is erased.
             *(
                 models.Index(
                     fields=["account", column, "id"],
@@ -224,8 +224,8 @@ class Post(Tagged, Mergeable):
     def has_other_participants(self) -> bool:
         """Return whether anyone except the author took part.
 
-        That is: another user commented (even if the comment moved to the original), voted, or wrote a duplicate of this post, or the
-        team voted for a client or contact.
+        Another user takes part by a comment (even if the comment moved to the original), by a vote, or by writing a duplicate of this
+        post. The team takes part by a vote on behalf of a client or contact.
         """
         account = self.account
         comments, votes, duplicates = (
@@ -234,12 +234,12 @@ class Post(Tagged, Mergeable):
         )
         rows = [duplicates, comments.filter(from_post_id=self.id)]
         if self.comments_cache or self.votes_cache:
-            rows += [things.filter(post_id=self.id) for things in (comments, votes, account.proxy_votes.order_by())]
-        sides = [things.values("account_id")[:1] for things in rows]
-        return bool(sides[0].union(*sides[1:], all=True)[:1])
+            rows += [queryset.filter(post_id=self.id) for queryset in (comments, votes, account.proxy_votes.order_by())]
+        queries = [queryset.values("account_id")[:1] for queryset in rows]
+        return bool(queries[0].union(*queries[1:], all=True)[:1])
 
     def may_be_changed_by(self, user: User) -> bool:
-        """Return whether the user may change or delete the post: the team always, its author while nobody else took part."""
+        """Return whether the user may change or delete the post. The team always may; the author may while nobody else took part."""
         return user.is_team or (self.user_id == user.id and not self.has_other_participants())
 
     # Actions
@@ -248,21 +248,21 @@ class Post(Tagged, Mergeable):
     def write(self, values: dict[str, Any], *, by: User, single_statement: bool = False) -> None:
         """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
-        Without a status, a new post gets the account's first status for posts. A status also sets `closed`, unless `values` has it.
-        A new post of a member may have to be approved by the team, and so may one whose title or content the member changes. Changes
-        of the status and responses of an existing post are recorded as `StatusChange`. `single_statement` says that nothing else is written in
-        the transaction.
+        Without a status, a new post gets the account's first status for posts. A status also sets `closed`, unless `values` has
+        `closed`. The team may have to approve a new post of a member, and a post whose title or content a member has changed. A change
+        of an existing post's status or response is recorded as `StatusChange`. `single_statement` says that the transaction writes
+        nothing else.
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
         is_new = self._state.adding
         if status is None and is_new:
             status = self.account.default_status(Status.Kind.POST)
-        before = self.status_id
+        status_id_before = self.status_id
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
-            if self.duplicate_from_id is not None and status.id != before:
+            if self.duplicate_from_id is not None and status.id != status_id_before:
                 # The team chose this status for the duplicate, so undoing the merge keeps it.
                 values.setdefault("status_before_merge_id", None)
         if (fields := values.get("additional_fields")) is not None:
@@ -270,8 +270,8 @@ class Post(Tagged, Mergeable):
         assign_links(values, "client_id", "contact_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))
-        is_answered = values.get("response", self.response) != self.response
-        if is_answered:
+        has_response_changed = values.get("response", self.response) != self.response
+        if has_response_changed:
             values["response_user_id"] = by.id if values["response"] else None
             values["response_html"] = None if values["response"] is None else render(values["response"])
         is_reworded = any(
@@ -293,8 +293,10 @@ class Post(Tagged, Mergeable):
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
-            if self.status_id != before or (is_answered and self.response):
-                StatusChange.objects.record(self, by=by, status_id_before=before, is_answered=is_answered)
+            if self.status_id != status_id_before or (has_response_changed and self.response):
+                StatusChange.objects.record(
+                    self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
+                )
         if status is not None:
             self.status_code = status.code
 
@@ -330,7 +332,7 @@ class Post(Tagged, Mergeable):
 
     @transaction.atomic(savepoint=False)
     def erase_comment(self, comment: "Comment") -> bool:
-        """Erase a comment, and return whether it existed. The time of the post's last change stays.
+        """Erase a comment, and return whether it existed. The post's `updated_at` stays the same.
 
         Raise FieldError if the post is merged into another.
         """
@@ -366,7 +368,7 @@ class Post(Tagged, Mergeable):
 
     @transaction.atomic(savepoint=False)
     def withdraw_vote(self, *, by: User) -> bool:
-        """Withdraw the vote of a user, and return whether there was one. Raise FieldError if the post is merged into another."""
+        """Withdraw the vote of a user, and return whether it existed. Raise FieldError if the post is merged into another."""
         self.lock()
         self.check_not_merged()
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
@@ -391,13 +393,13 @@ class Post(Tagged, Mergeable):
             if not rows.live().filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
-        # A trigger updates the count in the row.
+        # A trigger has updated the count in the database.
         self.votes_cache += is_new
         return is_new
 
     @transaction.atomic(savepoint=False)
     def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Withdraw the vote of a client or of a contact, and return whether there was one.
+        """Withdraw the vote of a client or of a contact, and return whether it existed.
 
         Raise FieldError if the post is merged into another.
         """
@@ -410,12 +412,12 @@ class Post(Tagged, Mergeable):
 
     @staticmethod
     def _voter(client_id: int | None, contact_id: int | None) -> dict[str, int]:
-        """Return the one id that is given, by its column. Raise FieldError unless it is exactly one."""
-        voter = {"client_id": client_id, "contact_id": contact_id}
-        given = {link: id for link, id in voter.items() if id is not None}
-        if len(given) != 1:
+        """Return the id that is not None, by its column. Raise FieldError if both ids are None, or if none is."""
+        ids = {"client_id": client_id, "contact_id": contact_id}
+        voter = {link: id for link, id in ids.items() if id is not None}
+        if len(voter) != 1:
             raise FieldError("client_id", _("must be given, or else a contact_id"))
-        return given
+        return voter
 
     def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
         """Add to a count of the locked row, and update other columns with it."""
@@ -482,28 +484,28 @@ class Comment(TenantModel):
         return self.comment
 
     def may_be_changed_by(self, user: User) -> bool:
-        """Return whether the user may change or delete the comment: the team any comment, members their own."""
+        """Return whether the user may change or delete the comment. The team may change any comment, members their own."""
         return user.is_team or self.user_id == user.id
 
 
 class StatusChangeQuerySet(models.QuerySet["StatusChange"]):
     def of_post(self, post_id: int) -> Self:
-        """Return the changes of a post, oldest first, annotated with the name of the user who made each."""
+        """Return the changes of a post, oldest first, each annotated with the name of the user who made it."""
         return self.filter(post_id=post_id).annotate(nick=F("user__name")).order_by("created_at", "id")
 
-    def record(self, post: Post, *, by: User, status_id_before: int, is_answered: bool) -> "StatusChange":
-        """Record a change that was just saved. `is_answered` says that the post has a new response."""
+    def record(self, post: Post, *, by: User, status_id_before: int, has_response_changed: bool) -> "StatusChange":
+        """Record a change that was just saved. `has_response_changed` says that the response was written, changed or withdrawn."""
         ids = {status_id_before, post.status_id}
         statuses = {status.id: status for status in post.account.statuses.filter(id__in=ids)}
-        now = statuses[post.status_id]
+        status = statuses[post.status_id]
         return self.create(
             account=post.account,
             post_id=post.id,
-            from_name=statuses[status_id_before].name if status_id_before != now.id else None,
-            name=now.name,
-            color=now.color,
-            response=post.response if is_answered else None,
-            response_html=post.response_html if is_answered else None,
+            from_name=statuses[status_id_before].name if status_id_before != status.id else None,
+            name=status.name,
+            color=status.color,
+            response=post.response if has_response_changed else None,
+            response_html=post.response_html if has_response_changed else None,
             user_id=by.id,
             created_at=post.updated_at,
         )
@@ -512,7 +514,7 @@ class StatusChangeQuerySet(models.QuerySet["StatusChange"]):
 class StatusChange(TenantModel):
     """A change of a post's status, or a response of the team.
 
-    It stores the names of the statuses, so that it stays readable after these are erased.
+    It stores the names of the statuses, so that it can be shown after the statuses are erased.
     """
 
     post_id = models.BigIntegerField()

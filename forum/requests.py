@@ -1,4 +1,4 @@
-"""Types of requests of a forum's pages. They serve annotations only, like `core.requests`."""
+"""Types of the requests of a forum's pages. Like `core.requests`, they are used only in annotations."""
 
 from typing import TYPE_CHECKING
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 class ForumRequest(PageRequest):
-    """A request of a page of a forum, after `forum_middleware`."""
+    """A request for a page of a forum, after `forum_middleware`."""
 
     forum: "Forum"
     site: "Forum"
 
 
 class ForumUserRequest(ForumRequest, UserRequest):
-    """A request of a page of a forum that a user has signed in to see."""
+    """A request for a page of a forum that only signed-in users see."""

@@ -13,7 +13,7 @@ from forum.requests import ForumRequest
 
 
 def live_posts(request: HttpRequest) -> PostQuerySet:
-    """Return the posts that the API examples may use. Duplicates are left out, because they accept neither votes nor comments."""
+    """Return the posts that the API examples may use, without duplicates, which accept neither votes nor comments."""
     account = cast(ForumRequest, request).account
     return account.posts.live().without_tasks().filter(duplicate_from_id=None)
 

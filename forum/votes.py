@@ -1,7 +1,7 @@
-"""Votes: of users, and of clients and contacts, for whom the team votes. A post's `votes_cache` counts all of them.
+"""Votes of users, and proxy votes, which the team casts for clients and contacts. A post's `votes_cache` counts both.
 
-When a post is merged, its votes are copied to the original for voters who have no vote there. `from_post_id` of a copy is the id of the
-post that it was copied from.
+When a post is merged, its votes are copied to the original. A voter who has a vote for the original gets no copy. The `from_post_id` of
+a copy is the id of the merged post.
 """
 
 from collections.abc import Collection
@@ -17,15 +17,15 @@ from core.db.tenancy import TenantModel
 
 
 class VoteBaseQuerySet(models.QuerySet[Any]):
-    """Votes of one account for posts, which can be copied."""
+    """The base of the querysets of votes and of proxy votes. It copies votes when posts are merged, and undoes that."""
 
-    # A vote has exactly one of these columns set, and a voter has at most one vote for a post.
+    # Exactly one of these columns of a vote is set. A voter has at most one vote for a post.
     VOTER_COLUMNS: ClassVar[tuple[str, ...]]
     # The columns that a copy has in common with its source.
     COPIED_COLUMNS: ClassVar[tuple[str, ...]]
 
     def copy(self, account_id: int, *, from_id: int, to_id: int) -> int:
-        """Copy the votes of one post to another, except for voters who have a vote there. Return the number of copies."""
+        """Copy the votes of one post to another, except those of voters who have a vote there. Return the number of copies."""
         table = self.model._meta.db_table
         columns = ", ".join(self.COPIED_COLUMNS)
         with connection.cursor() as cursor:
@@ -40,9 +40,10 @@ class VoteBaseQuerySet(models.QuerySet[Any]):
             return cursor.rowcount
 
     def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
-        """Undo `copy` and return the number of votes that are deleted.
+        """Undo `copy`, and return the number of deleted votes.
 
-        `other_ids` are the other posts that are merged into the same one. A voter of one of these keeps a vote, as its copy.
+        `other_ids` are the ids of other posts that are merged into the same original. If a voter has also voted for one of those posts,
+        the vote stays, and becomes a copy of the vote for that post.
         """
         copies = self.filter(account_id=account_id, post_id=to_id, from_post_id=from_id)
         if other_ids:
@@ -59,7 +60,7 @@ class VoteBaseQuerySet(models.QuerySet[Any]):
 
 
 def from_post_index(name: str) -> models.Index:
-    """Return the index of copies by the post that they come from, for undoing a merge and for erasing that post."""
+    """Return the index of copied rows by the merged post. Undoing a merge and erasing the merged post use it."""
     return models.Index(fields=["account", "from_post_id"], name=name, condition=Q(from_post_id__isnull=False))
 
 
@@ -68,13 +69,13 @@ class VoteQuerySet(VoteBaseQuerySet):
     COPIED_COLUMNS = ("user_id", "created_at")
 
     def voted_post_ids(self, user: User, post_ids: Collection[int]) -> set[int]:
-        """Return the ids of those posts that the user has voted for."""
+        """Return those of the ids whose posts the user has voted for."""
         if not post_ids:
             return set()
         return set(_voted_post_ids(account_id=user.account_id, user_id=user.id, post_ids=post_ids))
 
     def voters(self, account_id: int, post_id: int, *, limit: int) -> list[tuple[int, str]]:
-        """Return ids and names of the first voters of a post, in the order in which they joined the account."""
+        """Return ids and names of the first voters of a post, ordered by user id: the users who joined the account first."""
         return _voters(account_id=account_id, post_id=post_id, limit=limit)
 
 
@@ -133,7 +134,7 @@ class ProxyVoteQuerySet(VoteBaseQuerySet):
 
 
 class ProxyVote(TenantModel):
-    """A vote of a client or a contact, which a user cast for them. A trigger counts it (`count_proxy_votes`)."""
+    """A vote of a client or a contact, which a user cast for them. A trigger counts proxy votes (`CREATE_VOTE_COUNTING`)."""
 
     post_id = models.BigIntegerField()
     client_id = models.BigIntegerField(null=True)
@@ -176,7 +177,7 @@ class ProxyVote(TenantModel):
             ),
         ]
         indexes = [
-            # The votes of a client or contact. Erasing these uses the indexes as well.
+            # The votes of a client or contact. The foreign keys use these indexes when a client or contact is erased.
             *(
                 models.Index(
                     fields=["account", f"{voter}_id"],
@@ -194,8 +195,8 @@ class ProxyVote(TenantModel):
 
 # Migrations
 
-# When housekeeping erases a client, a foreign key deletes the client's votes, so only the database can count them. The posts are
-# locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
+# When housekeeping erases a client, ON DELETE CASCADE deletes the client's votes without Python code, so triggers keep `votes_cache`.
+# The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
 CREATE_VOTE_COUNTING = """
 CREATE FUNCTION count_proxy_votes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -219,6 +220,6 @@ DROP FUNCTION count_proxy_votes();
 """
 
 
-def count_proxy_votes() -> migrations.RunSQL:
-    """Return the operation that creates the triggers which count proxy votes."""
+def triggers_that_count_proxy_votes() -> migrations.RunSQL:
+    """Return the operation that creates the triggers. They count proxy votes in `votes_cache`."""
     return migrations.RunSQL(CREATE_VOTE_COUNTING, DROP_VOTE_COUNTING)

@@ -94,7 +94,7 @@ def test_it_finds_references_in_python(room, source, found):
     [
         ("accounts", '<p>{% include "forum/post.html" %}', ["forum/post.html"]),
         ("accounts", "{% extends 'forum/team.html' %}", ["forum/team.html"]),
-        ("accounts", "{% load writing %}", ["writing"]),
+        ("accounts", "{% load post_tags %}", ["post_tags"]),
         ("accounts", "{% url 'route-of-the-forum' %}", ["route-of-the-forum"]),
         ("accounts", "{% for post in account.posts.all %}", [".posts"]),
         ("accounts", "{{ request.account.clients.count|add:1 }}", [".clients"]),

@@ -1,4 +1,4 @@
-"""The fields of the CRM's own types: derived names and external ids."""
+"""The field types of the CRM: derived names and external ids."""
 
 import re
 from decimal import Decimal
@@ -32,8 +32,8 @@ class DerivedName(TextField):
         return (names or self._part("email"))[:MAX_NAME_LENGTH]
 
     def _part(self, name: str) -> str:
-        given = self.parent.initial_data
-        value = given[name] if name in given else getattr(self.parent.instance, name, None)
+        data = self.parent.initial_data
+        value = data[name] if name in data else getattr(self.parent.instance, name, None)
         return "" if value is None or isinstance(value, bool | list | dict) else str(value).strip()
 
 
@@ -79,19 +79,19 @@ class ExternalIds(WireField):
 
     def check_holders(self, pairs: dict[str, str | None], row: ExternallyIdentified | None) -> None:
         """Raise FieldErrors for the pairs that other rows hold."""
-        wanted = {key: value for key, value in pairs.items() if value is not None}
+        set_pairs = {key: value for key, value in pairs.items() if value is not None}
         lookup = self.context["lookup"]
         if lookup.optimistic and row is None:
-            lookup.skipped_lookup = bool(wanted)
+            lookup.skipped_lookup = bool(set_pairs)
             return
-        held = lookup.holders(self.model, wanted)
+        held = lookup.holders(self.model, set_pairs)
         others = {pair: holder for pair, holder in held.items() if row is None or holder != row.id}
         if others:
             raise FieldErrors(self.model.taken_error(pair, lookup.label_of(holder)) for pair, holder in others.items())
 
     @classmethod
     def valid_pairs(cls, external_ids: Any) -> dict[str, str]:
-        """Return the valid pairs of an unvalidated input, for the lookup of their holders."""
+        """Return those pairs of an unvalidated input that are valid. Their holders are looked up."""
         if not isinstance(external_ids, dict):
             return {}
         return {
@@ -107,26 +107,27 @@ class ExternalIds(WireField):
         return bool(cls.KEY.fullmatch(key) and value.strip() and len(value) <= MAX_NAME_LENGTH and is_xml_text(value))
 
 
-def merge_external_id(given: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
+def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
     """Return the input for a client with its `external_id` moved into `external_ids`.
 
-    Responses show the value in three places: as a field, as an additional field and as an external id. An application that sends the
-    resource back whole may have changed it in one of them, which is found by comparison with the stored `external_ids`.
+    Responses show the value in three places: as a field, as an additional field and as an external id. If an application sends the whole
+    resource back, it may have changed the value in one of the three places. The changed value is the one that differs from the stored
+    `external_ids`.
     """
-    own, additional = given.get("external_ids"), given.get("additional_fields")
+    own, additional = data.get("external_ids"), data.get("additional_fields")
     values = [
-        source[EXTERNAL_ID] for source in (given, additional) if isinstance(source, dict) and EXTERNAL_ID in source
+        source[EXTERNAL_ID] for source in (data, additional) if isinstance(source, dict) and EXTERNAL_ID in source
     ]
     if not values or not (own is None or isinstance(own, dict)):
-        return given
+        return data
     # A blank field removes the external id, but a blank value in `external_ids` would be refused.
     values = [None if isinstance(value, str) and not value.strip() else value for value in values]
     if own and EXTERNAL_ID in own:
         values.append(own[EXTERNAL_ID])
-    before = external_ids.get(EXTERNAL_ID)
-    value = next((value for value in values if (value if value is None else str(value)) != before), values[0])
-    given = {**given, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
-    given.pop(EXTERNAL_ID, None)
+    stored = external_ids.get(EXTERNAL_ID)
+    value = next((value for value in values if (value if value is None else str(value)) != stored), values[0])
+    data = {**data, "external_ids": {**(own or {}), EXTERNAL_ID: value}}
+    data.pop(EXTERNAL_ID, None)
     if isinstance(additional, dict):
-        given["additional_fields"] = {key: value for key, value in additional.items() if key != EXTERNAL_ID}
-    return given
+        data["additional_fields"] = {key: value for key, value in additional.items() if key != EXTERNAL_ID}
+    return data

@@ -29,7 +29,7 @@ class _ExternalIdsWidget(forms.Widget):
 
 
 class ExternalIdPairs(WireField):
-    """The pairs of a query."""
+    """The external ids in the query of a URL."""
 
     default_error_messages = {
         "pair": "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters",
@@ -61,7 +61,7 @@ class ExternalIdFilter(WireFilter):
 
 
 class LookupText(TextField):
-    """A text to look up. A blank one does not filter."""
+    """A text to look up. A blank text does not filter."""
 
     blank_is_null = True
 

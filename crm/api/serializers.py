@@ -159,7 +159,7 @@ class ContactListSerializer(ResourceSerializer):
 class NestedExternalIds(ExternalIds):
     """The external ids of a nested client.
 
-    Their holder is the client that is meant, so they are not checked. A pair that another client takes meanwhile fails the write.
+    Their holder is the nested client itself, so the holders are not checked. If another client takes a pair meanwhile, the write fails.
     """
 
     def check_holders(self, pairs: dict[str, str | None], row: ExternallyIdentified | None) -> None:
@@ -175,7 +175,7 @@ class GuestName(DerivedName):
 
 
 class NestedClientSerializer(ResourceSerializer):
-    """A client inside a deal. If a client already holds one of the external ids, it is that client, whatever the other fields say."""
+    """A client inside a deal. If an existing client holds one of the external ids, it is used, whatever the other fields say."""
 
     model = Client
 
@@ -195,7 +195,7 @@ class NestedClient(WireField):
     }
 
     def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]]:
-        """Return the client, found or new, and the values to assign to it."""
+        """Return the existing or new client, and the values to assign to it."""
         if not isinstance(data, dict):
             self.fail("object")
         if str(self.parent.initial_data.get("client_id") or "").strip():

@@ -35,8 +35,8 @@ class CRMViewSet(Listing, ResourceViewSet):
     """The base of the views of clients, contacts, contact lists and deals.
 
     A create is optimistic: the first attempt does not look up whether the external ids of the new row are free, because the
-    insert fails if they are not. If it fails, or if the input has any other error, the second attempt looks them up, so that the
-    response names all errors.
+    insert fails if they are not. If the insert fails, or if the input has any other error, the second attempt looks them up, so that
+    the response names all errors.
     """
 
     model: type[Resource]
@@ -45,7 +45,7 @@ class CRMViewSet(Listing, ResourceViewSet):
     lookup: Lookup
 
     def context(self) -> dict[str, Any]:
-        """Return the context of one attempt; only the first one is optimistic."""
+        """Return the context of one attempt. Only the first attempt is optimistic."""
         self.lookup, self.optimistic = Lookup(self.account, optimistic=self.optimistic), False
         return {**super().context(), "lookup": self.lookup}
 
@@ -67,9 +67,9 @@ class CRMViewSet(Listing, ResourceViewSet):
 
 
 class BulkViewSet(CRMViewSet):
-    """The base of views with bulk creates: many items in one request, each as if it were sent alone, in their order.
+    """The base of views with bulk creates: a request with many items, each processed as if it were sent alone, in their order.
 
-    `BulkLookup` reads the rows that the items name. The items are validated one after another, and the valid ones are written together
+    `BulkLookup` reads the rows that the items name. The items are validated one after another, and the valid items are written together
     in one transaction. Errors name an item by its position, counted from 0.
     """
 
@@ -99,9 +99,9 @@ class BulkViewSet(CRMViewSet):
         return [self.complete(item) for item in items]
 
     def read_atomic(self) -> bool:
-        given = self.request.headers.get("X-Atomic", "false")
+        value = self.request.headers.get("X-Atomic", "false")
         try:
-            return BooleanField(allow_null=False).run_validation(given)
+            return BooleanField(allow_null=False).run_validation(value)
         except FieldErrors:
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
@@ -110,17 +110,17 @@ class BulkViewSet(CRMViewSet):
         return [*super().request_options, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
 
     def write_items(self, items: list[Any], all_or_nothing: bool) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return the result of each item, and the names of ignored fields. Raise FieldErrors for any error if `all_or_nothing`."""
+        """Return the result of each item, and the names of ignored fields. With `all_or_nothing`, any error raises FieldErrors."""
         lookup = self.look_up_bulk([item for item in items if isinstance(item, dict)])
-        context = {**self.context(), "lookup": lookup, "existing_ids": lookup.found}
+        context = {**self.context(), "lookup": lookup, "existing_ids": lookup.existing_ids}
         outcomes: list[tuple[int, Resource | None]] = []
         errors: dict[int, list[FieldError]] = {}
         pending: dict[int, dict[str, list[str]]] = {}
         ignored: list[str] = []
-        for position, given in enumerate(items):
+        for position, data in enumerate(items):
             try:
-                row = self.find_existing_in_bulk(given, lookup)
-                serializer = self.serializer(given, row, context)
+                row = self.find_existing_in_bulk(data, lookup)
+                serializer = self.serializer(data, row, context)
                 ignored += self.check_item(serializer)
             except FieldErrors as caught:
                 errors[position] = caught.errors
@@ -133,8 +133,8 @@ class BulkViewSet(CRMViewSet):
             item = position if all_or_nothing else None
             lookup.assign(row, serializer.values, by=self.request.user, item=item)
         if errors and all_or_nothing:
-            by_position = [error.within(str(position)) for position, found in errors.items() for error in found]
-            raise FieldErrors(error.within(f"{self.key}s") for error in by_position)
+            item_errors = [error.within(str(position)) for position, listed in errors.items() for error in listed]
+            raise FieldErrors(error.within(f"{self.key}s") for error in item_errors)
         self.model.flush(list({row.id: row for _, row in outcomes if row is not None}.values()))
         results = [
             {"status": status, self.key: self.represent(row), **pending.get(position, {})}
@@ -162,7 +162,7 @@ class BulkViewSet(CRMViewSet):
         return lookup
 
     def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
-        """Look up the holders of external ids that the bodies name, and lock the rows that may change."""
+        """Look up the holders of the external ids in the bodies, and lock the rows that may change."""
 
     def find_existing_in_bulk(self, given: Any, lookup: BulkLookup) -> Resource | None:
         """Return the row as `find_existing` does, for an item of a bulk request."""
@@ -183,7 +183,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             if row is None:
                 return None
             if others := sorted(pairs.items() - row.external_ids.items()):
-                # Without this error, the external id would move to this row from another one unnoticed.
+                # Without this error, the external id would move from another row to this row unnoticed.
                 message, holder = "{key} {value} does not belong to {holder}", f"{self.key} {row.id}"
                 raise FieldErrors(
                     FieldError("external_ids", message, "other", {"key": key, "value": value, "holder": holder})
@@ -229,7 +229,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             return given
         own = {} if given.get("external_ids") is None else given["external_ids"]
         if not isinstance(own, dict):
-            # The serializer refuses it, together with all other errors.
+            # The serializer refuses these external ids, together with all other errors.
             return given
         others = [key for key in pairs if key in own and str(own[key]) != pairs[key]]
         if others:
@@ -259,18 +259,18 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         return cls.list_rows_of(account).with_counts(account)
 
     def complete(self, given: Any, row: Any = None) -> Any:
-        """Return the input with a `try_update` that is given beside the client, and with `external_id` among the external ids."""
+        """Return the input with the `try_update` that is beside the client in the body, and with `external_id` among the external ids."""
         if not isinstance(given, dict):
             return given
         options = {name: self.body[name] for name in self.body_keys if name in self.body}
         return merge_external_id({**options, **given}, row.external_ids if row is not None else {})
 
     def is_try_update(self, given: Any) -> bool:
-        """Return whether a create updates the client that has one of the external ids, or else the e-mail."""
+        """Return whether the input asks to update the client that has one of its external ids, or else its e-mail."""
         try:
             return isinstance(given, dict) and bool(BooleanField().run_validation(given.get("try_update")))
         except FieldErrors:
-            # The serializer refuses it, together with all other errors.
+            # The serializer refuses this value, together with all other errors.
             return False
 
     def find_existing(self, given: Any) -> Client | None:

@@ -121,12 +121,12 @@ class PostSerializer(AdditionalFieldsSerializer):
         return {**values, **place}
 
     def resolve_status(self, status_id: int, status: Status | None) -> Status:
-        """Return the status for an id and perhaps a code. Raise FieldError if these name different new statuses."""
-        before = self.instance.status_id if self.instance else None
-        # Responses have both fields. If a client sends a whole post back and changed only one of them, that one applies.
-        if status is None or (status.id == before != status_id):
+        """Return the status with the id. `status` is the status of the submitted code, if any. Raise FieldError if the two conflict."""
+        current_id = self.instance.status_id if self.instance else None
+        # Responses have both the id and the code. If a client sends a whole post back and changed only one of the two, that one applies.
+        if status is None or (status.id == current_id != status_id):
             return self.context["account"].statuses.get(id=status_id)
-        if status_id not in (before, status.id):
+        if status_id not in (current_id, status.id):
             raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status
 
@@ -138,9 +138,9 @@ class PostSerializer(AdditionalFieldsSerializer):
         return kind != Post.TaskKind.FEEDBACK
 
     def place_task(self, values: dict[str, Any]) -> dict[str, Any]:
-        placed = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
-        if placed:
-            raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in placed)
+        refused = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
+        if refused:
+            raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in refused)
         return {"category_id": None, "forum_id": None}
 
     def place_post(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -164,8 +164,8 @@ class PostSerializer(AdditionalFieldsSerializer):
 class CommentedPost(RelatedField):
     """The post of a new comment.
 
-    The lock is exclusive from the beginning because the comment is counted in the row: two transactions that upgrade a shared lock
-    deadlock.
+    The post is locked exclusively from the beginning, because the comment is counted in its row. Two transactions that both upgrade a
+    shared lock would deadlock.
     """
 
     lock = "NO KEY UPDATE"
@@ -180,7 +180,7 @@ class CommentOnPostSerializer(ResourceSerializer):
     post_id = CommentedPost("posts")
 
     def get_fields(self) -> dict[str, Any]:
-        # The field is required but may be null. Other links are optional.
+        # `post_id` is required. Other links are optional.
         fields = super().get_fields()
         if "post_id" not in fields:
             fields["post_id"] = CommentedPost("posts")
@@ -199,7 +199,7 @@ class CommentSerializer(ResourceSerializer):
 
 
 class CommentAsPostSerializer(CommentSerializer):
-    """A comment that is read and changed as a post: with the fields of a post that a comment has."""
+    """A comment that a client reads and changes as a post, with those fields of a post that a comment has."""
 
     content = long_text_field(required=True)
     task_kind = ChoiceField([COMMENT])
@@ -207,8 +207,8 @@ class CommentAsPostSerializer(CommentSerializer):
     sources = {"content": "comment"}
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the text from `content` or `comment`. If a client sends both back, the one that it changed applies."""
+        """Return the text from `content` or `comment`. If a client sends both fields back, the changed one applies."""
         texts = [values[name] for name in ("content", "comment") if name in values]
-        before = None if self.instance is None else self.instance.comment
-        changed = next((text for text in texts if text != before), None)
+        current = None if self.instance is None else self.instance.comment
+        changed = next((text for text in texts if text != current), None)
         return {} if changed is None else {"comment": changed}

@@ -21,5 +21,6 @@ urlpatterns = [
     ),
     path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),
     path("app/tasks.json", TaskViewSet.as_view(LIST), name="forum-json-tasks"),
+    # The Account API serves the list of tasks at its root, too.
     path("app.json", TaskViewSet.as_view(LIST), name="forum-json-tasks-root"),
 ]

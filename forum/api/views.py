@@ -86,28 +86,28 @@ class PostViewSet(Listing, ResourceViewSet):
             return self.respond("ok")
 
     def create(self, request: APIRequest) -> HttpResponse:
-        given = self.body.get(self.key)
-        if isinstance(given, dict) and given.get("task_kind") == COMMENT:
-            return self.comment(given)
+        data = self.body.get(self.key)
+        if isinstance(data, dict) and data.get("task_kind") == COMMENT:
+            return self.comment(data)
         return super().create(request)
 
-    def comment(self, given: dict[str, Any]) -> HttpResponse:
+    def comment(self, data: dict[str, Any]) -> HttpResponse:
         def act() -> tuple[Comment, list[str], list[str]]:
-            serializer = CommentOnPostSerializer(data=given, context={"account": self.account})
+            serializer = CommentOnPostSerializer(data=data, context={"account": self.account})
             ignored = self.check(post=serializer)
             pending = serializer.pending_links
             # The serializer has locked the post, which may be in the trash.
             post = self.account.posts.get(id=serializer.values["post_id"])
             comment = self.add_comment(post, serializer.values["content"])
             if pending:
-                comment.post_id = None  # type: ignore[assignment]  # answered as null, not saved
+                comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
             return comment, ignored, pending
 
         comment, ignored, pending = in_transaction(act)
         return self.answer_comment(comment, self.represent_as_post(comment), ignored, pending)
 
     def find_comment(self, id: int) -> Comment:
-        """Return the comment with this id. Raise Http404 if there is none, or if its post is in the trash."""
+        """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
         comment = self.account.comments.of_live_posts().with_names().filter(id=id).first()
         if comment is None:
             raise Http404
@@ -179,16 +179,16 @@ class PostViewSet(Listing, ResourceViewSet):
         return self.respond(data, status=201, ignored=ignored, pending=pending, headers=headers)
 
     def vote(self, request: APIRequest, id: int) -> HttpResponse:
-        """Cast the user's vote. The status is 201 for a new vote and 200 for an existing one."""
+        """Cast the user's vote. The HTTP status is 201 for a new vote and 200 for an existing vote."""
 
         def act() -> tuple[Post, bool, list[str]]:
             ignored = self.check()
             post = self.find(id, locked=True)
             return post, post.vote(by=request.user), ignored
 
-        post, cast, ignored = in_transaction(act)
-        headers = {"Location": self.location_of(post)} if cast else {}
-        return self.respond(self.represent(post), status=201 if cast else 200, ignored=ignored, headers=headers)
+        post, is_new, ignored = in_transaction(act)
+        headers = {"Location": self.location_of(post)} if is_new else {}
+        return self.respond(self.represent(post), status=201 if is_new else 200, ignored=ignored, headers=headers)
 
     def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.find(id, locked=True).withdraw_vote(by=request.user))

@@ -99,7 +99,7 @@ TASK = {
     "points": 0,
     "comments_cache": 0,
 }
-COMMENTED = {
+COMMENT_EXAMPLE = {
     "id": 31,
     "comment": "It is on the list for spring.",
     "kind": None,
@@ -142,7 +142,7 @@ register_operation(
         "List the comments of a post",
         "The comments of a post or of a task, oldest first.",
         "Posts",
-        response_example=[COMMENTED],
+        response_example=[COMMENT_EXAMPLE],
         parameters={"id": 20},
         query_parameters=lambda: PAGE_PARAMETERS,
         response=CommentSerializer,
@@ -156,7 +156,7 @@ register_operation(
         "Adds a comment to a post or to a task.",
         "Posts",
         {"comment": {"comment": "It is on the list for spring."}},
-        COMMENTED,
+        COMMENT_EXAMPLE,
         {"id": 20},
         statuses=(201,),
         body_serializers={"comment": CommentSerializer},

@@ -79,11 +79,11 @@ def row(shape: Shape, changes: dict[str, Any] | None = None) -> list[Any]:
     return [{**EXAMPLE_VALUES[shape.name], **(changes or {})}.get(name, EXAMPLE_TIME) for name in shape.fields]
 
 
-def written(shape: Shape, depth: int = 0, changes: dict[str, Any] | None = None) -> str:
+def element_of(shape: Shape, depth: int = 0, changes: dict[str, Any] | None = None) -> str:
     return shape.write(row(shape, changes), ZONE, depth=depth)
 
 
-def listed(name: str, shape: Shape, depth: int = 0) -> str:
+def array_of(name: str, shape: Shape, depth: int = 0) -> str:
     return documents.array(name, shape, [row(shape)], ZONE, depth=depth)
 
 
@@ -91,9 +91,9 @@ def document(*elements: str) -> str:
     return documents.document(*elements).decode()
 
 
-ME = document(written(documents.USER))
-ONE = document(written(documents.POST))
-LIST = document(listed("posts", documents.POST_ITEM))
+USER_DOCUMENT = document(element_of(documents.USER))
+POST_DOCUMENT = document(element_of(documents.POST))
+POST_LIST_DOCUMENT = document(array_of("posts", documents.POST_ITEM))
 PARAMETERS = {"order": "top", "page": 1}
 LISTS = {
     "/app/posts.xml": ("list_forum_posts", "The posts of the forum's first category that the caller may see."),
@@ -108,7 +108,7 @@ register_operation(
         "The current user",
         "The user whose credentials the request has.",
         TAG,
-        response_example=ME,
+        response_example=USER_DOCUMENT,
         response=user,
     ),
 )
@@ -119,7 +119,7 @@ register_operation(
         "List the team",
         "Owners, admins and agents, by name.",
         TAG,
-        response_example=document(listed("users", documents.USER)),
+        response_example=document(array_of("users", documents.USER)),
         response=users,
     ),
 )
@@ -131,7 +131,7 @@ register_operation(
         "Agents create members; admins create users with any role but owner; owners create users with any role.",
         TAG,
         "<user><login>ann</login><email>ann@example.com</email><password>kind-of-blue-59</password></user>",
-        ME,
+        USER_DOCUMENT,
         statuses=(201,),
         body_serializers={"user": NewUserSerializer},
         response=user,
@@ -145,7 +145,7 @@ register_operation(
         "List categories",
         "The categories of the forum, in their order.",
         TAG,
-        response_example=document(listed("categories", documents.CATEGORY)),
+        response_example=document(array_of("categories", documents.CATEGORY)),
         response=categories,
     ),
 )
@@ -153,7 +153,9 @@ for path, (id, description) in LISTS.items():
     example = {"category_name": "General", **PARAMETERS} if "{" in path else PARAMETERS
     register_operation(
         f"GET {path}",
-        Operation(id, "List posts", description, TAG, response_example=LIST, parameters=example, response=posts),
+        Operation(
+            id, "List posts", description, TAG, response_example=POST_LIST_DOCUMENT, parameters=example, response=posts
+        ),
     )
     if path != "/app/posts.xml":
         description += " The body may contain the parameters: a single one as the root element, several ones in a hash."
@@ -161,7 +163,14 @@ for path, (id, description) in LISTS.items():
         register_operation(
             f"POST {path}",
             Operation(
-                f"query{id.removeprefix('list')}", "List posts", description, TAG, body, LIST, example, response=posts
+                f"query{id.removeprefix('list')}",
+                "List posts",
+                description,
+                TAG,
+                body,
+                POST_LIST_DOCUMENT,
+                example,
+                response=posts,
             ),
         )
 register_operation(
@@ -172,7 +181,7 @@ register_operation(
         "Without category-id, the post is created in the first category.",
         TAG,
         "<post><title>Keyboard shortcuts</title><content>At least for voting &amp; searching.</content></post>",
-        ONE,
+        POST_DOCUMENT,
         statuses=(201,),
         body_serializers={"post": PostSerializer},
         response=post,
@@ -186,7 +195,7 @@ register_operation(
         "All comments are included, oldest first.",
         TAG,
         response_example=document(
-            "<hash>\n", listed("comments", documents.COMMENT, 1), written(documents.POST, 1), "</hash>\n"
+            "<hash>\n", array_of("comments", documents.COMMENT, 1), element_of(documents.POST, 1), "</hash>\n"
         ),
         parameters={"id": 20},
         response=post_with_comments,
@@ -202,7 +211,7 @@ for method, verb, addition in (("PUT", "update", ""), ("PATCH", "patch", " The s
             f" posts of members wait for approval, the post waits again after its author has changed the title or content.{addition}",
             TAG,
             '<post><status>planned</status><responsible-id type="integer">15</responsible-id></post>',
-            document(written(documents.POST, changes={"status": "planned", "responsible-id": 15})),
+            document(element_of(documents.POST, changes={"status": "planned", "responsible-id": 15})),
             {"id": 20},
             body_serializers={"post": TeamPostSerializer},
             response=post,
@@ -216,7 +225,7 @@ register_operation(
         "Delete a post",
         "For the users who may change the post. It is moved to the trash for 30 days.",
         TAG,
-        response_example=ONE,
+        response_example=POST_DOCUMENT,
         parameters={"id": 20},
         response=post,
         error_statuses=frozenset({403}),

@@ -30,11 +30,11 @@ class ForumPage(Page):
 class ResubmittablePage(ForumPage):
     """A page with a form whose text must not be lost.
 
-    If the session has ended, or another user has signed in in another tab, the form is shown again as it was submitted, with a
-    sign-in form if there is no user. Django's CSRF check would answer 403 instead, so this view checks the token itself.
+    If the session has ended, or another user has signed in in another tab, the page shows the form again as it was submitted, with a
+    sign-in form if there is no user. Django's CSRF check would discard the text, so this view checks the token itself.
     """
 
-    # For the template of the form: whether the form was rendered in another session.
+    # Whether the form was rendered in another session. The template of the form shows a notice then.
     stale = False
     sign_in_form: SignInForm | None = None
 
@@ -43,7 +43,7 @@ class ResubmittablePage(ForumPage):
         return csrf_exempt(super().as_view(**initkwargs))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        # Collects the cookies of a session that starts during the request, whatever the response is.
+        # `sign_in` sets the cookies of the new session here, because it runs before the response of the view exists.
         self.session_response = HttpResponse()
         response = super().dispatch(request, *args, **kwargs)
         response.cookies.update(self.session_response.cookies)
@@ -55,14 +55,14 @@ class ResubmittablePage(ForumPage):
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         if not has_valid_csrf_token(request):
             if is_cross_origin(request):
-                # The form is from another site, so its content is not shown.
+                # Another site submitted the form, so its content is not shown.
                 return csrf_failure(request)
             self.stale = True
             if request.user is None:
                 self.sign_in_form = SignInForm(request=request)
             return self.show_submitted(HTTPStatus.FORBIDDEN, **kwargs)
         if request.user is not None:
-            return self.write(**kwargs)
+            return self.process_form(**kwargs)
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
         user = form.user if form.is_valid() else None
         if user is not None and not self.allows(user):
@@ -73,12 +73,12 @@ class ResubmittablePage(ForumPage):
             )
         request.user, self.sign_in_form = user, None
         user.account = request.account
-        # Signing in replaces the CSRF token, so it comes before any page is rendered.
+        # `sign_in` replaces the CSRF token, so it is called before a page with a token is rendered.
         sign_in(request, self.session_response, user)
         throttling.count_page_action(request)
-        return self.write(**kwargs)
+        return self.process_form(**kwargs)
 
-    def write(self, *args: Any, **kwargs: Any) -> HttpResponse:
+    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
         """Process the submitted form for the user of the request."""
         raise NotImplementedError
 

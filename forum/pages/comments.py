@@ -25,7 +25,7 @@ class DeleteCommentPage(ForumPage):
 
     def post(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
         def erase() -> tuple[Comment | None, str]:
-            """Return the comment and the path of the page that it was on."""
+            """Return the comment, if it existed, and the path of the page of comments that it was on."""
             post = lock_post(request, id)
             comments = request.account.comments.filter(post_id=id)
             comment = comments.filter(id=comment_id).first()
@@ -42,8 +42,8 @@ class DeleteCommentPage(ForumPage):
         except PostNotFound:
             return post_not_found(request)
         except PostMerged as merged:
-            said = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
-            messages.error(request, said)
+            message = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
+            messages.error(request, message)
             return redirect("forum-post", merged.original.id)
         if comment is None:
             messages.error(request, _("That comment is no longer here."))

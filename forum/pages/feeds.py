@@ -26,7 +26,7 @@ from forum.pages.reading import (
     EXCERPT_LENGTH,
     EXCERPT_SOURCE_LENGTH,
     ORDERS,
-    ListPage,
+    PostsPage,
     category_list_path,
     query_string,
 )
@@ -52,12 +52,12 @@ COLUMNS = (
 
 class Feed(Atom1Feed):
     def latest_post_date(self) -> datetime:
-        """Return the time of the newest entry. For an empty feed it is constant, so that conditional requests get 304."""
+        """Return the time of the newest entry. An empty feed has a constant time, so that conditional requests get 304."""
         return super().latest_post_date() if self.items else self.feed["opened_at"]
 
 
-class FeedPage(ListPage):
-    """The feed of a list. It has only posts that every reader of the forum may see, because feeds are passed on to others."""
+class FeedPage(PostsPage):
+    """The feed of a list. It has only posts that every reader of the forum may see, because users pass feeds on to others."""
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum, parameters = request.account, request.forum, request.GET
@@ -69,17 +69,24 @@ class FeedPage(ListPage):
         status, order = self.read_status([]), parameters.get("order") or "new"
         if order not in ORDERS:
             raise Http404
-        given = {"status_id": status.id} if status else {}
+        status_filter = {"status_id": status.id} if status else {}
         q = replace_non_xml(parameters.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
             rows = Post.objects.search(
-                q, None, COLUMNS, account=account, start=0, size=MAX_ENTRIES, **given, **{"forum_id": forum.id} | scope
+                q,
+                None,
+                COLUMNS,
+                account=account,
+                start=0,
+                size=MAX_ENTRIES,
+                **status_filter,
+                **{"forum_id": forum.id} | scope,
             )
         else:
             order = "new" if status else order
             rows = Post.objects.page(
-                None, COLUMNS, account_id=account.id, order=order, start=0, size=MAX_ENTRIES, **given, **scope
+                None, COLUMNS, account_id=account.id, order=order, start=0, size=MAX_ENTRIES, **status_filter, **scope
             )
         base = base_url(request)
         query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
@@ -117,16 +124,16 @@ class FeedPage(ListPage):
 
     def read_category(self, number: str) -> Category:
         is_id = number.isascii() and number.isdigit() and len(number) < 19
-        found = self.request.account.categories.filter(
+        category = self.request.account.categories.filter(
             forum_id=self.request.forum.id, id=number if is_id else 0
         ).first()
-        if found is None:
+        if category is None:
             raise Http404
-        return found
+        return category
 
 
 def sitemap(request: ForumRequest) -> HttpResponse:
-    """The categories and the newest suggestions of a forum that everyone may read (sitemaps.org)."""
+    """Return the sitemap of a forum that everyone may read: its categories and its newest suggestions (sitemaps.org)."""
     if request.method not in ("GET", "HEAD"):
         return error_response(request, 405, headers={"Allow": "GET, HEAD"})
     try:

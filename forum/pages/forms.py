@@ -22,7 +22,7 @@ TEXT_LENGTH = 65_536
 
 
 class LongText(forms.CharField):
-    """A text in Markdown. White space at its ends stays, because it has a meaning there; CRLF, as browsers submit it, becomes LF."""
+    """A text in Markdown. White space at its ends stays, because Markdown gives it a meaning. CRLF from browsers becomes LF."""
 
     def __init__(self, *, rows: int, **kwargs: Any):
         widget = forms.Textarea(attrs={"rows": rows})
@@ -33,14 +33,14 @@ class LongText(forms.CharField):
 
 
 class FormKey(forms.CharField):
-    """The hidden idempotency key of a form, which recognizes a form that is submitted twice."""
+    """The hidden idempotency key of a form. A form that is submitted twice has the same key."""
 
     def __init__(self) -> None:
         super().__init__(max_length=64, required=False, widget=forms.HiddenInput)
 
 
 class PostForm(Form):
-    # The input is outside of the <form>: similar suggestions, with vote forms of their own, are shown between them.
+    # The input is outside of the <form>, because similar suggestions are shown between the two, and have vote forms of their own.
     title = forms.CharField(
         label=_("Title"),
         max_length=255,
@@ -88,7 +88,7 @@ class EditForm(PostForm):
     version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     @staticmethod
-    def shown(post: Post) -> dict[str, Any]:
+    def initial_values(post: Post) -> dict[str, Any]:
         """Return the initial values for a post."""
         kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
         return {
@@ -102,12 +102,15 @@ class EditForm(PostForm):
     @classmethod
     def version_of(cls, post: Post) -> str:
         """Return a digest of the fields of this form. Comments and votes do not change it."""
-        return hashlib.sha256(repr(cls.shown(post)).encode()).hexdigest()
+        return hashlib.sha256(repr(cls.initial_values(post)).encode()).hexdigest()
 
     def changes(self, post: Post) -> dict[str, Any]:
-        """Return the changed values. The kind `PRIVATE`, which this form does not offer, stays unless the kind or the privacy is changed."""
-        shown = self.shown(post)
-        values = {name: value for name, value in self.values.items() if value != shown[name]}
+        """Return the changed values.
+
+        The form does not offer the kind `PRIVATE`. A post keeps it unless the user changes the kind or the privacy.
+        """
+        initial = self.initial_values(post)
+        values = {name: value for name, value in self.values.items() if value != initial[name]}
         if post.kind == Post.Kind.PRIVATE and not values.keys().isdisjoint({"kind", "private"}):
             values |= {name: self.cleaned_data[name] for name in ("kind", "private")}
         return values

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.pages.settings import parse_id
-from core.api.paging import Page as PageOfList
+from core.api import paging
 from core.errors import FieldError, FieldErrors
 from core.pages.base import redirect
 from forum.markdown import render
@@ -21,14 +21,14 @@ from forum.requests import ForumUserRequest
 
 
 class ModerationPage(TeamPage):
-    """The queue, oldest first. The buttons on a post's own page are submitted here too, with `back` for the way back to it."""
+    """The queue, oldest first. The page of a post submits its buttons to this page too; with `back`, the response returns to the post."""
 
     template_name = "forum/moderation.html"
     actions = {"approve": "approve", "reject": "reject"}
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         try:
-            page = PageOfList.read(request.GET)
+            page = paging.Page.read(request.GET)
         except FieldErrors:
             raise Http404 from None
         categories = request.account.categories.filter(id=OuterRef("category_id"))
@@ -36,7 +36,7 @@ class ModerationPage(TeamPage):
         posts = request.account.posts.of_forum(request.forum.id).unapproved().annotate(**annotations)
         rows = list(posts[page.start : page.stop])
         if not rows and page.number > 1:
-            # All posts of the last page have been decided on.
+            # All posts of the last page have been approved or rejected.
             return redirect("forum-moderation")
         more = len(rows) > page.size
         for post in rows:
@@ -47,22 +47,22 @@ class ModerationPage(TeamPage):
     def approve(self, request: ForumUserRequest) -> HttpResponse:
         def act() -> None:
             post = self.lock(id)
-            found[:] = [post]
+            locked_posts[:] = [post]
             if post.approved:
                 return
-            if request.POST.get("version", seen := EditForm.version_of(post)) != seen:
+            if request.POST.get("version", current := EditForm.version_of(post)) != current:
                 raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
             post.approve(by=request.user)
 
         id = parse_id(request.POST.get("id")) or 0
-        found: list[Post] = []
+        locked_posts: list[Post] = []
         if self.decide(act):
-            if found[0].is_private:
-                said = _("The suggestion is approved. It is private: only its author and the team can see it.")
+            if locked_posts[0].is_private:
+                message = _("The suggestion is approved. It is private: only its author and the team can see it.")
             else:
-                said = _("The suggestion is approved: everyone can see it now.")
-            messages.success(request, said)
-        return self.go_back(*(("forum-post", id) if found else ("forum-home",)))
+                message = _("The suggestion is approved: everyone can see it now.")
+            messages.success(request, message)
+        return self.go_back(*(("forum-post", id) if locked_posts else ("forum-home",)))
 
     def reject(self, request: ForumUserRequest) -> HttpResponse:
         id = parse_id(request.POST.get("id")) or 0
@@ -71,7 +71,7 @@ class ModerationPage(TeamPage):
         return self.go_back("forum-home")
 
     def decide(self, act: Callable[[], Any], *, done: str = "") -> bool:
-        """Run `act` as `Page.perform` does, with a message for a post that is in the trash already."""
+        """Run `act` as `Page.perform` does. If the post is in the trash already, add a message."""
         try:
             return self.perform(act, done=done)
         except PostInTrash:
@@ -79,7 +79,7 @@ class ModerationPage(TeamPage):
             return False
 
     def go_back(self, route: str, *args: Any) -> HttpResponse:
-        """Redirect to that route if the form came from a post's own page, else to the queue."""
+        """Redirect to the route if the form was submitted from the page of a post, else to the queue."""
         if self.request.POST.get("back"):
             return redirect(route, *args)
         page = parse_id(self.request.GET.get("page"))

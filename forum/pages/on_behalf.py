@@ -30,7 +30,7 @@ from forum.pages.team import MAX_FOUND, ResubmittableTeamPage, TeamPage, normali
 from forum.requests import ForumUserRequest
 
 MAX_VOTES = 100
-# The same suggestion, submitted again within this time, is not created a second time.
+# If the same suggestion is submitted again within this time, no second one is created.
 DOUBLE_CLICK_WINDOW = timedelta(minutes=1)
 
 
@@ -53,7 +53,7 @@ class Customer:
 
     @classmethod
     def read(cls, value: str | None) -> "Customer | None":
-        """Return the customer that a form names, without a name; None if `value` is malformed."""
+        """Return the customer that the form value stands for, without its name, or None if the value is malformed."""
         match = re.fullmatch(r"([a-z_]+)-([0-9]{1,18})", value or "", re.ASCII)
         kinds = {resource.key for resource in registry.customers()}
         return cls(match[1], int(match[2])) if match and match[1] in kinds else None
@@ -71,7 +71,7 @@ def live_rows(resource: Resource, account: Account) -> TrashableQuerySet:
     return cast(TrashableQuerySet, resource.rows_of(account)).live()
 
 
-def customers(account: Account, text: str) -> list[Customer]:
+def search_customers(account: Account, text: str) -> list[Customer]:
     """Return the customers that a search finds, grouped by resource."""
     if not text:
         return []
@@ -80,29 +80,29 @@ def customers(account: Account, text: str) -> list[Customer]:
     with search_transaction(account.id, text) as query:
         for resource in registry.customers():
             rows = live_rows(resource, account)
-            # Without similar words, because the search runs after every key press.
+            # The search leaves out similar words, because it runs after every key press.
             found_ids = search(rows, query, enough=MAX_FOUND, fuzzy=False)[:MAX_FOUND]
             ids += found_ids
             found = rows.filter(id__in=found_ids).order_by()
             queries.append(found.values_list(Value(resource.key), "id", "name", "email"))
-        named = {row[1]: Customer(*row) for row in queries[0].union(*queries[1:], all=True)} if ids else {}
-    return [named[id] for id in ids if id in named]
+        customers_by_id = {row[1]: Customer(*row) for row in queries[0].union(*queries[1:], all=True)} if ids else {}
+    return [customers_by_id[id] for id in ids if id in customers_by_id]
 
 
 class ProxyVotesPage(TeamPage):
     """The votes on behalf of customers: the list, and forms to add and withdraw them."""
 
     template_name = "forum/proxy_votes.html"
-    actions = {"find": "look", "cast": "cast", "withdraw": "withdraw"}
+    actions = {"find": "show_votes", "cast": "cast", "withdraw": "withdraw"}
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.look(request, id)
+        return self.show_votes(request, id)
 
-    def look(self, request: ForumUserRequest, id: int) -> HttpResponse:
+    def show_votes(self, request: ForumUserRequest, id: int) -> HttpResponse:
         q = self.read_query()
-        found = customers(request.account, q)
+        found = search_customers(request.account, q)
         if request.htmx:
-            return self.render("forum/customers.html", q=q, found=found, casts=True)
+            return self.render("forum/customers.html", q=q, found=found, offers_vote=True)
         post = self.find(id)
         votes = list(request.account.proxy_votes.of_post(id).with_names()[: MAX_VOTES + 1])
         return self.render(
@@ -155,36 +155,38 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
     """The form for a suggestion on behalf of a customer. The query of the URL may name the customer."""
 
     template_name = "forum/new_on_behalf.html"
-    actions = {"find": "look", "create": "create"}
+    actions = {"find": "show_found_customers", "create": "create"}
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         if request.htmx:
             q = self.read_query()
-            return self.render("forum/customers.html", q=q, found=customers(request.account, q))
+            return self.render("forum/customers.html", q=q, found=search_customers(request.account, q))
         kinds = [resource.key for resource in registry.customers()]
-        named = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in kinds)
-        return self.show(self.form(initial={"counts": True}), next(filter(None, named), None))
+        customers = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in kinds)
+        return self.show(self.form(initial={"counts": True}), next(filter(None, customers), None))
 
     def form(self, *sent: Any, **values: Any) -> OnBehalfForm:
         return OnBehalfForm(*sent, categories=self.request.account.categories.of_forum(self.request.forum.id), **values)
 
-    def look(self, request: ForumUserRequest) -> HttpResponse:
-        typed = {name: request.POST.get(name, "") for name in OnBehalfForm.base_fields}
-        return self.show(self.form(initial=typed), Customer.read(request.POST.get("customer")))
+    def show_found_customers(self, request: ForumUserRequest) -> HttpResponse:
+        values = {name: request.POST.get(name, "") for name in OnBehalfForm.base_fields}
+        return self.show(self.form(initial=values), Customer.read(request.POST.get("customer")))
 
     def show_submitted_form(self) -> HttpResponse:
-        return self.look(self.request)
+        return self.show_found_customers(self.request)
 
     def text_fields(self) -> list[forms.BoundField]:
         form = OnBehalfForm(self.request.POST, categories=[])
         return [form["title"], form["content"]]
 
-    def show(self, form: OnBehalfForm, chosen: Customer | None) -> HttpResponse:
+    def show(self, form: OnBehalfForm, customer: Customer | None) -> HttpResponse:
         account, q = self.request.account, self.read_query()
-        chosen = chosen and chosen.find(account)
-        found = [customer for customer in customers(account, q) if customer != chosen]
-        found = [chosen, *found] if chosen else found
-        return self.render_form(form, section="suggestions", q=q, found=found, chosen=chosen and chosen.value)
+        selected = customer and customer.find(account)
+        found = [other for other in search_customers(account, q) if other != selected]
+        found = [selected, *found] if selected else found
+        return self.render_form(
+            form, section="suggestions", q=q, found=found, selected_value=selected and selected.value
+        )
 
     def create(self, request: ForumUserRequest) -> HttpResponse:
         form, customer = self.form(request.POST), Customer.read(request.POST.get("customer"))
@@ -200,19 +202,21 @@ class NewPostOnBehalfPage(ResubmittableTeamPage):
         return redirect("forum-post", created[-1].id)
 
     def make(self, values: dict[str, Any], customer: Customer) -> Post:
-        """Create the post, or return the same post of a double click."""
+        """Create the post and return it. After a double click, return the post that the first click created."""
         account, user = self.request.account, self.request.user
         locks.acquire(("on behalf", account.id, user.id))
-        same = account.posts.written_by(user).filter(title=values["title"], content=values["content"], **customer.link)
-        if (post := same.filter(created_at__gt=timezone.now() - DOUBLE_CLICK_WINDOW).first()) is not None:
+        equal_posts = account.posts.written_by(user).filter(
+            title=values["title"], content=values["content"], **customer.link
+        )
+        if (post := equal_posts.filter(created_at__gt=timezone.now() - DOUBLE_CLICK_WINDOW).first()) is not None:
             return post
         if not lock_ids(customer.rows(account)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
-        given = {name: values[name] for name in ("title", "content", "category_id")}
-        serializer = PostSerializer(data=given, context={"account": account})
-        accepted = serializer.read()
+        data = {name: values[name] for name in ("title", "content", "category_id")}
+        serializer = PostSerializer(data=data, context={"account": account})
+        validated = serializer.read()
         post = Post(account=account, agent=agent_of(self.request))
-        post.write({**accepted, **customer.link}, by=user)
+        post.write({**validated, **customer.link}, by=user)
         if values["counts"]:
             post.cast_proxy_vote(by=user, **customer.link)
         return post

@@ -1,4 +1,4 @@
-"""The pages that show posts: the lists, the roadmap, and the page of a post."""
+"""The pages that show posts: the lists, the roadmap, and the page of a post. On pages, a post is called a suggestion."""
 
 from math import ceil
 from typing import Any
@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.models import Status, User
-from core.api import throttling
-from core.api.paging import Page as PageOfList
+from core.api import paging, throttling
 from core.db.tenancy import fold
 from core.db.text import replace_non_xml
 from core.errors import FieldErrors
@@ -74,42 +73,47 @@ def category_list_path(category_name: str | None, *, is_first: bool) -> str:
 
 
 def query_string(**parameters: Any) -> str:
-    given = {name: value for name, value in parameters.items() if value not in ("", None)}
-    return f"?{urlencode(given)}" if given else ""
+    """Return the query string of a URL, without empty parameters."""
+    parameters = {name: value for name, value in parameters.items() if value not in ("", None)}
+    return f"?{urlencode(parameters)}" if parameters else ""
 
 
-# Paths of pages of an older server, and the routes that replace them unless a category has that name.
-FORMER_ROUTES = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
+# An older server had pages at these paths. A path redirects to the route of the page that replaces it, unless a category has that
+# name. The profile has the button to sign out.
+ROUTES_BY_FORMER_PATH = {"login": "accounts-sign-in", "logout": "accounts-profile", "account": "accounts-account"}
 
 
-def former_route(category_name: str | None) -> str | None:
-    """Return the route that replaces a page of an older server. The profile has the button to sign out."""
-    return FORMER_ROUTES.get((category_name or "").lower())
+def route_of_former_path(path: str | None) -> str | None:
+    """Return the route of the page that replaces a page of an older server, or None."""
+    return ROUTES_BY_FORMER_PATH.get((path or "").lower())
 
 
-class ListPage(ForumPage):
+class PostsPage(ForumPage):
     """The base of pages that list suggestions."""
 
-    def read_page(self) -> PageOfList:
+    def read_page(self) -> paging.Page:
         try:
-            return PageOfList.read({"page": self.request.GET.get("page")})
+            return paging.Page.read({"page": self.request.GET.get("page")})
         except FieldErrors:
             raise Http404 from None
 
     def read_status(self, statuses: list[Status]) -> Status | None:
-        """Return the status that the parameter names, or None. Only a status that is not in `statuses` takes a query."""
+        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status.
+
+        The status is first looked up in `statuses`, which are loaded already, and then in the database.
+        """
         if not (code := self.request.GET.get("status")):
             return None
-        for known in statuses:
-            if known.code == code:
-                return known
-        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
-        if status is None:
+        for status in statuses:
+            if status.code == code:
+                return status
+        found = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
+        if found is None:
             raise Http404
-        return status
+        return found
 
     def list_context(self, posts: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the context for the posts: those that the user has voted for and, for the team, the names of customers."""
+        """Return the posts and the ids of those that the user has voted for. For the team, add the customers' names to the posts."""
         account, user = self.request.account, self.request.user
         if user is not None and user.is_team:
             ids = {id for post in posts for id in (post["client_id"], post["contact_id"]) if id is not None}
@@ -126,7 +130,7 @@ class ListPage(ForumPage):
         return {"posts": posts, "voted": voted}
 
 
-class PostListPage(ListPage):
+class PostListPage(PostsPage):
     """The suggestions of a category, by default the first one, or the results of a search in a category or in the whole forum."""
 
     template_name = "forum/posts.html"
@@ -136,23 +140,23 @@ class PostListPage(ListPage):
         categories = list(account.categories.of_forum(forum.id))
         first = category = categories[0] if categories else None
         if category_name is not None:
-            by_key = {one.name_key: one for one in categories}
+            by_key = {row.name_key: row for row in categories}
             category = by_key.get(fold(category_name)) or by_key.get(fold(category_name.replace("+", " ")))
             if category is None:
-                if route := former_route(category_name):
+                if route := route_of_former_path(category_name):
                     return redirect(route)
                 raise Http404
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         if q:
             throttling.count_search(request)
-        is_everywhere = bool(q) and category_name is None
-        scope = {"forum_id": forum.id} if is_everywhere or category is None else {"category_id": category.id}
+        searches_all_categories = bool(q) and category_name is None
+        scope = {"forum_id": forum.id} if searches_all_categories or category is None else {"category_id": category.id}
         statuses = Post.objects.statuses_in_use(account, **scope)
         status, page = self.read_status(statuses), self.read_page()
         order = request.GET.get("order") or "new"
         if order not in ORDERS:
             raise Http404
-        given = {"status_id": status.id} if status else {}
+        status_filter = {"status_id": status.id} if status else {}
         if category is None:
             rows = []
         elif q:
@@ -163,11 +167,11 @@ class PostListPage(ListPage):
                 account=account,
                 start=page.start,
                 size=page.size + 1,
-                **given,
+                **status_filter,
                 **{"forum_id": forum.id} | scope,
             )
         else:
-            # With a status there is one order only.
+            # A list of one status has only one order.
             order = "new" if status else order
             rows = Post.objects.page(
                 request.user,
@@ -176,45 +180,47 @@ class PostListPage(ListPage):
                 order=order,
                 start=page.start,
                 size=page.size + 1,
-                **given,
+                **status_filter,
                 **scope,
             )
         if not rows and page.number > 1:
             raise Http404
-        # A search of the forum without results shows similar suggestions.
+        # If a search of the whole forum finds nothing, similar suggestions are shown.
         similar: list[tuple] = []
-        if is_everywhere and not rows and not status:
+        if searches_all_categories and not rows and not status:
             similar = rows = Post.objects.similar_to(
                 q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
             )
         # A search at the forum's own path covers all categories.
         is_first = category == first and not (q and category_name)
-        path = category_list_path(category.name if category else None, is_first=is_first or is_everywhere)
+        path = category_list_path(category.name if category else None, is_first=is_first or searches_all_categories)
         query = {"order": "" if q or order == "new" else order, "status": status and status.code, "q": q}
         return self.render(
             section="suggestions",
-            category=None if is_everywhere else category,
+            category=None if searches_all_categories else category,
             categories=categories,
             first=first,
             statuses=statuses,
             order=order,
-            chosen=status,
+            chosen_status=status,
             q=q,
-            comes_close=bool(similar),
+            shows_similar=bool(similar),
             page=page,
             more=len(rows) > page.size,
             # The path of the search form. Names are quoted, because they may contain a question mark.
-            here=category_list_path(category.name if category and category_name else None, is_first=False),
+            search_path=category_list_path(category.name if category and category_name else None, is_first=False),
             canonical=f"{base_url(request)}{path}{query_string(**query, page=page.number if page.number > 1 else None)}",
             feed=reverse("forum-feed")
-            + query_string(category=None if is_first or is_everywhere or category is None else category.id, **query),
-            description=describe(forum, None if is_everywhere else category, first),
+            + query_string(
+                category=None if is_first or searches_all_categories or category is None else category.id, **query
+            ),
+            description=describe(forum, None if searches_all_categories else category, first),
             **self.list_context([as_list_item(row) for row in rows[: page.size]]),
         )
 
 
 def describe(forum: Forum, category: Category | None, first: Category | None) -> str:
-    """Return what search engines show of the list of a category, or of the whole forum."""
+    """Return the meta description of the list of a category, or of the whole forum."""
     if category == first and forum.description:
         return forum.description
     if category and category != first:
@@ -223,7 +229,7 @@ def describe(forum: Forum, category: Category | None, first: Category | None) ->
     return gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
 
 
-class RoadmapPage(ListPage):
+class RoadmapPage(PostsPage):
     """The roadmap: a column for each status on it. With `status`, the list of all suggestions with that status."""
 
     template_name = "forum/roadmap.html"
@@ -260,7 +266,7 @@ class RoadmapPage(ListPage):
         return self.render(
             "forum/roadmap_status.html",
             section="roadmap",
-            chosen=status,
+            chosen_status=status,
             page=page,
             more=len(rows) > page.size,
             canonical=base_url(request) + reverse("forum-roadmap") + query,
@@ -280,30 +286,30 @@ class PostPage(ForumPage):
         if post is None:
             raise Http404
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
-            # Not by a message, which would set a cookie for every reader.
+            # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
         page, last = self.read_page(post)
         if post.content_html is None:
             post.content_html = render(post.content)
         if post.response and post.response_html is None:
             post.response_html = render(post.response)
-        # The newest changes are read, and shown oldest first.
+        # The newest changes are read. They are shown oldest first.
         history = list(account.status_changes.of_post(id).reverse()[:MAX_STATUS_CHANGES])[::-1]
         merged = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
         duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
-        came_from = request.GET.get("from", "")
+        duplicate_id = request.GET.get("from", "")
         voters = account.votes.voters(account.id, id, limit=MAX_VOTERS) if post.votes_cache else []
         names = [name for _, name in voters]
-        customers = 0
+        customer_count = 0
         if post.votes_cache > len(names):
             if is_team:
-                # Customers get the places that users leave free, but at least half of them.
+                # The names of customers follow those of users. At least half of the places are reserved for them.
                 proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
                 customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
                 names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
             elif len(names) < MAX_VOTERS:
                 # The names of all users are shown, so the remaining votes are those of customers.
-                customers = post.votes_cache - len(names)
+                customer_count = post.votes_cache - len(names)
         return self.render(
             section="suggestions",
             post=post,
@@ -314,22 +320,22 @@ class PostPage(ForumPage):
             last=last,
             more=page.number < last,
             history=history,
-            answered=next((change for change in reversed(history) if change.response), None),
+            response_change=next((change for change in reversed(history) if change.response), None),
             voters=voters,
             voter_names=names,
-            customers=customers,
-            other_voters=post.votes_cache - len(names) - customers,
+            customer_count=customer_count,
+            other_voter_count=post.votes_cache - len(names) - customer_count,
             voted={id} if user is not None and post.is_voted else set(),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
-            came_from=next((title for one, title in duplicates if str(one) == came_from), None),
+            title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
             canonical=base_url(request)
             + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
             description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
         )
 
     def posts(self) -> QuerySet[Post]:
-        """Return the posts that the user may read, with everything that the page shows of them."""
+        """Return the posts that the user may read, annotated with what the page shows of related rows."""
         account, forum, user = self.request.account, self.request.forum, self.request.user
         categories = account.categories.of_forum(forum.id)
         annotations: dict[str, Any] = {
@@ -343,30 +349,30 @@ class PostPage(ForumPage):
             annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
             if user.is_team:
                 annotations |= {
-                    f"{each.key}_name": Subquery(
-                        each.rows_of(account).filter(id=OuterRef(f"{each.key}_id")).values("name")
+                    f"{customer.key}_name": Subquery(
+                        customer.rows_of(account).filter(id=OuterRef(f"{customer.key}_id")).values("name")
                     )
-                    for each in registry.customers()
+                    for customer in registry.customers()
                 }
                 originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
                 annotations["original_title"] = Subquery(originals.values("title"))
         posts = account.posts.visible_to(user).of_forum(forum.id).without_tasks()
         return posts.select_related("status").annotate(**annotations)
 
-    def read_page(self, post: Post) -> tuple[PageOfList, int]:
+    def read_page(self, post: Post) -> tuple[paging.Page, int]:
         """Return the requested page of comments and the number of the last page. `page=last` requests the last one."""
         last = max(1, ceil(post.comments_cache / COMMENTS_PER_PAGE))
         number = self.request.GET.get("page")
         try:
-            page = PageOfList.read({"page": last if number == "last" else number, "per_page": COMMENTS_PER_PAGE})
+            page = paging.Page.read({"page": last if number == "last" else number, "per_page": COMMENTS_PER_PAGE})
         except FieldErrors:
             raise Http404 from None
         if page.number > last:
             raise Http404
         return page, last
 
-    def comments(self, post: Post, page: PageOfList) -> list[Comment]:
-        """Return the comments of a page. Of their users, only the shown columns are read."""
+    def comments(self, post: Post, page: paging.Page) -> list[Comment]:
+        """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
         names = {name: F(f"user__{name}") for name in USER_COLUMNS}
         rows = self.request.account.comments.filter(post_id=post.id).order_by("created_at", "id")
         comments = list(rows.annotate(**names)[page.start : page.start + page.size])

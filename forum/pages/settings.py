@@ -70,7 +70,9 @@ class ForumsPage(SettingsPage):
         forums: list[Any] = list(request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         for forum in forums:
             forum.address, forum.access_name = full_name(hosts[forum.host_id]), ACCESS[Forum.Access(forum.access)]
-        return self.render(forums=forums, here=request.forum.id, full=len(forums) >= Forum.MAX_PER_ACCOUNT)
+        return self.render(
+            forums=forums, current_forum_id=request.forum.id, is_full=len(forums) >= Forum.MAX_PER_ACCOUNT
+        )
 
 
 class NewForumPage(SettingsPage):
@@ -110,8 +112,8 @@ class ForumSettingsPage(SettingsPage):
         return forum
 
     @property
-    def is_here(self) -> bool:
-        """True if this page is served at the forum's own address, so that it would disappear with that address."""
+    def is_at_own_address(self) -> bool:
+        """True if this page is served at the forum's own address. Changing that address would make the page unreachable."""
         return self.host == normalize(self.request.get_host()) and self.host != self.request.account.prefix
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -124,14 +126,14 @@ class ForumSettingsPage(SettingsPage):
             forum=forum,
             address=full_name(self.host),
             is_own_domain="." in self.host,
-            is_here=self.is_here,
+            is_at_own_address=self.is_at_own_address,
             target=full_name(self.request.account.prefix),
         )
 
     def save(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
         form = ForumForm(request.POST, forum=forum, address=full_name(self.host))
-        if form.is_valid() and self.is_here and "host" in form.changed_data:
+        if form.is_valid() and self.is_at_own_address and "host" in form.changed_data:
             form.add_error("host", self.other_address_message())
         if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
@@ -146,7 +148,7 @@ class ForumSettingsPage(SettingsPage):
 
     def delete(self, request: ForumUserRequest, id: int) -> HttpResponse:
         forum = self.find(id)
-        if self.is_here:
+        if self.is_at_own_address:
             messages.error(request, self.other_address_message())
         elif self.perform(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
             return redirect("forum-settings-forums")
@@ -171,7 +173,7 @@ class CategoriesPage(SettingsPage):
         return self.show(CategoryForm())
 
     def find(self) -> None:
-        """Read the forums and the one that the query names, by default the first. Raise Http404."""
+        """Read the forums, and select the forum that the query names, by default the first. Raise Http404 if there is no such forum."""
         self.forums = list(self.request.account.forums.order_by("-is_default", "name", "id")[: Forum.MAX_PER_ACCOUNT])
         id = parse_id(self.request.GET.get("forum"))
         found = [forum for forum in self.forums if forum.id == id or (id is None and not self.request.GET.get("forum"))]
@@ -194,15 +196,15 @@ class CategoriesPage(SettingsPage):
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
-        return self.back()
+        return self.redirect_to_categories()
 
     def move(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
         id = parse_id(request.POST.get("id"))
         row = request.account.categories.of_forum(self.forum.id).filter(id=id).first() if id else None
-        return ordering.move(self, row, self.back())
+        return ordering.move(self, row, self.redirect_to_categories())
 
-    def back(self) -> HttpResponse:
+    def redirect_to_categories(self) -> HttpResponse:
         return redirect("forum-settings-categories", query={"forum": self.forum.id})
 
 
@@ -227,9 +229,9 @@ class CategoryPage(SettingsPage):
             form,
             row=row,
             others=list(row.siblings().exclude(id=row.id).order_by("position", "id")[: Category.MAX_PER_FORUM]),
-            # The count stops above the limit of a move.
-            number=row.posts()[: Category.MAX_MOVED_POSTS + 1].count(),
-            most=Category.MAX_MOVED_POSTS,
+            # Posts above the limit of a move are not counted.
+            post_count=row.posts()[: Category.MAX_MOVED_POSTS + 1].count(),
+            max_moved_posts=Category.MAX_MOVED_POSTS,
         )
 
     def save(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -238,13 +240,13 @@ class CategoryPage(SettingsPage):
         if not form.is_valid() or not self.submit_form(form, lambda: row.write(name=form.cleaned_data["name"])):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": row.name})
-        return self.back(row)
+        return self.redirect_to_categories(row)
 
     def delete(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        row, other = self.find(id), parse_id(request.POST.get("into"))
-        into = row.siblings().filter(id=other).first() if other else None
-        done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
-        return self.back(row) if done else redirect("forum-settings-category", id)
+        row, into_id = self.find(id), parse_id(request.POST.get("into"))
+        into = row.siblings().filter(id=into_id).first() if into_id else None
+        is_done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
+        return self.redirect_to_categories(row) if is_done else redirect("forum-settings-category", id)
 
-    def back(self, row: Category) -> HttpResponse:
+    def redirect_to_categories(self, row: Category) -> HttpResponse:
         return redirect("forum-settings-categories", query={"forum": row.forum_id})

@@ -110,19 +110,19 @@ class TeamPage(ForumPage):
             raise PostInTrash
         return post
 
-    def write_post(self, post: Post, given: dict[str, Any]) -> None:
-        """Validate the values as the Account API does, and write them. The post is locked."""
-        serializer = PostSerializer(post, data=given, context={"account": self.request.account}, partial=True)
+    def write_post(self, post: Post, data: dict[str, Any]) -> None:
+        """Validate the values as the Account API does, and write them. The caller must have locked the post."""
+        serializer = PostSerializer(post, data=data, context={"account": self.request.account}, partial=True)
         post.write(serializer.read(), by=self.request.user)
 
     def read_query(self) -> str:
         """Return the text of the search, and count the search against its limit."""
-        is_sent = self.request.method == "POST"
-        q = replace_non_xml((self.request.POST if is_sent else self.request.GET).get("q", ""))[
+        is_post = self.request.method == "POST"
+        q = replace_non_xml((self.request.POST if is_post else self.request.GET).get("q", ""))[
             :MAX_QUERY_LENGTH
         ].strip()
-        if q and not is_sent:
-            # A POST has been counted already.
+        if q and not is_post:
+            # A POST request has been counted already.
             throttling.count_search(self.request)
         return q
 
@@ -130,7 +130,7 @@ class TeamPage(ForumPage):
 class ResubmittableTeamPage(ResubmittablePage, TeamPage):
     """A page for the team with a form whose text must not be lost."""
 
-    def write(self, *args: Any, **kwargs: Any) -> HttpResponse:
+    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
         return TeamPage.post(self, self.request, **kwargs)
 
     def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -139,9 +139,9 @@ class ResubmittableTeamPage(ResubmittablePage, TeamPage):
             response.status_code = status
             return response
         # A visitor sees only the submitted values.
-        texts, sent = self.text_fields(), self.request.POST
-        but = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
-        hidden = [(name, value) for name, values in sent.lists() if name not in but for value in values]
+        texts, data = self.text_fields(), self.request.POST
+        excluded = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
+        hidden = [(name, value) for name, values in data.lists() if name not in excluded for value in values]
         return self.render("forum/team_resubmit.html", http_status=status, texts=texts, hidden=hidden)
 
     def show_submitted_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -154,7 +154,7 @@ class ResubmittableTeamPage(ResubmittablePage, TeamPage):
 
 
 def normalize_text(text: str | None) -> str:
-    """Return the text stripped and with LF, so that a stored text equals one that a browser submits unchanged."""
+    """Strip the text and convert its line ends to LF. A text that a browser submits unchanged then equals the stored text."""
     return (text or "").replace("\r\n", "\n").strip()
 
 
@@ -176,12 +176,12 @@ class StatusForm(Form):
         help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to withdraw the response."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
-    # The digest of the response at the time when the form was opened.
+    # The digest of the response when the form was opened.
     seen = forms.CharField(required=False, max_length=16, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, post: Post, statuses: list[Status], **kwargs: Any):
-        shown = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
-        super().__init__(*args, initial=shown, auto_id="status-%s", **kwargs)
+        initial = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
+        super().__init__(*args, initial=initial, auto_id="status-%s", **kwargs)
         cast(forms.ChoiceField, self.fields["status_id"]).choices = [
             (status.id, status_name(status)) for status in statuses
         ]
@@ -190,14 +190,14 @@ class StatusForm(Form):
         return normalize_text(self.cleaned_data["response"])
 
     def changes(self, post: Post) -> dict[str, Any]:
-        """Return the changed values for the locked post. Raise ValidationError if the response has been changed meanwhile."""
+        """Return the changed values. The post must be locked. Raise ValidationError if somebody else has changed the response."""
         changes = {}
         if "status_id" in self.changed_data and self.cleaned_data["status_id"] != post.status_id:
             changes["status_id"] = self.cleaned_data["status_id"]
         response, seen = self.cleaned_data["response"], self.cleaned_data["seen"]
         if digest(response) != seen and response != normalize_text(post.response):
             if digest(post.response) != seen:
-                # If the form is submitted again, it replaces the response.
+                # If the user submits the form again, the new response replaces the one of somebody else.
                 data = cast(QueryDict, self.data).copy()
                 data["seen"] = digest(post.response)
                 self.data = data
@@ -239,8 +239,8 @@ class PlaceForm(Form):
     )
 
     def __init__(self, *args: Any, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: Any):
-        shown = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
-        super().__init__(*args, initial=shown | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
+        initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
+        super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
         cast(forms.ChoiceField, self.fields["category_id"]).choices = [
             (category.id, category.name) for category in categories
         ]
@@ -263,10 +263,10 @@ class PlaceForm(Form):
 
 
 class ToolsPage(ResubmittableTeamPage):
-    """All tools: a part of the post's page, which htmx loads, or a page of their own.
+    """All tools: as a part of the post's page, which htmx loads, or as a page of their own.
 
-    htmx loads them without a click, maybe while the browser already navigates to another page. So if the post is in the trash, or the
-    user has signed out, that request gets an empty response without a redirect or a message.
+    htmx loads the tools without a click, maybe while the browser already navigates to another page. So if the post is in the trash, or
+    the user has signed out, the request of htmx gets an empty response without a redirect or a message.
     """
 
     template_name = "forum/team_page.html"
@@ -282,21 +282,21 @@ class ToolsPage(ResubmittableTeamPage):
         return self.show(post, tool=request.GET.get("tool", ""))
 
     def show_submitted_form(self, id: int) -> HttpResponse:
-        make = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
-        if make is None:
+        make_form = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
+        if make_form is None:
             return error_response(self.request, 400)
         post = self.find_to_change(id)
-        submitted: dict[str, Any] = {self.request.POST["do"]: make(post, self.request.POST)}
+        submitted: dict[str, Any] = {self.request.POST["do"]: make_form(post, self.request.POST)}
         return self.show(post, **submitted)
 
     def text_fields(self) -> list[forms.BoundField]:
-        sent = self.request.POST
-        return [StatusForm(sent, post=Post(), statuses=[])["response"]] if "response" in sent else []
+        data = self.request.POST
+        return [StatusForm(data, post=Post(), statuses=[])["response"]] if "response" in data else []
 
     def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
-        """Return the page. `submitted` has the form that is invalid or to be submitted again, by its name."""
+        """Return the page. `submitted` has a submitted form, by its name: an invalid one, or one that the user must submit again."""
         request, account = self.request, self.request.account
-        shown = {
+        forms_by_name = {
             "status": submitted.get("status") or self.status_form(post),
             "place": submitted.get("place") or self.place_form(post),
         }
@@ -305,23 +305,23 @@ class ToolsPage(ResubmittableTeamPage):
             "section": "suggestions",
             "post": post,
             "tool": next(iter(submitted), tool),
-            "forms": shown,
+            "forms": forms_by_name,
             "tags": [tag["name"] for tag in account.tags.in_use("post")[:MAX_TAGS_OFFERED]],
             "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
         }
         template = "forum/team_tools.html" if request.htmx else None
         return self.render(template, http_status=422 if submitted else 200, **context)
 
-    def status_form(self, post: Post, *sent: Any) -> StatusForm:
+    def status_form(self, post: Post, *data: Any) -> StatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
-        return StatusForm(*sent, post=post, statuses=list(statuses))
+        return StatusForm(*data, post=post, statuses=list(statuses))
 
-    def place_form(self, post: Post, *sent: Any) -> PlaceForm:
+    def place_form(self, post: Post, *data: Any) -> PlaceForm:
         account = self.request.account
         # The responsible user remains a choice after they have left the team.
         team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
         categories = account.categories.of_forum(self.request.forum.id)
-        return PlaceForm(*sent, post=post, categories=categories, team=team.values_list("id", "name", "login"))
+        return PlaceForm(*data, post=post, categories=categories, team=team.values_list("id", "name", "login"))
 
     def find_to_change(self, id: int) -> Post:
         """Return the post even if it is in the trash, so that the form can be shown again."""
@@ -340,14 +340,14 @@ class ToolsPage(ResubmittableTeamPage):
                 self.write_post(locked, changes)
 
         try:
-            done = form.is_valid() and self.submit_form(form, act)
+            is_saved = form.is_valid() and self.submit_form(form, act)
         except PostInTrash:
             form.add_error(None, DELETED)
-            done = False
-        except forms.ValidationError as meanwhile:
-            form.add_error("response", meanwhile)
-            done = False
-        return self.saved(id) if done else self.show(post, status=form)
+            is_saved = False
+        except forms.ValidationError as error:
+            form.add_error("response", error)
+            is_saved = False
+        return self.redirect_after_save(id) if is_saved else self.show(post, status=form)
 
     def change_place(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
@@ -360,11 +360,11 @@ class ToolsPage(ResubmittableTeamPage):
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(post, place=form)
-        return self.saved(id)
+        return self.redirect_after_save(id)
 
-    def saved(self, id: int) -> HttpResponse:
+    def redirect_after_save(self, id: int) -> HttpResponse:
         messages.success(self.request, _("Saved."))
-        # The page of a duplicate redirects to the original, unless `original=0` is given.
+        # The page of a duplicate redirects to the original, unless the query has `original=0`.
         is_merged = self.posts.filter(id=id, duplicate_from_id__isnull=False).exists()
         return redirect("forum-post", id, query={"original": 0} if is_merged else None)
 
@@ -380,22 +380,24 @@ class MergePage(TeamPage):
         if request.htmx:
             return self.render("forum/merge_found.html", id=id, q=q, found=self.search(q, id))
         post = self.find(id)
-        into, original = request.GET.get("into"), None
-        if into is not None:
-            original = self.posts.live().filter(id=parse_id(into) or 0, duplicate_from_id=None).exclude(id=id).first()
+        original_id, original = request.GET.get("into"), None
+        if original_id is not None:
+            original = (
+                self.posts.live().filter(id=parse_id(original_id) or 0, duplicate_from_id=None).exclude(id=id).first()
+            )
             if original is None:
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
         return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
 
     def search(self, q: str, id: int) -> list[tuple]:
-        """Return the posts that a text finds, or the post of that id."""
+        """Return the post with the id that the text is. If there is none, return the posts that a search for the text finds."""
         account, forum_id, columns = self.request.account, self.request.forum.id, ("id", "title", "votes_cache")
         if not q:
             return []
         rows = []
-        if wanted := parse_id(q.removeprefix("#")):
-            rows = list(self.posts.listed_for(self.request.user).filter(id=wanted).values_list(*columns))
+        if post_id := parse_id(q.removeprefix("#")):
+            rows = list(self.posts.listed_for(self.request.user).filter(id=post_id).values_list(*columns))
         if not rows:
             rows = Post.objects.search(
                 q, self.request.user, columns, account=account, forum_id=forum_id, start=0, size=MAX_FOUND + 1
@@ -404,8 +406,8 @@ class MergePage(TeamPage):
 
     def merge(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
-        into = parse_id(request.POST.get("into"))
-        original = self.posts.filter(id=into or 0).first()
+        original_id = parse_id(request.POST.get("into"))
+        original = self.posts.filter(id=original_id or 0).first()
         if original is None:
             messages.error(request, _("Choose the suggestion to merge it into."))
             return redirect("forum-post-merge", id)
@@ -414,7 +416,7 @@ class MergePage(TeamPage):
             try:
                 post.merge_into(original, by=request.user)
             except FieldErrors:
-                # Another request, such as a second click, has merged it already.
+                # Another request, such as that of a second click, has merged the post already.
                 if post.duplicate_from_id != original.id:
                     raise
             except Post.DoesNotExist:

@@ -15,7 +15,7 @@ from forum.models import Category, Forum
 from forum.pages import comments, moderation, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.own_posts import OwnPostsPage
-from forum.pages.reading import PostListPage, PostPage, RoadmapPage, former_route
+from forum.pages.reading import PostListPage, PostPage, RoadmapPage, route_of_former_path
 from forum.pages.robots import Favicon, Robots
 
 urlpatterns = [
@@ -52,7 +52,7 @@ urlpatterns = [
 
 
 def may_be_category(request: TenantRequest, category_name: str) -> bool:
-    """Return whether the name may be a category's. For a private forum it always is, so that its categories stay secret."""
+    """Return whether the forum may have a category of that name. For a private forum it is always true, to keep its names secret."""
     account_id, forum_id = request.address.site_key
     forum = Forum.objects.get(account_id=account_id, id=forum_id)
     return (
@@ -61,16 +61,16 @@ def may_be_category(request: TenantRequest, category_name: str) -> bool:
 
 
 def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Return a view that answers browsers with the page of a list, and other clients with `view`."""
+    """Return a view that shows the page of a list to browsers, and calls `view` for other clients."""
     page = PostListPage.as_view()
 
-    # API clients may send the parameters by POST, without a CSRF token. The page only reads.
+    # API clients may send the parameters by POST, without a CSRF token. Neither the page nor `view` changes anything.
     @csrf_exempt
     @wraps(view)
     def choose(request: TenantRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if expects_html(request):
             return cast(HttpResponse, page(request, *args, **kwargs))
-        route = former_route(kwargs.get("category_name"))
+        route = route_of_former_path(kwargs.get("category_name"))
         if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):
             return redirect(route)
         return view(request, *args, **kwargs)

@@ -75,7 +75,7 @@ def has_responses_message() -> str:
 class VotePage(ForumPage):
     """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
 
-    A visitor signs in first, and comes back to a page with a button.
+    A visitor signs in first, and then comes to a page with the vote button.
     """
 
     access = "user"
@@ -85,8 +85,10 @@ class VotePage(ForumPage):
         request, id = self.request, self.kwargs["id"]
         if request.user is not None:
             return super().check_access()
-        votes = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        path = sign_in_path(reverse("forum-post-vote" if votes else "forum-post", args=[id]), unsaved=not votes)
+        casts_vote = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
+        path = sign_in_path(
+            reverse("forum-post-vote" if casts_vote else "forum-post", args=[id]), unsaved=not casts_vote
+        )
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -101,13 +103,13 @@ class VotePage(ForumPage):
         return self.render(section="suggestions", post=post, voted=set())
 
     def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        wanted = {"1": True, "0": False}.get(request.POST.get("vote", ""))
-        if wanted is None:
+        casts_vote = {"1": True, "0": False}.get(request.POST.get("vote", ""))
+        if casts_vote is None:
             return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def vote() -> Post:
             post = lock_post(request, id)
-            if wanted:
+            if casts_vote:
                 post.vote(by=request.user)
             else:
                 post.withdraw_vote(by=request.user)
@@ -118,21 +120,22 @@ class VotePage(ForumPage):
         except PostNotFound:
             return post_not_found(request)
         except PostMerged as merged:
-            return self.point_to(merged.original)
+            return self.direct_to(merged.original)
         if request.htmx:
-            return self.render("forum/vote.html", post=post, voted={id} if wanted else set())
-        said = _("You have voted for “%(title)s”.") if wanted else _("Your vote for “%(title)s” is withdrawn.")
-        messages.success(request, said % {"title": post.title})
-        return redirect(self.back(id))
+            return self.render("forum/vote.html", post=post, voted={id} if casts_vote else set())
+        message = _("You have voted for “%(title)s”.") if casts_vote else _("Your vote for “%(title)s” is withdrawn.")
+        messages.success(request, message % {"title": post.title})
+        return redirect(self.path_after_vote(id))
 
-    def back(self, id: int) -> str:
-        """Return the path of the page with the button; of the post if that page was the vote page, a form or the sign-in page."""
-        post = reverse("forum-post", args=[id])
-        path = referring_path(request=self.request, default=post)
-        passing = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
-        return post if urlsplit(path).path in passing else f"{path.partition('#')[0]}#vote-{id}"
+    def path_after_vote(self, id: int) -> str:
+        """Return the path of the page on which the button was clicked, or of the post if that page was only a step to the vote."""
+        post_path = reverse("forum-post", args=[id])
+        path = referring_path(request=self.request, default=post_path)
+        steps = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
+        return post_path if urlsplit(path).path in steps else f"{path.partition('#')[0]}#vote-{id}"
 
-    def point_to(self, original: Post) -> HttpResponse:
+    def direct_to(self, original: Post) -> HttpResponse:
+        """Return a response that tells the user to vote for the original, because the post was merged into it."""
         if self.request.htmx:
             response = self.render("forum/merged.html", http_status=HTTPStatus.CONFLICT, original=original)
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
@@ -148,7 +151,7 @@ class WritingPage(ResubmittablePage):
 
     @property
     def wants_preview(self) -> bool:
-        """True if the preview button was used. A visitor gets no preview, because the rate limit of that work is per user."""
+        """True if the preview button was used. A visitor gets no preview, because previews are limited per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
     def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -163,7 +166,7 @@ class WritingPage(ResubmittablePage):
         )
 
     def submitted_values(self) -> dict[str, str]:
-        """Return the submitted values as initial values of a form that is not validated."""
+        """Return the submitted values, as initial values for a form that shows them without validating them."""
         return self.request.POST.dict()
 
 
@@ -191,7 +194,7 @@ class NewPostPage(WritingPage):
         form = self.make_form(initial=self.submitted_values())
         return self.show(form, status=status, category_id=self.request.POST.get("category_id", "")[:18])
 
-    def write(self) -> HttpResponse:
+    def process_form(self) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
             return self.show(self.make_form(initial=self.submitted_values()))
@@ -199,13 +202,13 @@ class NewPostPage(WritingPage):
         if not form.is_valid():
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         key = form.cleaned_data["key"]
-        # Searched before the key is checked: if a first click creates the post in between, its key is found and the post is not
-        # shown as similar to itself.
+        # Similar posts are searched before the key is checked. If another click creates the post in between, the key is found, and the
+        # post is not shown as similar to itself.
         similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
-        if (to := idempotency.location_of_form(request.user, key, form.values)) is not None:
-            return redirect(to)
+        if (path := idempotency.location_of_form(request.user, key, form.values)) is not None:
+            return redirect(path)
         if similar:
-            return self.show(form, similar=similar, asks=True)
+            return self.show(form, similar=similar, asks_first=True)
         created: list[Post] = []
 
         def create() -> str:
@@ -216,14 +219,14 @@ class NewPostPage(WritingPage):
             return reverse("forum-post", args=[post.id])
 
         paths: list[str] = []
-        once = partial(idempotency.once_from_form, request.user, key, form.values, create)
-        if not self.submit_form(form, lambda: paths.append(once())):
+        create_once = partial(idempotency.once_from_form, request.user, key, form.values, create)
+        if not self.submit_form(form, lambda: paths.append(create_once())):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if created and not created[-1].approved:
-            said = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
+            message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:
-            said = _("Thank you! Your suggestion is posted.")
-        messages.success(request, said)
+            message = _("Thank you! Your suggestion is posted.")
+        messages.success(request, message)
         return redirect(paths[-1])
 
 
@@ -242,7 +245,7 @@ def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
 
 
 class SimilarPart(Page):
-    """The part with similar suggestions, which htmx loads while a title is typed."""
+    """The part of a page with similar suggestions, which htmx loads while a title is typed."""
 
     def get(self, request: ForumRequest) -> HttpResponse:
         if request.user is None:
@@ -254,16 +257,16 @@ class SimilarPart(Page):
 
 
 class PreviewPart(Page):
-    """The part with the preview of a text."""
+    """The part of a page with the preview of a text."""
 
     def post(self, request: ForumRequest) -> HttpResponse:
-        ended = request.user is None
-        text = "" if ended else request.POST.get("content", "")
-        return self.render("forum/preview.html", preview=render(text), ended=ended)
+        has_ended = request.user is None
+        text = "" if has_ended else request.POST.get("content", "")
+        return self.render("forum/preview.html", preview=render(text), session_has_ended=has_ended)
 
 
 class CommentPage(WritingPage):
-    """The form for a comment, which the page of the post includes. On a page of its own it is shown with errors or a preview."""
+    """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
 
     template_name = "forum/comment_page.html"
 
@@ -275,7 +278,7 @@ class CommentPage(WritingPage):
     def show_submitted(self, status: int, id: int) -> HttpResponse:
         return self.show(CommentForm(initial=self.submitted_values()), id=id, status=status)
 
-    def write(self, id: int) -> HttpResponse:
+    def process_form(self, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
             return self.show(CommentForm(initial=self.submitted_values()), id=id)
@@ -293,33 +296,33 @@ class CommentPage(WritingPage):
             return reverse("forum-post", args=[id], query=query, fragment=f"comment-{new.id}")
 
         try:
-            said = {"id": id, "text": text}
-            to = in_transaction(lambda: idempotency.once_from_form(request.user, key, said, comment))
+            values = {"id": id, "text": text}
+            path = in_transaction(lambda: idempotency.once_from_form(request.user, key, values, comment))
         except PostNotFound:
-            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, gone=True)
+            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         except PostMerged as merged:
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
         if not request.htmx:
             messages.success(request, _("Your comment is posted."))
-            return redirect(to)
-        if not created or "?" in to:
+            return redirect(path)
+        if not created or "?" in path:
             # The comment exists already, or it is on another page of comments.
-            return HttpResponse(headers={"HX-Redirect": to})
+            return HttpResponse(headers={"HX-Redirect": path})
         [(post, new)] = created
         new.user = request.user
         return self.render("forum/new_comment.html", post=post, comment=new)
 
     def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
-        """Return the form for htmx, which replaces it in place, or else a page."""
-        post = visible_posts(self.request).filter(id=id).first() if self.is_for_user else None
+        """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
+        post = visible_posts(self.request).filter(id=id).first() if self.may_read_forum else None
         needs_page = self.stale or self.sign_in_form is not None or "original" in context
         template = "forum/comment_fields.html" if self.request.htmx else None
         return super().show(
-            form, template, writing=True, post=post or Post(id=id), known=post, needs_page=needs_page, **context
+            form, template, writing=True, post=post or Post(id=id), visible_post=post, needs_page=needs_page, **context
         )
 
     @property
-    def is_for_user(self) -> bool:
+    def may_read_forum(self) -> bool:
         return self.request.forum.may_be_read_by(self.request.user)
 
 
@@ -332,18 +335,21 @@ class EditPage(WritingPage):
             return post_not_found(request)
         if not post.may_be_changed_by(request.user):
             return refuse_change(request, post)
-        return self.show(self.make_form(initial=EditForm.shown(post) | {"version": EditForm.version_of(post)}), id=id)
+        return self.show(
+            self.make_form(initial=EditForm.initial_values(post) | {"version": EditForm.version_of(post)}), id=id
+        )
 
     def make_form(self, *args: Any, **kwargs: Any) -> EditForm:
         request = self.request
-        shown = request.forum.may_be_read_by(request.user)
-        return EditForm(*args, categories=categories_of(request.account, request.forum.id) if shown else [], **kwargs)
+        may_read = request.forum.may_be_read_by(request.user)
+        categories = categories_of(request.account, request.forum.id) if may_read else []
+        return EditForm(*args, categories=categories, **kwargs)
 
     def show_submitted(self, status: int, id: int) -> HttpResponse:
         category_id = self.request.POST.get("category_id", "")[:18]
         return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status, category_id=category_id)
 
-    def write(self, id: int) -> HttpResponse:
+    def process_form(self, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
             return self.show(self.make_form(initial=self.submitted_values()), id=id)
@@ -368,21 +374,21 @@ class EditPage(WritingPage):
             if not self.submit_form(form, lambda: outcome.append(change())):
                 return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         except PostNotFound:
-            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, gone=True)
-        what, post = outcome[-1]
-        if what == "refused":
+            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
+        result, post = outcome[-1]
+        if result == "refused":
             if post.user_id != request.user.id:
                 return refuse_change(request, post)
-            return self.show(form, id=id, status=HTTPStatus.CONFLICT, refused=has_responses_message())
-        if what == "changed":
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, refusal=has_responses_message())
+        if result == "changed":
             data = cast(QueryDict, form.data).copy()
             data["version"] = EditForm.version_of(post)
             form.data = data
-            return self.show(form, id=id, status=HTTPStatus.CONFLICT, now=post)
-        said = _("Saved.")
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, current_post=post)
+        message = _("Saved.")
         if not post.approved and not request.user.is_team:
-            said = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
-        messages.success(request, said)
+            message = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
+        messages.success(request, message)
         return redirect("forum-post", id)
 
 
@@ -394,17 +400,17 @@ class DeletePage(ForumPage):
     def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
         def trash() -> tuple[Post, bool]:
             post = lock_post(request, id, include_merged=True)
-            may = post.may_be_changed_by(request.user)
-            if may:
+            is_allowed = post.may_be_changed_by(request.user)
+            if is_allowed:
                 post.trash(by=request.user)
-            return post, may
+            return post, is_allowed
 
         try:
-            post, done = in_transaction(trash)
+            post, is_trashed = in_transaction(trash)
         except PostNotFound:
             return post_not_found(request)
-        if not done:
+        if not is_trashed:
             return refuse_change(request, post)
-        said = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
-        messages.success(request, said % {"title": post.title})
+        message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
+        messages.success(request, message % {"title": post.title})
         return redirect("forum-home")

@@ -14,7 +14,7 @@ from core.db.text import escape
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 STRING, INTEGER, DATETIME = "string", "integer", "datetime"
-# The greatest number of elements around an element that a `Shape` writes.
+# The greatest number of elements around an element of a `Shape`.
 MAX_DEPTH = 2
 
 
@@ -32,13 +32,13 @@ class Shape:
     def _lines_at(self, depth: int) -> tuple[str, list[tuple[str, str, str, str]], str]:
         """Return the start tag, the children and the end tag, indented by two spaces for each level.
 
-        A child is its type, its start tag, its end tag and its element for a null.
+        A child is a tuple of its type, its start tag, its end tag, and the whole element for a null.
         """
         margin, children = "  " * depth, []
         for field, kind in self.fields.items():
-            typed = "" if kind == STRING else f' type="{kind}"'
-            nil = f'{margin}  <{field}{typed} nil="true"/>\n'
-            children.append((kind, f"{margin}  <{field}{typed}>", f"</{field}>\n", nil))
+            type_attribute = "" if kind == STRING else f' type="{kind}"'
+            nil = f'{margin}  <{field}{type_attribute} nil="true"/>\n'
+            children.append((kind, f"{margin}  <{field}{type_attribute}>", f"</{field}>\n", nil))
         return f"{margin}<{self.name}>\n", children, f"{margin}</{self.name}>\n"
 
     def write(self, values: Sequence[Any], zone: ZoneInfo, *, depth: int = 0) -> str:

@@ -32,7 +32,7 @@ class XMLParser(BaseXMLParser):
     """A parser that returns `{root: value}`. A value is a text, None for `nil`, a dict of children, or a list for `type="array"`.
 
     Hyphens in names become underscores. Only elements with the type integer or boolean become numbers and booleans; serializers
-    convert the other texts. If the root is `hash`, its children are returned as if each were the root.
+    convert the other texts. If the root is `hash`, its children are returned instead of `{root: value}`.
 
     Raise ParseError if the document is malformed, has a DTD, is not in its declared encoding, is nested deeper than MAX_DEPTH, or has a
     namespace longer than MAX_NAMESPACE_LENGTH. Raise FieldError if a text has a character that XML excludes.
@@ -59,8 +59,8 @@ class XMLParser(BaseXMLParser):
         except DefusedXmlException:
             raise ParseError("The XML has a DTD or an entity declaration, which is not accepted") from None
         except MalformedXML as error:
-            at = parser.parser.ErrorByteIndex
-            if builder.innermost and (error.code == _BAD_REFERENCE or _NON_XML.match(body, at)):
+            offset = parser.parser.ErrorByteIndex
+            if builder.innermost and (error.code == _BAD_REFERENCE or _NON_XML.match(body, offset)):
                 raise FieldError(
                     builder.innermost, TextField.default_error_messages["characters"], "characters"
                 ) from None
@@ -76,20 +76,20 @@ def _encoding(body: bytes, charset: str | None) -> str:
     """Return the encoding from the byte order mark, the Content-Type or the XML declaration. Raise ParseError if it is unknown."""
     declared = _DECLARED.match(body)
     name = charset or (declared[1].decode() if declared else "utf-8")
-    found = text_encoding(name)
-    if found is None:
+    encoding = text_encoding(name)
+    if encoding is None:
         raise ParseError(f"The encoding that the {'Content-Type' if charset else 'XML'} names is not known")
     # A byte order mark is more reliable than the header.
     if body.startswith(codecs.BOM_UTF8):
         return "utf-8"
     if utf_16 := _UTF_16.get(body[:2]):
         return utf_16
-    # Python writes `utf8`, which expat does not know.
-    return found if found.startswith("utf-") else name
+    # expat does not know the alias `utf8`, so a UTF encoding gets its usual name. Other names are passed on as they are.
+    return encoding if encoding.startswith("utf-") else name
 
 
 def _from_utf_16(body: bytes, encoding: str) -> bytes:
-    """Return the document in UTF-8. Raise ParseError if it is not in the encoding.
+    """Return the document in UTF-8. Raise ParseError if the document is not in the encoding.
 
     expat would combine a lone surrogate with the next character. In UTF-8 the lone surrogate is kept, and expat reports it.
     """
@@ -102,14 +102,14 @@ def _from_utf_16(body: bytes, encoding: str) -> bytes:
 def _check_namespace(_prefix: str | None, address: str | None) -> None:
     """Raise ParseError if a namespace is too long.
 
-    expat prefixes each name with its namespace, so a long namespace and many names would take minutes.
+    expat prefixes each name with its namespace, so parsing many names in a long namespace would take minutes.
     """
     if address and len(address) > MAX_NAMESPACE_LENGTH:
         raise ParseError(f"The XML has a namespace that is too long (maximum is {MAX_NAMESPACE_LENGTH} characters)")
 
 
 class _Builder:
-    """A target of the parser that builds the value directly, without a tree and without recursion."""
+    """A target of the expat parser that builds the value without an element tree and without recursion."""
 
     def __init__(self) -> None:
         self._open: list[_Element] = []
@@ -156,7 +156,7 @@ class _Element:
         if kind == "array":
             return [value for _, value in self.children]
         if self.children:
-            return self._hash()
+            return self._children_as_dict()
         text = "".join(self.texts)
         if kind == "integer" and text.strip().removeprefix("-").isdecimal() and len(text) <= MAX_INTEGER_LENGTH:
             return int(text)
@@ -164,12 +164,12 @@ class _Element:
             return text.strip() in ("true", "1")
         return text
 
-    def _hash(self) -> dict[str, object]:
-        """Return the children as a dict. A name that occurs more than once has a list of its values."""
-        found: dict[str, list[object]] = {}
+    def _children_as_dict(self) -> dict[str, object]:
+        """Return the children as a dict from names to values. If several children have one name, its value is a list."""
+        values_by_name: dict[str, list[object]] = {}
         for name, value in self.children:
-            found.setdefault(name, []).append(value)
-        return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+            values_by_name.setdefault(name, []).append(value)
+        return {name: values[0] if len(values) == 1 else values for name, values in values_by_name.items()}
 
 
 class XMLRenderer(BaseXMLRenderer):

@@ -19,7 +19,7 @@ TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "d
 
 
 class XMLOperationSchema(OperationSchema):
-    """An operation of the Forum API. Elements are described by their values: `type="integer"` is a number, `nil="true"` a null."""
+    """An operation of the Forum API. Its schemas describe values, not attributes: `type="integer"` is a number, `nil="true"` a null."""
 
     media_type = "application/xml"
     language = "xml"
@@ -37,14 +37,14 @@ class XMLOperationSchema(OperationSchema):
         return {"category_name": name} if "{category_name}" in self.path else {}
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        return list_parameters() if self.is_posts else {}
+        return list_parameters() if self.is_list_of_posts else {}
 
     @property
-    def is_posts(self) -> bool:
+    def is_list_of_posts(self) -> bool:
         return self.is_list and self.path != "/app/categories.xml"
 
     def body(self) -> JSONSchema | None:
-        if self.is_posts and self.method == "POST":
+        if self.is_list_of_posts and self.method == "POST":
             properties = {**list_parameters(), **{name: number_or_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
@@ -91,8 +91,8 @@ class XMLOperationSchema(OperationSchema):
         return self.component("schemas", name, definition)
 
     def error_statuses(self) -> set[int]:
-        reads = self.is_posts or self.body() is not None
-        return super().error_statuses() | ({415} if reads else set())
+        reads_body = self.is_list_of_posts or self.body() is not None
+        return super().error_statuses() | ({415} if reads_body else set())
 
 
 def list_parameters() -> dict[str, JSONSchema]:

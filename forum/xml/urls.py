@@ -19,7 +19,7 @@ class CategoryNameConverter:
 
 register_converter(CategoryNameConverter, "category_name")
 
-# Old examples send the parameters of a list with POST (`curl -d`), which answers like GET.
+# Old examples send the parameters of a list with POST (`curl -d`), which is handled like GET.
 LIST = {"get": "list", "post": "list"}
 
 urlpatterns = [
@@ -35,6 +35,6 @@ urlpatterns = [
     ),
 ]
 
-# For people they are pages.
+# Browsers get pages at these two routes, other clients XML.
 first_page = path("", page_or_view(PostViewSet.as_view(LIST)), name="forum-home")
 categories = path("<category_name:category_name>", page_or_view(PostViewSet.as_view(LIST)), name="forum-category")

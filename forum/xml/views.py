@@ -55,18 +55,18 @@ class XMLViewSet(TenantViewSet):
         return {**self.request.query_params.dict(), **self.body}
 
     def element(self, name: str) -> dict[str, Any]:
-        """Return the children of the body's root element `name`. Raise FieldError if it has none."""
-        given = self.body.get(name)
-        if given is None or (isinstance(given, str) and not given.strip()):
+        """Return the children of the body's root element `name`. Raise FieldError if the element is missing or has no children."""
+        children = self.body.get(name)
+        if children is None or (isinstance(children, str) and not children.strip()):
             raise FieldError(name, MISSING, "required")
-        if not isinstance(given, dict):
+        if not isinstance(children, dict):
             raise FieldError(name, "must have its fields as elements", "elements")
-        return given
+        return children
 
 
 class UserViewSet(XMLViewSet):
     def me(self, request: APIRequest) -> HttpResponse:
-        return self.respond(documents.document(self.write(request.user)))
+        return self.respond(documents.document(self.as_element(request.user)))
 
     def team(self, request: APIRequest) -> HttpResponse:
         rows = self.account.users.team().order_by("name", "id").values_list(*documents.USER.columns)
@@ -76,15 +76,15 @@ class UserViewSet(XMLViewSet):
         request.user.check_may_create(User.Role.MEMBER)
 
         def act() -> User:
-            given = {"role": User.Role.MEMBER, **self.element("user")}
-            serializer = NewUserSerializer(data=given, context={"account": self.account})
+            data = {"role": User.Role.MEMBER, **self.element("user")}
+            serializer = NewUserSerializer(data=data, context={"account": self.account})
             values = {name: value for name, value in serializer.read().items() if value not in (None, "")}
             request.user.check_may_create(values.get("role", User.Role.MEMBER))
             return User.objects.create_for(self.account, **values)
 
-        return self.respond(documents.document(self.write(in_transaction(act))), status=201)
+        return self.respond(documents.document(self.as_element(in_transaction(act))), status=201)
 
-    def write(self, user: User) -> str:
+    def as_element(self, user: User) -> str:
         return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
 
 
@@ -108,14 +108,14 @@ class PostViewSet(XMLViewSet):
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
-        given = {}
+        selection = {}
         if category_name:
             category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:
                 raise Http404
-            given["category_id"] = category.id
+            selection["category_id"] = category.id
         if status is not None:
-            given["status_id"] = status.id
+            selection["status_id"] = status.id
         # One additional row tells whether there is a next page.
         rows = Post.objects.page(
             request.user,
@@ -124,11 +124,11 @@ class PostViewSet(XMLViewSet):
             order=order,
             start=page.start,
             size=page.size + 1,
-            **given,
+            **selection,
         )
-        # The links repeat the parameters, also those from the body.
-        kept = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
-        link = page.link(self.base_url + escape_uri_path(request.path), kept, more=len(rows) > page.size)
+        # The links repeat the parameters of the query string and of the body.
+        repeated = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
+        link = page.link(self.base_url + escape_uri_path(request.path), repeated, more=len(rows) > page.size)
         body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
         return self.respond(body, headers={"Link": link})
 
@@ -177,7 +177,7 @@ class PostViewSet(XMLViewSet):
 
         post = in_transaction(act)
         location = self.base_url + reverse("forum-xml-post", args=[post.id])
-        return self.respond(documents.document(self.write(post)), status=201, headers={"Location": location})
+        return self.respond(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Post:
@@ -187,7 +187,7 @@ class PostViewSet(XMLViewSet):
             post.write(self.serializer(post).read(), by=request.user)
             return post
 
-        return self.respond(documents.document(self.write(in_transaction(act))))
+        return self.respond(documents.document(self.as_element(in_transaction(act))))
 
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Post:
@@ -197,13 +197,13 @@ class PostViewSet(XMLViewSet):
             post.trash(by=request.user)
             return post
 
-        return self.respond(documents.document(self.write(in_transaction(act))))
+        return self.respond(documents.document(self.as_element(in_transaction(act))))
 
     def serializer(self, post: Post | None = None) -> PostSerializer:
-        kind = TeamPostSerializer if post is not None and self.request.user.is_team else PostSerializer
+        serializer_class = TeamPostSerializer if post is not None and self.request.user.is_team else PostSerializer
         context = {"account": self.account, "forum_id": self.forum_id}
-        return kind(post, data=self.element("post"), partial=post is not None, context=context)
+        return serializer_class(post, data=self.element("post"), partial=post is not None, context=context)
 
-    def write(self, post: Post) -> str:
+    def as_element(self, post: Post) -> str:
         values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]
         return documents.POST.write(values, self.zone)

@@ -1,4 +1,4 @@
-"""Template tags and filters for the forms of posts and comments."""
+"""Template tags and filters for posts, comments and their forms."""
 
 from django import template
 from django.utils.html import format_html_join
@@ -15,19 +15,20 @@ register = template.Library()
 
 
 @register.simple_tag
-def blank_comment() -> CommentForm:
+def new_comment_form() -> CommentForm:
+    """Return an empty form with a new idempotency key."""
     return CommentForm(initial={"key": new_form_key()})
 
 
 @register.simple_tag
 def on_behalf_of(customer: str | None) -> str:
-    """Return for whom the team wrote a post. Visitors are not told the name of the client or contact."""
+    """Return a phrase with the customer for whom the team wrote a post. The context has the name only if the user may know it."""
     return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
 
 
 @register.filter
-def in_a_row(names: list[str]) -> SafeString:
-    """Return the names with commas between them, each with a direction of text of its own."""
+def join_names(names: list[str]) -> SafeString:
+    """Return the names with commas between them. `<bdi>` isolates the text direction of each name."""
     return format_html_join(", ", "<bdi>{}</bdi>", ((name or "?",) for name in names))
 
 
@@ -43,6 +44,6 @@ def category_path(category: Category, first: Category) -> str:
 
 
 @register.filter
-def version(post: Post) -> str:
-    """Return the version of the post that the page shows, for the form that approves it."""
+def version_digest(post: Post) -> str:
+    """Return the digest of the post's fields. The approval form submits it, so that a changed post is not approved unseen."""
     return EditForm.version_of(post)
