@@ -16,6 +16,8 @@ from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.forms import form_of
 from tests.support.routes import TABLE, Row, caller, routes, send
 
+pytestmark = pytest.mark.slow
+
 every_row = pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.method} /{row.route}")
 every_guarded_row = pytest.mark.parametrize(
     "row", [row for row in TABLE if not row.public], ids=lambda row: f"{row.method} /{row.route}"

@@ -17,6 +17,8 @@ from config.local.data import DataDirectory
 from config.local.postgres import Cluster
 from tests.support.service import READY, environment_for, free_port, wait_until
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-m", "config.local.manage")
 PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 PASSWORD = "a long pass phrase"
