@@ -1,4 +1,7 @@
-"""The cookies of the pages. The `__Host-` prefix limits each cookie to one host, so that a tenant cannot set or read the cookies of another tenant."""
+"""The cookies of the pages.
+
+The `__Host-` prefix limits each cookie to one host, so that a tenant cannot set or read the cookies of another tenant.
+"""
 
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage

@@ -106,8 +106,8 @@ def send(to: str, template: str, *, language: str, sender: str, delivered: bool 
     """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
 
     `sender` is the displayed name of the sender. Call this function after the transaction has ended. The context must have plain
-    values, because another thread renders the template. The context must not contain text of unauthenticated visitors, such as a name in a sign-up form:
-    the recipient would read it as text of the service.
+    values, because another thread renders the template. The context must not contain text of unauthenticated visitors, such as a name
+    in a sign-up form: the recipient would read it as text of the service.
 
     Without `delivered` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
     recipient exists.

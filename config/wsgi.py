@@ -79,7 +79,8 @@ class Application:
     def admit(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         """Respond to a request within the limits of admission, or reject the request."""
         path = environ["PATH_INFO"]
-        # A request within a request (`accounts.pages.example_requests`) uses the same slot: if it waited for another slot, both could wait forever.
+        # A request within a request (`accounts.pages.example_requests`) uses the same slot. If it waited for another slot, both could
+        # wait forever.
         if path == "/healthz" or HAS_SLOT in environ:
             return self.respond(environ, start)
         # Readiness has limits of its own. A load balancer would otherwise remove a service that is only busy.
