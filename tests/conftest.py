@@ -34,7 +34,7 @@ def _database() -> Iterator[None]:
     directory = tempfile.mkdtemp(prefix="rostrum-tests-")
     try:
         with Cluster(directory, durable=False) as cluster:
-            os.environ["DATABASE_URL"] = cluster.url
+            os.environ |= {"DATABASE_URL": cluster.url, "TESTS_OWN_SERVER": "1"}
             with psycopg.connect(cluster.url, user="postgres", dbname="postgres") as connection:
                 # `tests.support.database` needs this privilege.
                 connection.execute("GRANT SET ON PARAMETER session_replication_role TO rostrum")
@@ -59,14 +59,30 @@ pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.suppor
 SLOW = {"start_service", "start_new_service", "chromium", "pgbouncer", "long_lists"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use slow fixtures, and run the slow tests of each half first.
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than the machine has cores: the slow tests wait for services and browsers most of their time."""
+    return (os.cpu_count() or 1) + 1
 
-    Each of two workers begins with one half and then takes tests from the other. No long test is left for the end.
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use slow fixtures, and order the tests so that each worker begins with a share of the slow files.
+
+    Each worker begins with an equal part of the list, and then takes tests from the ends of other parts. So no slow test is left
+    for the end, when the other workers would have nothing to do.
     """
     for item in items:
         if not SLOW.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
     slow = [item for item in items if item.get_closest_marker("slow")]
     fast = [item for item in items if not item.get_closest_marker("slow")]
-    items[:] = [*slow[: len(slow) // 2], *fast[: len(fast) // 2], *slow[len(slow) // 2 :], *fast[len(fast) // 2 :]]
+    files = list(dict.fromkeys(item.path for item in slow))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    share = -(-len(items) // workers)
+    items.clear()
+    for worker in range(workers):
+        of_worker = set(files[worker::workers])
+        items += (part := [item for item in slow if item.path in of_worker])
+        rest = max(0, share - len(part))
+        items += fast[:rest]
+        del fast[:rest]
+    items += fast

@@ -4,6 +4,8 @@ from functools import cache
 
 from django.db import ProgrammingError, connection, transaction
 
+# The variable that is set if the tests run on a server of their own.
+OWN_SERVER = "TESTS_OWN_SERVER"
 # A larger table is truncated: every later scan would read its dead rows.
 MAX_DELETED_BYTES = 1024 * 1024
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from core.db import rate_limits
 from forum.models import Category, Forum
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient
+from tests.support.database import OWN_SERVER
 from tests.support.factories import PASSWORD, make_account, make_token, make_user
 from tests.support.pages import Visitor
 
@@ -47,11 +49,14 @@ def clear_caches():
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """Before the test database is dropped, end the sessions that tests have left open, and fail with their last statements."""
+    """At the end, end the sessions that tests have left open, and fail with their last statements."""
     yield
+    if OWN_SERVER in os.environ:
+        # The data of the server is deleted at the end of the run. To drop a database may fail while autovacuum works on it.
+        connection.creation._destroy_test_db = lambda name, verbosity: None
     others = """
         SELECT pid, query FROM pg_stat_activity
-        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+        WHERE datname = current_database() AND backend_type IS DISTINCT FROM 'autovacuum worker' AND pid <> pg_backend_pid()
     """
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         # PostgreSQL takes a moment to end the session of a closed connection.
