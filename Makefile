@@ -38,7 +38,7 @@ manage: $(VENV)/local
 	@exec $(python) -m config.local.manage $(ARGS)
 
 test: $(VENV)/development
-	@exec $(python) -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
+	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal $(ARGS)
 
 docs: $(VENV)/development
 	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py $(ARGS)

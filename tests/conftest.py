@@ -59,11 +59,6 @@ pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.suppor
 SLOW = {"start_service", "start_new_service", "chromium", "pgbouncer", "long_lists"}
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than the machine has cores: the slow tests wait for services and browsers most of their time."""
-    return (os.cpu_count() or 1) + 1
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that use slow fixtures, and order the tests so that each worker begins with a share of the slow files.
 

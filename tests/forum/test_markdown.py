@@ -2,7 +2,7 @@
 
 import re
 from html.parser import HTMLParser
-from time import process_time
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -204,9 +204,10 @@ SHAPED = {
 )
 def test_no_text_takes_long_to_render(text):
     text = text[:MAX_LENGTH]
-    began = process_time()
+    started_at = thread_time()
     html = render(text)
-    assert process_time() - began < 0.8
+    # The CPU time of a hostile text would grow with the square of its length. A busy machine can double it.
+    assert thread_time() - started_at < 2
     assert len(html) <= MAX_HTML_LENGTH
     assert_safe(html)
 
@@ -260,6 +261,6 @@ def test_an_excerpt_is_cut_between_words():
 )
 def test_no_excerpt_takes_long(mark):
     text = (mark * 600)[:600]
-    begun = process_time()
+    begun = thread_time()
     markdown.excerpt(text, max_length=200)
-    assert process_time() - begun < 0.1
+    assert thread_time() - begun < 0.1

@@ -34,6 +34,13 @@ passwords.Argon2idPasswordHasher.time_cost = 1
 passwords.Argon2idPasswordHasher.memory_cost = 8
 
 
+def empty_caches() -> None:
+    host_cache.clear()
+    host_cache.seconds = 3600
+    passwords.verified_credentials.clear()
+    rate_limits.rate_limiter.clear()
+
+
 @pytest.fixture(autouse=True)
 def clear_caches():
     """Clear the caches of the process before each test.
@@ -41,10 +48,7 @@ def clear_caches():
     Cached addresses do not expire within a test. On a busy machine they would otherwise be looked up again between the
     statements that the test counts.
     """
-    host_cache.clear()
-    host_cache.seconds = 3600
-    passwords.verified_credentials.clear()
-    rate_limits.rate_limiter.clear()
+    empty_caches()
 
 
 @pytest.fixture(scope="session")
@@ -171,6 +175,8 @@ def committed(blocker) -> Iterator[None]:
     """
     with blocker.unblock():
         kept.drop()
+        # The fixture of a module runs before `clear_caches`.
+        empty_caches()
         try:
             yield
         finally:
