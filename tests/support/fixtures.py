@@ -56,8 +56,9 @@ def django_db_setup(django_db_setup, django_db_blocker):
     """At the end, end the sessions that tests have left open, and fail with their last statements."""
     yield
     if OWN_SERVER in os.environ:
-        # The data of the server is deleted at the end of the run. To drop a database may fail while autovacuum works on it.
-        connection.creation._destroy_test_db = lambda name, verbosity: None
+        # The data of the server is deleted at the end of the run. To drop a database may fail: after Playwright has run its event
+        # loop in this thread, `connection` is another object than the one that Django closes before it drops the database.
+        type(connection.creation)._destroy_test_db = lambda self, name, verbosity: None
     others = """
         SELECT pid, query FROM pg_stat_activity
         WHERE datname = current_database() AND backend_type IS DISTINCT FROM 'autovacuum worker' AND pid <> pg_backend_pid()
@@ -67,11 +68,13 @@ def django_db_setup(django_db_setup, django_db_blocker):
         for _ in range(20):
             cursor.execute(others)
             if not (sessions := cursor.fetchall()):
-                return
+                break
             sleep(0.1)
         cursor.executemany("SELECT pg_terminate_backend(%s)", [(pid,) for pid, _query in sessions])
-    statements = ", ".join(query for _pid, query in sessions)
-    warnings.warn(f"a test has left a database session open, last statement: {statements}", stacklevel=1)
+    connection.close()
+    if sessions:
+        statements = ", ".join(query for _pid, query in sessions)
+        warnings.warn(f"a test has left a database session open, last statement: {statements}", stacklevel=1)
 
 
 @pytest.fixture
