@@ -23,7 +23,7 @@ logger = logging.getLogger("rostrum.hosts")
 
 
 class AccountMiddleware:
-    """Set `request.address`, and respond with 404 to requests for an unknown host."""
+    """Set `request.address` (the account and the site of the host), and respond with 404 to requests for an unknown host."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -94,7 +94,8 @@ class Trashable(models.Model):
 
     # The column that the list of the trash shows as the name of the row.
     DISPLAY_NAME_FIELD = "name"
-    # The related names, on the account, of the models that have a link to this model. The link has the name of this model.
+    # The related names, on the account, of the models that have a link to this model. The column of the link is named after this model,
+    # such as `client_id` for `Client`.
     REFERRERS: tuple[str, ...] = ()
 
     # Each model is a `TenantModel` too, and its manager comes from a `TrashableQuerySet`.
@@ -149,7 +150,8 @@ def trash_contents(
 ) -> "models.QuerySet[Any, dict[str, Any]]":
     """Return the trashed rows of these kinds (model by resource key) as dicts, newest first: `limit` of each kind.
 
-    The limit of each kind lets PostgreSQL read its first rows from an index. Otherwise it would sort all rows to merge them.
+    Because each kind has its own limit, PostgreSQL reads only the first rows of each kind, from an index. Otherwise it would sort all rows
+    to merge them.
     """
     newest_first = ("-trashed_at", "-id")
     sides = [

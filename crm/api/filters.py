@@ -80,7 +80,7 @@ class ExternalIdFieldFilter(WireFilter):
 
 
 class EmailFilter(WireFilter):
-    """A filter for the rows with an e-mail, without regard to case."""
+    """A filter for the rows with the given e-mail address, ignoring case."""
 
     def __init__(self) -> None:
         super().__init__(LookupText())

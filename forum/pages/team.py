@@ -128,7 +128,7 @@ class TeamPage(ForumPage):
 
 
 class ResubmittableTeamPage(ResubmittablePage, TeamPage):
-    """A page for the team with a form whose text must not be lost."""
+    """A page for the team that shows its form again as it was submitted, if the session has ended meanwhile."""
 
     def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
         return TeamPage.post(self, self.request, **kwargs)
@@ -138,7 +138,7 @@ class ResubmittableTeamPage(ResubmittablePage, TeamPage):
             response = self.show_submitted_form(**kwargs)
             response.status_code = status
             return response
-        # A visitor sees only the submitted values.
+        # The user is signed out, so the page shows only the submitted values, and nothing of the post.
         texts, data = self.text_fields(), self.request.POST
         excluded = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
         hidden = [(name, value) for name, values in data.lists() if name not in excluded for value in values]
@@ -391,7 +391,7 @@ class MergePage(TeamPage):
         return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
 
     def search(self, q: str, id: int) -> list[tuple]:
-        """Return the post with the id that the text is. If there is none, return the posts that a search for the text finds."""
+        """If the text is the id of a post, return this post. If there is none, return the posts that a search for the text finds."""
         account, forum_id, columns = self.request.account, self.request.forum.id, ("id", "title", "votes_cache")
         if not q:
             return []

@@ -14,7 +14,7 @@ from core.db.text import escape
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 STRING, INTEGER, DATETIME = "string", "integer", "datetime"
-# The greatest number of elements around an element of a `Shape`.
+# The maximum number of ancestors of an element of a `Shape` in a document.
 MAX_DEPTH = 2
 
 
