@@ -206,8 +206,7 @@ def test_no_text_takes_long_to_render(text):
     text = text[:MAX_LENGTH]
     started_at = thread_time()
     html = render(text)
-    # The CPU time of a hostile text would grow with the square of its length. A busy machine can double it.
-    assert thread_time() - started_at < 2
+    assert thread_time() - started_at < 0.8
     assert len(html) <= MAX_HTML_LENGTH
     assert_safe(html)
 
