@@ -60,11 +60,11 @@ class AccountMiddleware:
         except (OperationalError, InterfaceError) as error:
             logger.error("the database is not available: %s", type(error).__name__)
             return unavailable(request)
-        if address is None or (address.site_id is None and not allows_no_site(request.path_info)):
+        if address is None or (address.site_id is None and requires_site(request.path_info)):
             return error_response(request, 404, message="No forum lives at this address")
         tenant_request = cast(TenantRequest, request)
         tenant_request.address = address
-        tenant_request.commits = connection.commits  # type: ignore[attr-defined]  # an attribute of our database backend
+        tenant_request.commits_before = connection.commits  # type: ignore[attr-defined]  # an attribute of our database backend
         return self.get_response(request)
 
 
@@ -86,6 +86,6 @@ def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpRes
     return response
 
 
-def allows_no_site(path: str) -> bool:
-    """Return whether the path is also served at the hosts of the service itself, which have no site."""
-    return path.endswith(".json") or path == reverse("core-docs") or path.startswith(settings.STATIC_URL)
+def requires_site(path: str) -> bool:
+    """Return whether the path is served only at the host of a site, and not at the host of the service itself."""
+    return not (path.endswith(".json") or path == reverse("core-docs") or path.startswith(settings.STATIC_URL))

@@ -46,9 +46,11 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
     The message tells if the request may have committed something.
     """
-    commits = getattr(request, "commits", None)
+    commits_before = getattr(request, "commits_before", None)
     is_uncertain = (
-        request.method not in SAFE_METHODS and commits is not None and commits != getattr(connection, "commits", None)
+        request.method not in SAFE_METHODS
+        and commits_before is not None
+        and commits_before != getattr(connection, "commits", None)
     )
     message = LOST if is_uncertain else None
     return error_response(request, 503, message=message, headers={"Retry-After": str(RETRY_AFTER)})

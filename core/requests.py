@@ -22,8 +22,8 @@ class TenantRequest(HttpRequest):
     """A request after `AccountMiddleware`, which has found the tenant of its host."""
 
     address: "Address"
-    # The number of transactions that the connection had committed before the request.
-    commits: int
+    # The number of commits of the database connection before the request.
+    commits_before: int
     # The state of the rate limit that the response reports. It is set when the request is counted.
     limit_status: "LimitStatus | None"
 

@@ -67,11 +67,12 @@ class ExternallyIdentified(Resource):
         return {pair: holder_ids[pair] for pair in pairs if pair in holder_ids}
 
     @classmethod
-    def ids_having_all(cls, account_id: int, pairs: dict[str, str]) -> list[int]:
-        """Return a list with the id of the resource that holds all of the pairs, or an empty list."""
-        holder_ids_by_pair = cls.holders(account_id, pairs.items())
-        holder_ids = set(holder_ids_by_pair.values())
-        return list(holder_ids) if len(holder_ids_by_pair) == len(pairs) and len(holder_ids) == 1 else []
+    def holder_of_all(cls, account_id: int, pairs: dict[str, str]) -> int | None:
+        """Return the id of the resource that holds all of the pairs, or None."""
+        holder_ids = cls.holders(account_id, pairs.items())
+        if len(holder_ids) < len(pairs) or len(set(holder_ids.values())) != 1:
+            return None
+        return next(iter(holder_ids.values()))
 
     @classmethod
     def lock_holder(cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str]) -> Self | None:

@@ -282,10 +282,10 @@ class ConfirmEmail(EmailLinkPage):
             if is_valid:
                 self.user.change_email(email)
 
-        done = self.perform(change)
+        is_done = self.perform(change)
         if not is_valid:
             return self.render_invalid_link()
-        if done:
+        if is_done:
             messages.success(request, _("Your e-mail is changed."))
             if fold(old_email) != fold(email):
                 email_user(self.user, "email_changed", request, to=old_email, email=email)

@@ -188,8 +188,8 @@ class StatusPage(SettingsPage):
             if id in statuses:
                 statuses[id].erase()
 
-        done = self.perform(act, done=_("%(name)s is deleted.") % {"name": row.name})
-        return self.redirect_back(row) if done else redirect("accounts-status", id)
+        is_done = self.perform(act, success_message=_("%(name)s is deleted.") % {"name": row.name})
+        return self.redirect_back(row) if is_done else redirect("accounts-status", id)
 
     def redirect_back(self, row: Status) -> HttpResponse:
         return redirect("accounts-statuses", query={"kind": row.kind})

@@ -134,5 +134,5 @@ class RevokeToken(Page):
         if token is None:
             raise Http404
         revoke = partial(request.user.revoke_token, id, by=request.user)
-        self.perform(revoke, done=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
+        self.perform(revoke, success_message=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
         return redirect("accounts-tokens")

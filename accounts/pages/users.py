@@ -224,28 +224,28 @@ class UserPage(SettingsPage):
             return self.show(user, form)
         role = form.cleaned_data["role"]
         message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLE_NAMES[role]}
-        self.perform(lambda: user.change_role(role, by=request.user), done=message)
+        self.perform(lambda: user.change_role(role, by=request.user), success_message=message)
         return self.redirect_back(user)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         self.perform(
             lambda: user.deactivate(by=request.user),
-            done=_("%(name)s is signed out, and can't sign in any more.") % {"name": display_name(user)},
+            success_message=_("%(name)s is signed out, and can't sign in any more.") % {"name": display_name(user)},
         )
         return self.redirect_back(user)
 
     def reactivate(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         message = _("%(name)s can sign in again.") % {"name": display_name(user)}
-        self.perform(lambda: user.reactivate(by=request.user), done=message)
+        self.perform(lambda: user.reactivate(by=request.user), success_message=message)
         return self.redirect_back(user)
 
     def revoke(self, request: UserRequest, id: int) -> HttpResponse:
         user, token_id = self.find(id), parse_id(request.POST.get("token"))
         if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
-        self.perform(lambda: user.revoke_token(token_id, by=request.user), done=_("The token is revoked."))
+        self.perform(lambda: user.revoke_token(token_id, by=request.user), success_message=_("The token is revoked."))
         return self.redirect_back(user)
 
     def redirect_back(self, user: User) -> HttpResponse:

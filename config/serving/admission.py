@@ -1,9 +1,10 @@
 """The limits of a worker process: which requests are admitted, queued or rejected.
 
-A database connection belongs to a slot, not to a thread. So a worker can have many threads, which cost little: they wait for a
-slot, read bodies from slow clients, and reject requests that exceed the limits. Because clients may send a body slowly, the number
-of admitted requests whose bodies are being read has a limit, and so has the number of these requests from one sender. So slow
-clients leave room for requests without a body and for other senders.
+A database connection belongs to a slot, not to a thread. A worker process therefore needs few connections for many threads. The other
+threads wait for a slot, read bodies from slow clients, or reject requests that exceed the limits.
+
+The number of bodies that are read at the same time has a limit, in total and for each sender. Slow clients therefore leave room for
+requests without a body and for other senders.
 """
 
 from collections import deque
@@ -50,7 +51,7 @@ class Admission:
     def enter(self, sender: str = "") -> bool:
         """Admit a request and return True, or return False if a limit is reached.
 
-        For a request with a body, `sender` is the address of its client; `finish_body` has to follow.
+        `sender` is the address of the client if the request has a body, else empty. Call `finish_body` when the body has been read.
         """
         with self._lock:
             if not self._capacity_left:
@@ -101,8 +102,7 @@ class Admission:
     def release_slot(self, slot: BaseDatabaseWrapper) -> None:
         """Assign the slot to the thread that has waited longest, or make it free.
 
-        If any thread could take the slot, the running thread would take it again each time, and other threads would wait until their
-        timeout.
+        A slot that any thread could take would go to the running thread again and again, and waiting threads would time out.
         """
         try:
             # The slot must not be lost, whatever was done to its connection.

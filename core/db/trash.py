@@ -56,9 +56,9 @@ def trash_index(name: str) -> models.Index:
 
 
 def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
-    """Return two indexes: of the rows that link to a `target`, and of the rows with a pending link to a `target` in the trash.
+    """Return the indexes of the two columns of a link, such as `client_id` and `trashed_client_id` for the target "client".
 
-    `order` are further columns of the first index.
+    The second column holds the link while the target is in the trash. `order` are further columns of the first index.
     """
     return [
         models.Index(
@@ -75,10 +75,11 @@ class TrashedId(int):
 
 
 def assign_links(values: dict[str, Any], *links: str) -> None:
-    """Set the columns of `links` among `values`: `client_id`, or `trashed_client_id` if the id is a `TrashedId`.
+    """Add the columns for pending links to `values`. `links` are the names of columns, such as "client_id".
 
-    An id replaces a pending link. None does not replace it, because a response shows null for a pending link, and a client may send
-    all fields of the response back.
+    An id that is a `TrashedId` is moved to the column of the pending link, such as "trashed_client_id". An id replaces a
+    pending link. None does not replace it, because a response shows null for a pending link, and a client may send all fields of the
+    response back.
     """
     for link in links:
         if id := values.get(link):

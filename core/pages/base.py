@@ -85,16 +85,16 @@ class Page(View):
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
         return self.render(template, http_status=status, form=form, **context)
 
-    def perform(self, action: Callable[[], Any], *, done: str = "") -> bool:
-        """Call `action` in a transaction. Add the message `done`, or the errors of `action`. Return whether `action` succeeded."""
+    def perform(self, action: Callable[[], Any], *, success_message: str = "") -> bool:
+        """Call `action` in a transaction. Show `success_message`, or the errors of `action`. Return whether `action` succeeded."""
         try:
             in_transaction(action)
         except (FieldErrors, Conflict) as caught:
             for sentence in self.error_sentences(caught):
                 messages.error(self.request, sentence)
             return False
-        if done:
-            messages.success(self.request, done)
+        if success_message:
+            messages.success(self.request, success_message)
         return True
 
     def submit_form(self, form: BaseForm, action: Callable[[], Any]) -> bool:

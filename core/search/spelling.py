@@ -40,8 +40,8 @@ class WordQuerySet(models.QuerySet["Word"]):
 class Word(models.Model):
     """A word of at least five letters that the short text of some row has or had. `kind` is the table.
 
-    `noted_by` is the process id of the database connection. It is part of the key, so that connections that store the same word do not
-    wait for each other. A word may therefore be stored more than once.
+    `noted_by` is the process id of the connection that stored the word. As a part of the key, it keeps connections that store the same word
+    from waiting for each other. A word may therefore be stored more than once.
     """
 
     pk = models.CompositePrimaryKey("account_id", "kind", "word", "noted_by")
@@ -65,10 +65,10 @@ class Word(models.Model):
 
 class StaleWordQuerySet(models.QuerySet["StaleWord"]):
     def clean_up(self) -> None:
-        """Remove the words that no row has any more.
+        """Delete the words that no row has any more.
 
-        If a row gets a word while the word is being removed, the word may be lost. A search for the correctly typed word still finds the
-        row.
+        A word that a row gets during the deletion may be deleted too. It is then never suggested as a correction, but a search for it
+        still finds the row.
         """
         conditions = {model._meta.db_table: f"({search.searched_condition(model)})" for model, search in searches()}
         while self._remove_batch(conditions):

@@ -44,8 +44,8 @@ class ExternalIdPairs(WireField):
         return data
 
 
-class ExternalIdFilter(WireFilter):
-    """A filter for the row that has all of the external ids."""
+class ExternalIdPairsFilter(WireFilter):
+    """The filter `external_ids[key]=value`: the row that holds all of the given pairs."""
 
     widget = _ExternalIdsWidget
 
@@ -56,8 +56,8 @@ class ExternalIdFilter(WireFilter):
     def filter(self, rows: QuerySet, pairs: dict[str, str] | None) -> QuerySet:
         if not pairs:
             return rows
-        ids = self.model.ids_having_all(self.parent.account.id, pairs)
-        return rows.filter(id=ids[0]) if ids else rows.none()
+        holder_id = self.model.holder_of_all(self.parent.account.id, pairs)
+        return rows.none() if holder_id is None else rows.filter(id=holder_id)
 
 
 class LookupText(TextField):
@@ -67,7 +67,7 @@ class LookupText(TextField):
 
 
 class ExternalIdFieldFilter(WireFilter):
-    """A filter for the client with an `external_id`."""
+    """The filter `external_id=value`: the client whose field `external_id` has this value."""
 
     def __init__(self) -> None:
         super().__init__(LookupText())
@@ -75,8 +75,8 @@ class ExternalIdFieldFilter(WireFilter):
     def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
         if value is None:
             return rows
-        ids = Client.ids_having_all(self.parent.account.id, {EXTERNAL_ID: value})
-        return rows.filter(id=ids[0]) if ids else rows.none()
+        holder_id = Client.holder_of_all(self.parent.account.id, {EXTERNAL_ID: value})
+        return rows.none() if holder_id is None else rows.filter(id=holder_id)
 
 
 class EmailFilter(WireFilter):
@@ -102,17 +102,17 @@ class ContactListFilter(WireFilter):
         return rows.filter(Exists(memberships.filter(contact_id=OuterRef("id"))))
 
 
-class ExternallyIdentifiedFilters(ListFilters):
-    """The base of filters with external ids."""
+class ExternalIdsListFilters(ListFilters):
+    """The filters of a list whose rows have external ids."""
 
     @classmethod
     def parameters(cls) -> list[str]:
         return [f"{name}[key]" if name == "external_ids" else name for name in super().parameters()]
 
 
-class ClientFilters(ExternallyIdentifiedFilters):
+class ClientFilters(ExternalIdsListFilters):
     tag = TagFilter()
-    external_ids = ExternalIdFilter(Client)
+    external_ids = ExternalIdPairsFilter(Client)
     external_id = ExternalIdFieldFilter()
     email = EmailFilter()
     status_id = link_filter()
@@ -137,9 +137,9 @@ class ContactListFilters(ListFilters):
     updater_id = link_filter()
 
 
-class DealFilters(ExternallyIdentifiedFilters):
+class DealFilters(ExternalIdsListFilters):
     tag = TagFilter()
-    external_ids = ExternalIdFilter(Deal)
+    external_ids = ExternalIdPairsFilter(Deal)
     client_id = link_filter()
     status_id = link_filter()
     responsible_id = link_filter()

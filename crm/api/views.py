@@ -198,7 +198,7 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         return self.write(find, read)
 
     def ids_from_parameters(self) -> list[int] | None:
-        """Return the id of the holder if the external ids are the only parameters."""
+        """Return a list of at most one id, of the holder, if external ids are the only parameters. Otherwise return None."""
         parameters = {name: values for name, values in self.parameters.lists() if name not in self.common_keys}
         pairs = external_ids_in(self.parameters)
         if not 0 < len(pairs) == len(parameters) <= MAX_EXTERNAL_IDS or any(
@@ -207,7 +207,8 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
             return None
         if not all(ExternalIds.is_valid_pair(key, value) for key, value in pairs.items()):
             return None
-        return self.model.ids_having_all(self.account.id, pairs)
+        holder_id = self.model.holder_of_all(self.account.id, pairs)
+        return [] if holder_id is None else [holder_id]
 
     def read_pairs(self) -> dict[str, str]:
         parameters = self.request.query_params

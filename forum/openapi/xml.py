@@ -31,7 +31,7 @@ def post(schema: XMLOperationSchema, status: int = 200) -> JSONSchema:
 
 
 def posts(schema: XMLOperationSchema, status: int) -> JSONSchema:
-    return array("posts", schema.shape_component("PostItemElement", documents.POST_ITEM, Post))
+    return array("posts", schema.shape_component("PostItemElement", documents.POST_IN_LIST, Post))
 
 
 def post_with_comments(schema: XMLOperationSchema, status: int) -> JSONSchema:
@@ -87,13 +87,13 @@ def array_of(name: str, shape: Shape, depth: int = 0) -> str:
     return documents.array(name, shape, [row(shape)], ZONE, depth=depth)
 
 
-def document(*elements: str) -> str:
-    return documents.document(*elements).decode()
+def document(*parts: str) -> str:
+    return documents.document(*parts).decode()
 
 
 USER_DOCUMENT = document(element_of(documents.USER))
 POST_DOCUMENT = document(element_of(documents.POST))
-POST_LIST_DOCUMENT = document(array_of("posts", documents.POST_ITEM))
+POST_LIST_DOCUMENT = document(array_of("posts", documents.POST_IN_LIST))
 PARAMETERS = {"order": "top", "page": 1}
 LISTS = {
     "/app/posts.xml": ("list_forum_posts", "The posts of the forum's first category that the caller may see."),

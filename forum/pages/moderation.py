@@ -66,14 +66,14 @@ class ModerationPage(TeamPage):
 
     def reject(self, request: ForumUserRequest) -> HttpResponse:
         id = parse_id(request.POST.get("id")) or 0
-        done = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
-        self.decide(lambda: self.lock(id).reject(by=request.user), done=done)
+        success_message = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
+        self.decide(lambda: self.lock(id).reject(by=request.user), success_message=success_message)
         return self.go_back("forum-home")
 
-    def decide(self, act: Callable[[], Any], *, done: str = "") -> bool:
+    def decide(self, act: Callable[[], Any], *, success_message: str = "") -> bool:
         """Run `act` as `Page.perform` does. If the post is in the trash already, add a message."""
         try:
-            return self.perform(act, done=done)
+            return self.perform(act, success_message=success_message)
         except PostInTrash:
             messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False

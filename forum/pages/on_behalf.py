@@ -119,13 +119,15 @@ class ProxyVotesPage(TeamPage):
         def act() -> bool:
             return self.lock(id).cast_proxy_vote(by=request.user, **customer.link)
 
-        self.perform(act, done=_("The vote of %(name)s counts.") % {"name": customer.name})
+        self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": customer.name})
         return redirect("forum-proxy-votes", id)
 
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None:
-            self.perform(lambda: self.lock(id).withdraw_proxy_vote(**customer.link), done=_("The vote is withdrawn."))
+            self.perform(
+                lambda: self.lock(id).withdraw_proxy_vote(**customer.link), success_message=_("The vote is withdrawn.")
+            )
         return redirect("forum-proxy-votes", id)
 
 

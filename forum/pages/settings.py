@@ -150,7 +150,7 @@ class ForumSettingsPage(SettingsPage):
         forum = self.find(id)
         if self.is_at_own_address:
             messages.error(request, self.other_address_message())
-        elif self.perform(forum.erase, done=_("%(name)s is deleted.") % {"name": forum.name}):
+        elif self.perform(forum.erase, success_message=_("%(name)s is deleted.") % {"name": forum.name}):
             return redirect("forum-settings-forums")
         return redirect("forum-settings-forum", id)
 
@@ -245,7 +245,9 @@ class CategoryPage(SettingsPage):
     def delete(self, request: ForumUserRequest, id: int) -> HttpResponse:
         row, into_id = self.find(id), parse_id(request.POST.get("into"))
         into = row.siblings().filter(id=into_id).first() if into_id else None
-        is_done = self.perform(lambda: row.erase(into=into), done=_("%(name)s is deleted.") % {"name": row.name})
+        is_done = self.perform(
+            lambda: row.erase(into=into), success_message=_("%(name)s is deleted.") % {"name": row.name}
+        )
         return self.redirect_to_categories(row) if is_done else redirect("forum-settings-category", id)
 
     def redirect_to_categories(self, row: Category) -> HttpResponse:

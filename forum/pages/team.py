@@ -116,13 +116,11 @@ class TeamPage(ForumPage):
         post.write(serializer.read(), by=self.request.user)
 
     def read_query(self) -> str:
-        """Return the text of the search, and count the search against its limit."""
+        """Return the text of the search. A search by GET counts against the limit of searches; a POST request was counted before."""
         is_post = self.request.method == "POST"
-        q = replace_non_xml((self.request.POST if is_post else self.request.GET).get("q", ""))[
-            :MAX_QUERY_LENGTH
-        ].strip()
+        q = (self.request.POST if is_post else self.request.GET).get("q", "")
+        q = replace_non_xml(q)[:MAX_QUERY_LENGTH].strip()
         if q and not is_post:
-            # A POST request has been counted already.
             throttling.count_search(self.request)
         return q
 
@@ -263,7 +261,7 @@ class PlaceForm(Form):
 
 
 class ToolsPage(ResubmittableTeamPage):
-    """All tools: as a part of the post's page, which htmx loads, or as a page of their own.
+    """All tools, as a fragment that htmx loads into the page of the post, or as a page of its own.
 
     htmx loads the tools without a click, maybe while the browser already navigates to another page. So if the post is in the trash, or
     the user has signed out, the request of htmx gets an empty response without a redirect or a message.
@@ -285,7 +283,7 @@ class ToolsPage(ResubmittableTeamPage):
         make_form = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
         if make_form is None:
             return error_response(self.request, 400)
-        post = self.find_to_change(id)
+        post = self.find_even_if_trashed(id)
         submitted: dict[str, Any] = {self.request.POST["do"]: make_form(post, self.request.POST)}
         return self.show(post, **submitted)
 
@@ -294,7 +292,7 @@ class ToolsPage(ResubmittableTeamPage):
         return [StatusForm(data, post=Post(), statuses=[])["response"]] if "response" in data else []
 
     def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
-        """Return the page. `submitted` has a submitted form, by its name: an invalid one, or one that the user must submit again."""
+        """Return the page. `submitted` is a form that is shown with its errors, by its name; the other forms show the post."""
         request, account = self.request, self.request.account
         forms_by_name = {
             "status": submitted.get("status") or self.status_form(post),
@@ -323,15 +321,15 @@ class ToolsPage(ResubmittableTeamPage):
         categories = account.categories.of_forum(self.request.forum.id)
         return PlaceForm(*data, post=post, categories=categories, team=team.values_list("id", "name", "login"))
 
-    def find_to_change(self, id: int) -> Post:
-        """Return the post even if it is in the trash, so that the form can be shown again."""
+    def find_even_if_trashed(self, id: int) -> Post:
+        """Return the post, also from the trash: the page then shows the submitted form again, with an error."""
         try:
             return self.find(id)
         except PostInTrash:
             return self.posts.get(id=id)
 
     def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        post = self.find_to_change(id)
+        post = self.find_even_if_trashed(id)
         form = self.status_form(post, request.POST)
 
         def act() -> None:
@@ -422,8 +420,8 @@ class MergePage(TeamPage):
             except Post.DoesNotExist:
                 raise Http404 from None
 
-        done = _("“%(title)s” is merged into this suggestion.") % {"title": post.title}
-        if self.perform(act, done=done):
+        success_message = _("“%(title)s” is merged into this suggestion.") % {"title": post.title}
+        if self.perform(act, success_message=success_message):
             return redirect("forum-post", original.id)
         return redirect("forum-post-merge", id)
 
@@ -436,5 +434,5 @@ class MergePage(TeamPage):
             except Post.DoesNotExist:
                 raise Http404 from None
 
-        done = _("This suggestion stands on its own again, with its own votes and comments.")
-        return redirect("forum-post" if self.perform(act, done=done) else "forum-post-merge", id)
+        success_message = _("This suggestion stands on its own again, with its own votes and comments.")
+        return redirect("forum-post" if self.perform(act, success_message=success_message) else "forum-post-merge", id)

@@ -71,9 +71,9 @@ def array(name: str, shape: Shape, rows: Iterable[Sequence[Any]], zone: ZoneInfo
     return f'{margin}<{name} type="array">\n{items}{margin}</{name}>\n'
 
 
-def document(*elements: str) -> bytes:
-    """Return the document: the declaration, followed by the text of the root element."""
-    return (DECLARATION + "".join(elements)).encode()
+def document(*parts: str) -> bytes:
+    """Return the XML document. `parts` are the parts of the text of its root element."""
+    return (DECLARATION + "".join(parts)).encode()
 
 
 USER = Shape(
@@ -88,7 +88,7 @@ USER = Shape(
     www=STRING,
 )
 
-POST_ITEM = Shape(
+POST_IN_LIST = Shape(
     "post",
     agent=STRING,
     comments_cache=INTEGER,

@@ -119,7 +119,7 @@ class PostViewSet(XMLViewSet):
         # One additional row tells whether there is a next page.
         rows = Post.objects.page(
             request.user,
-            documents.POST_ITEM.columns,
+            documents.POST_IN_LIST.columns,
             forum_id=self.forum_id,
             order=order,
             start=page.start,
@@ -129,7 +129,7 @@ class PostViewSet(XMLViewSet):
         # The links repeat the parameters of the query string and of the body.
         repeated = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), repeated, more=len(rows) > page.size)
-        body = documents.document(documents.array("posts", documents.POST_ITEM, rows[: page.size], self.zone))
+        body = documents.document(documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.zone))
         return self.respond(body, headers={"Link": link})
 
     def read_list(self, parameters: dict[str, Any]) -> tuple[Page, str, Status | None]:

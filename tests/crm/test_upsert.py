@@ -62,7 +62,7 @@ def test_it_rejects_invalid_queries(acme, kind, query, rule):
 
 @both
 def test_it_rejects_a_repeated_key(acme, kind):
-    """The error is that of a list, which has the same parameters."""
+    """The error is the same as for a list with this query."""
     query = "external_ids[shop]=17&external_ids%5Bshop%5D=17&external_ids[erp]=1"
     errors = {"external_ids[shop]": ["is given more than once"]}
     assert_refused(put(acme, kind, query, name="a"), 422, "validation_failed", errors)
@@ -135,18 +135,18 @@ def test_a_row_of_another_account_is_not_found(acme, other, kind):
 # try_update
 
 
-def create(acme, beside=None, **fields):
-    return acme.json().post("/app/clients.json", json={**(beside or {}), "client": fields})
+def create(acme, top_level=None, **fields):
+    return acme.json().post("/app/clients.json", json={**(top_level or {}), "client": fields})
 
 
 @pytest.mark.parametrize(
     "by", [{"external_ids": {"shop": "17"}}, {"email": "ann@example.net"}, {"email": "ANN@Example.NET"}], ids=str
 )
-@pytest.mark.parametrize("inside", [False, True])
-def test_try_update_updates_an_existing_client(acme, by, inside):
+@pytest.mark.parametrize("is_top_level", [False, True])
+def test_try_update_updates_an_existing_client(acme, by, is_top_level):
     client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop": "17"}, note="old")
     flag = {"try_update": True}
-    response = create(acme, {} if inside else flag, **by, note="new", **(flag if inside else {}))
+    response = create(acme, flag if is_top_level else {}, **by, note="new", **({} if is_top_level else flag))
     client.refresh_from_db()
     body = client_body(
         client,
@@ -189,10 +189,10 @@ def test_a_client_is_created_without_try_update(acme, flag):
     assert create(acme, name="Ann", email="ann@example.net", try_update=flag).status_code == 201
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_it_rejects_an_invalid_try_update_with_all_other_errors(acme, inside):
+@pytest.mark.parametrize("is_top_level", [False, True])
+def test_it_rejects_an_invalid_try_update_with_all_other_errors(acme, is_top_level):
     flag = {"try_update": "perhaps"}
-    response = create(acme, {} if inside else flag, company="x", **(flag if inside else {}))
+    response = create(acme, flag if is_top_level else {}, company="x", **({} if is_top_level else flag))
     assert_refused(
         response,
         422,

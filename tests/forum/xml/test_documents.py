@@ -17,7 +17,7 @@ from forum.xml.documents import (
     DATETIME,
     INTEGER,
     POST,
-    POST_ITEM,
+    POST_IN_LIST,
     STRING,
     USER,
     Shape,
@@ -88,7 +88,7 @@ def test_it_rejects_a_row_of_the_wrong_length():
 # The fields of each document, with their types.
 TABLES = {
     USER: "created-at:datetime description email login name notification updated-at:datetime www",
-    POST_ITEM: (
+    POST_IN_LIST: (
         "agent comments-cache:integer content created-at:datetime id:integer title updated-at:datetime"
         " votes-cache:integer"
     ),
