@@ -48,7 +48,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
         problems.append(
             checks.Warning(
                 "HTTPS is pages and TRUST_PROXY is off: no request is known to have come by https, so all pages are redirected there."
-                if settings.HTTPS_FOR_PAGES_ALONE
+                if settings.HTTPS_FOR_PAGES_ONLY
                 else "HTTPS is on and TRUST_PROXY is off: no request is known to have come by https, so all are redirected there.",
                 hint="Write TRUST_PROXY=on, once the proxy in front sets X-Forwarded-Proto and X-Forwarded-For itself.",
                 id="rostrum.W002",

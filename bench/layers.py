@@ -121,7 +121,7 @@ def measure(application: Callable, case: cases.Case, token: str, number: int) ->
     plain = timed(act, number)
     layers = Layers()
     try:
-        cost = layers.timers.cost()
+        overhead = layers.timers.overhead()
         # Warm up the wrapped functions.
         timed(act, 10)
         layers.timers.clear()
@@ -134,7 +134,7 @@ def measure(application: Callable, case: cases.Case, token: str, number: int) ->
         if found.calls
     }
     calls = sum(found["calls"] for found in figures.values())
-    return {"plain us": plain, "timed us": total, "cost us": calls * cost / 1000, "layers": figures}
+    return {"plain us": plain, "timed us": total, "cost us": calls * overhead / 1000, "layers": figures}
 
 
 def show(results: dict[str, dict]) -> None:

@@ -11,42 +11,46 @@ from time import perf_counter_ns
 
 
 class TimerError(Exception):
-    """An error for a timed function that does not exist."""
+    """An error for the name of a timed function that does not exist or is not a function."""
 
 
 @dataclass
 class Figures:
+    """The number of calls and the exclusive time of one layer."""
+
     calls: int = 0
     nanoseconds: int = 0
 
 
 @dataclass
 class Timers:
-    """Times of layers by name. Each thread has its own stack; a layer may call itself."""
+    """The figures of layers by name. Each thread has its own stack of calls. A recursive call is not counted twice."""
 
     figures: dict[str, Figures] = field(default_factory=dict)
-    _threads: threading.local = field(default_factory=threading.local)
+    _local: threading.local = field(default_factory=threading.local)
 
     def timed(self, layer: str, function: Callable) -> Callable:
+        """Return a wrapper of the function that adds its exclusive time to the layer."""
         figures = self.figures.setdefault(layer, Figures())
-        threads, clock = self._threads, perf_counter_ns
+        local, clock = self._local, perf_counter_ns
 
         @functools.wraps(function)
         def wrapper(*args, **kwargs):
-            # A stack with the time of the timed callees of each running function.
+            # A stack: for each running timed function, the time of the timed functions that it called. The first item
+            # receives the time of the outermost functions.
             try:
-                inner = threads.inner
+                callee_times = local.callee_times
             except AttributeError:
-                inner = threads.inner = [0]
-            inner.append(0)
+                callee_times = local.callee_times = [0]
+            callee_times.append(0)
             started_at = clock()
             try:
                 return function(*args, **kwargs)
             finally:
                 duration = clock() - started_at
-                figures.nanoseconds += duration - inner.pop()
+                figures.nanoseconds += duration - callee_times.pop()
                 figures.calls += 1
-                inner[-1] += duration
+                callee_times[-1] += duration
 
         return wrapper
 
@@ -54,14 +58,14 @@ class Timers:
         for figures in self.figures.values():
             figures.calls = figures.nanoseconds = 0
 
-    def cost(self, calls: int = 20_000) -> float:
-        """Return the cost of timing one call in nanoseconds, which counts to the caller's layer."""
-        # Use another stack, so that these calls are not counted.
+    def overhead(self, calls: int = 20_000) -> float:
+        """Return the nanoseconds that timing adds to one call. They are part of the time of the calling layer."""
+        # Use other timers, so that the figures do not include these calls.
         timers = Timers()
-        timed, began = timers.timed("nothing", lambda: None), perf_counter_ns()
+        timed, started_at = timers.timed("nothing", lambda: None), perf_counter_ns()
         for _ in range(calls):
             timed()
-        return (perf_counter_ns() - began - timers.figures["nothing"].nanoseconds) / calls
+        return (perf_counter_ns() - started_at - timers.figures["nothing"].nanoseconds) / calls
 
 
 def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
@@ -78,13 +82,13 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
         # Read from the class dictionary, so that static and class methods keep their kind.
         function = inspect.getattr_static(owner, attribute)
     except (ImportError, AttributeError) as error:
-        raise TimerError(f"{name}, which the layer “{layer}” is timed by, is not there any more: {error}") from error
+        raise TimerError(f"The layer “{layer}” times {name}, which does not exist: {error}") from error
     if isinstance(function, staticmethod | classmethod):
         timed = type(function)(timers.timed(layer, function.__func__))
     elif callable(function):
         timed = timers.timed(layer, function)
     else:
-        raise TimerError(f"{name}, which the layer “{layer}” is timed by, is no function")
+        raise TimerError(f"The layer “{layer}” times {name}, which is not a function")
     original = vars(owner).get(attribute, MISSING)
     setattr(owner, attribute, timed)
     importers = [] if owners else list(replace(function, timed))

@@ -47,7 +47,7 @@ _https = _read(
 )
 HTTPS = _https != "off"
 # Clients of an older server send requests to http://, and a redirect would lose the body of a POST.
-HTTPS_FOR_PAGES_ALONE = _https == "pages"
+HTTPS_FOR_PAGES_ONLY = _https == "pages"
 TRUST_PROXY = _read(
     "TRUST_PROXY",
     "off",

@@ -101,7 +101,7 @@ def find_checkpoint(order: str, offset: int, **selection: int) -> Checkpoint:
 def compact(account_id: int, category_id: int) -> None:
     """Replace the counts and deltas by new counts, and divide long segments. Do nothing while another transaction compacts."""
     with transaction.atomic(), connection.cursor() as cursor:
-        if locks.try_acquire("posts of", account_id, category_id):
+        if locks.try_acquire(("posts of", account_id, category_id)):
             # The first compaction counts all posts of the category.
             with connection.without_statement_timeout():  # type: ignore[attr-defined]  # a method of config/database
                 cursor.execute(

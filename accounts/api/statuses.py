@@ -30,7 +30,7 @@ class StatusSerializer(ResourceSerializer):
     closed = BooleanField()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Apply the rules that involve several fields. A null for a required field counts as a missing value."""
+        """Apply the rules that involve several fields. A null is ignored, except for `color`, which it empties."""
         values = {name: value for name, value in values.items() if value is not None or name == "color"}
         row = self.instance
         kind = row.kind if row else values.setdefault("kind", Status.Kind.POST)
@@ -71,7 +71,7 @@ class StatusViewSet(Listing, ResourceViewSet):
 
     def destroy(self, request: Request, id: int) -> HttpResponse:
         def act() -> None:
-            # Lock all statuses, because two concurrent requests could delete the last two.
+            # Lock all statuses. Otherwise two concurrent requests could delete the last two statuses for posts, and `erase` keeps one.
             statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
             if id not in statuses:
                 raise Http404

@@ -32,7 +32,7 @@ class PagesMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not (expects_html(request) or is_page_path(request.path_info)):
             return self.get_response(request)
-        if settings.HTTPS_FOR_PAGES_ALONE and not request.is_secure():
+        if settings.HTTPS_FOR_PAGES_ONLY and not request.is_secure():
             return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
         page_request = cast(PageRequest, request)
         try:
@@ -68,7 +68,7 @@ class PagesMiddleware:
 
 
 def is_page_path(path: str) -> bool:
-    """Return whether the path belongs to a page whatever the Accept header says."""
+    """Return whether the path belongs to a page, regardless of the Accept header."""
     if path in ("/robots.txt", "/favicon.ico"):
         return True
     return path.startswith("/app/") and not path.endswith((".xml", ".json"))

@@ -72,7 +72,7 @@ class SignIn(Page):
         if request.user is not None:
             return redirect(target)
         form = SignInForm(request=request, initial={"next": target})
-        # The session had ended when the visitor submitted a form (`core.pages.routes.sign_in_path`).
+        # `unsaved` means that a form was submitted after the session had ended (`core.pages.routes.sign_in_path`).
         return self.render_form(form, nothing_was_saved="unsaved" in request.GET)
 
     def post(self, request: PageRequest) -> HttpResponse:

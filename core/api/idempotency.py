@@ -131,7 +131,7 @@ def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpRe
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",
         "key": key,
     }
-    if not locks.try_acquire("idempotency key", *identity.values()):
+    if not locks.try_acquire(("idempotency key", *identity.values())):
         raise Conflict("The first request with this Idempotency-Key is still being carried out; try again")
     fingerprint = fingerprint_of(request, view.request_options)
     stored = IdempotentAnswer.objects.filter(**identity).first()

@@ -6,13 +6,13 @@ from django.db import connection
 
 
 def acquire(*names: tuple[object, ...]) -> None:
-    """Wait for the locks and hold them. They are taken in a fixed order, so that two transactions cannot wait for each other."""
+    """Acquire the locks of all names, and wait for each. The order is fixed, so that two such calls cannot deadlock."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [sorted(map(_key, names))])
 
 
-def try_acquire(*name: object) -> bool:
-    """Take the lock and return True, or return False if another transaction holds it."""
+def try_acquire(name: tuple[object, ...]) -> bool:
+    """Acquire the lock and return True, or return False if another transaction holds it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", [_key(name)])
         [is_acquired] = cursor.fetchone()

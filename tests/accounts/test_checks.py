@@ -51,7 +51,7 @@ def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None
         if value is not None:
             monkeypatch.setenv(name, value)
     read = runpy.run_path(str(ROOT / "config" / "settings.py"))
-    names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ALONE", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
+    names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ONLY", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
     looked_at = {name: read[name] for name in names}
     with override_settings(**looked_at):
         return [(error.id, error.msg, error.hint) for error in check_settings()]

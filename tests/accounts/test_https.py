@@ -20,7 +20,7 @@ def https(settings, monkeypatch):
     def choose(mode: str) -> None:
         monkeypatch.setenv("HTTPS", mode)
         read = runpy.run_path(settings_module.__file__)
-        for name in ("HTTPS", "HTTPS_FOR_PAGES_ALONE", "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS"):
+        for name in ("HTTPS", "HTTPS_FOR_PAGES_ONLY", "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS"):
             setattr(settings, name, read[name])
         monkeypatch.setattr(application.django, "_middleware_chain", None)
         application.django.load_middleware()

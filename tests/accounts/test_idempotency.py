@@ -98,7 +98,7 @@ def test_it_rejects_a_request_while_the_first_one_is_running(acme):
 
     token = acme.bob.tokens.get()
     with transaction.atomic():
-        assert locks.try_acquire("idempotency key", acme.account.id, f"token {token.id}", "key 1")
+        assert locks.try_acquire(("idempotency key", acme.account.id, f"token {token.id}", "key 1"))
         (response,) = at_once(lambda: post(acme.json()))
         message = "The first request with this Idempotency-Key is still being carried out; try again"
         assert_refused(response, 409, "conflict", message=message, retry_after="1")

@@ -53,19 +53,19 @@ def clock(monkeypatch) -> Clock:
 
 @pytest.fixture
 def hashed(monkeypatch) -> list[str]:
-    """Record the hashed passwords in order."""
-    found, check = [], passwords.check_password
+    """Return a list that receives each password that is hashed, in order."""
+    recorded, check = [], passwords.check_password
 
-    def noted(password, *args, **kwargs):
-        found.append(password)
+    def record_and_check(password, *args, **kwargs):
+        recorded.append(password)
         return check(password, *args, **kwargs)
 
-    monkeypatch.setattr(passwords, "check_password", noted)
-    return found
+    monkeypatch.setattr(passwords, "check_password", record_and_check)
+    return recorded
 
 
-def standing(response) -> tuple[str | None, ...]:
-    """Return (limit, remaining, reset, retry after)."""
+def limit_headers(response) -> tuple[str | None, ...]:
+    """Return the values of the headers of the limit, None for a missing header."""
     names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After")
     return tuple(response.headers.get(name) for name in names)
 
@@ -73,11 +73,13 @@ def standing(response) -> tuple[str | None, ...]:
 NOT_COUNTED = (None, None, None, None)
 
 
-def said(limit: int, remaining: int, reset: int, retry_after: int | None = None) -> tuple[str | None, ...]:
+def expected_headers(limit: int, remaining: int, reset: int, retry_after: int | None = None) -> tuple[str | None, ...]:
+    """Return the values that `limit_headers` should return."""
     return (str(limit), str(remaining), str(reset), None if retry_after is None else str(retry_after))
 
 
-def used(prefix: str = "") -> list[int]:
+def used_counts(prefix: str = "") -> list[int]:
+    """Return the used part of each limit whose key begins with `prefix`, in the order of the keys."""
     return list(RateCount.objects.filter(key__startswith=prefix).order_by("key").values_list("used", flat=True))
 
 
@@ -90,34 +92,37 @@ def test_it_works(acme, settings, clock):
         clock.advance(seconds)
         response = acme.json().get("/app/clients/tags.json")
         assert_answered(response, 200, [])
-        assert standing(response) == said(600, remaining, reset)
+        assert limit_headers(response) == expected_headers(600, remaining, reset)
 
 
 def test_it_rejects_xml_requests_over_the_limit(acme, settings, clock):
     settings.RATE_LIMIT = 2
     client = acme.xml()
-    assert [standing(client.get(ME)) for _ in range(2)] == [said(2, 1, 60), said(2, 0, 60)]
+    assert [limit_headers(client.get(ME)) for _ in range(2)] == [expected_headers(2, 1, 60), expected_headers(2, 0, 60)]
     clock.advance(18)
     response = client.get(ME)
     assert shown(response) == refusal(429, TOO_MANY)
-    assert standing(response) == said(2, 0, 42, 42)
+    assert limit_headers(response) == expected_headers(2, 0, 42, 42)
     clock.advance(41)
-    assert standing(client.get(ME)) == said(2, 0, 1, 1)
+    assert limit_headers(client.get(ME)) == expected_headers(2, 0, 1, 1)
     clock.advance(1)
-    assert standing(client.get(ME)) == said(2, 1, 60)
+    assert limit_headers(client.get(ME)) == expected_headers(2, 1, 60)
 
 
 def test_it_rejects_json_requests_over_the_limit(acme, settings, clock):
     settings.RATE_LIMIT = 2
     client = acme.json()
-    assert [standing(client.get(TASKS)) for _ in range(2)] == [said(2, 1, 60), said(2, 0, 60)]
+    assert [limit_headers(client.get(TASKS)) for _ in range(2)] == [
+        expected_headers(2, 1, 60),
+        expected_headers(2, 0, 60),
+    ]
     clock.advance(18)
     for _ in range(2):
         response = client.get(TASKS)
         assert_refused(response, 429, "rate_limited", retry_after="42")
-        assert standing(response) == said(2, 0, 42, 42)
+        assert limit_headers(response) == expected_headers(2, 0, 42, 42)
     clock.advance(42)
-    assert standing(client.get(TASKS)) == said(2, 1, 60)
+    assert limit_headers(client.get(TASKS)) == expected_headers(2, 1, 60)
 
 
 def test_a_rejected_request_has_no_effect(acme, settings, clock):
@@ -150,26 +155,26 @@ COUNTED_JSON = [
     ("GET", "/app/contact_lists/999.json", "", 404),
     ("PUT", "/app/contact_lists.json", "{}", 405),
 ]
-title = lambda case: f"{case[3]} {case[0]} {case[1]}"  # noqa: E731
+case_id = lambda case: f"{case[3]} {case[0]} {case[1]}"  # noqa: E731
 
 
-@pytest.mark.parametrize("case", COUNTED_XML, ids=title)
+@pytest.mark.parametrize("case", COUNTED_XML, ids=case_id)
 def test_counted_xml_requests(acme, settings, clock, case):
     settings.RATE_LIMIT = 7
     method, path, body, status = case
     client = acme.xml(acme.carol)
     response = client.send_xml(method, path, body) if body else client.request(method, path)
     assert response.status_code == status
-    assert standing(response) == said(7, 6, 60)
+    assert limit_headers(response) == expected_headers(7, 6, 60)
 
 
-@pytest.mark.parametrize("case", COUNTED_JSON, ids=title)
+@pytest.mark.parametrize("case", COUNTED_JSON, ids=case_id)
 def test_counted_json_requests(acme, settings, clock, case):
     settings.RATE_LIMIT = 7
     method, path, body, status = case
     response = acme.json().request(method, path, content=body)
     assert response.status_code == status
-    assert standing(response) == said(7, 6, 60)
+    assert limit_headers(response) == expected_headers(7, 6, 60)
 
 
 def test_server_errors_are_counted(acme, settings, clock, monkeypatch):
@@ -181,7 +186,7 @@ def test_server_errors_are_counted(acme, settings, clock, monkeypatch):
     monkeypatch.setattr("forum.xml.views.UserViewSet.me", fail)
     response = acme.xml().get(ME)
     assert response.status_code == 500
-    assert standing(response) == said(7, 6, 60)
+    assert limit_headers(response) == expected_headers(7, 6, 60)
 
 
 def test_requests_that_are_not_counted(acme, settings, clock):
@@ -194,33 +199,36 @@ def test_requests_that_are_not_counted(acme, settings, clock):
         acme.json().get("/app/nothing.json"),
         acme.json().post("/app/contact_lists.json", content="{"),
     ):
-        assert standing(response) == NOT_COUNTED
-    assert used() == []
+        assert limit_headers(response) == NOT_COUNTED
+    assert used_counts() == []
 
 
 def test_each_user_and_each_token_has_its_own_count(acme, other, settings, clock):
     settings.RATE_LIMIT = 1
-    second = make_token(acme.bob)
-    askers = [
+    second_token = make_token(acme.bob)
+    calls = [
         *(lambda user=user: acme.xml(user).get(ME) for user in (acme.alice, acme.bob, acme.carol)),
-        *(lambda token=token: acme.json(token).get(TASKS) for token in (acme.alice_token, acme.bob_token, second)),
+        *(
+            lambda token=token: acme.json(token).get(TASKS)
+            for token in (acme.alice_token, acme.bob_token, second_token)
+        ),
         lambda: other.xml().get(ME),
         lambda: other.json().get(TASKS),
     ]
-    assert [ask().status_code for ask in askers] == [200] * 8
-    assert [ask().status_code for ask in askers] == [429] * 8
-    assert used() == [1] * 8
+    assert [call().status_code for call in calls] == [200] * 8
+    assert [call().status_code for call in calls] == [429] * 8
+    assert used_counts() == [1] * 8
 
 
 def test_limits_may_be_off(acme, settings):
-    """Limits are off, as in the other tests."""
+    """The settings of the tests have no limits."""
     assert (settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT) == (0, 0, 0)
     for client, path in ((acme.xml(), ME), (acme.json(), TASKS)):
         for _ in range(3):
-            assert standing(client.get(path)) == NOT_COUNTED
+            assert limit_headers(client.get(path)) == NOT_COUNTED
     for _ in range(3):
-        assert standing(fail(acme)) == standing(acme.json("wrong/acme").get(TASKS)) == NOT_COUNTED
-    assert used() == []
+        assert limit_headers(fail_to_log_in(acme)) == limit_headers(acme.json("wrong/acme").get(TASKS)) == NOT_COUNTED
+    assert used_counts() == []
 
 
 def test_most_requests_need_no_further_query(acme, settings, clock, django_assert_num_queries):
@@ -230,7 +238,7 @@ def test_most_requests_need_no_further_query(acme, settings, clock, django_asser
     # The first lease is 1, later ones are 10.
     with django_assert_num_queries(30 + 3):
         assert [client.get(ME).status_code for _ in range(30)] == [200] * 30
-    assert used() == [31]
+    assert used_counts() == [31]
 
 
 def test_rejected_requests_need_no_further_query(acme, settings, clock, django_assert_num_queries):
@@ -247,15 +255,15 @@ def test_requests_are_counted_before_the_transaction_opens(acme, settings, monke
     settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = settings.ACCOUNT_LIMIT = 100
     acme.account.partner_key = "acme-partner"
     acme.account.save()
-    inside = []
-    count = rate_limits.increment
+    in_transaction = []
+    increment = rate_limits.increment
 
-    def noted(*args):
-        inside.append(connection.in_atomic_block)
-        return count(*args)
+    def record_and_increment(*args):
+        in_transaction.append(connection.in_atomic_block)
+        return increment(*args)
 
-    monkeypatch.setattr(rate_limits, "increment", noted)
-    monkeypatch.setattr(throttling, "rate_limiter", RateLimiter(noted))
+    monkeypatch.setattr(rate_limits, "increment", record_and_increment)
+    monkeypatch.setattr(throttling, "rate_limiter", RateLimiter(record_and_increment))
     json, xml = acme.json(acme.alice_token), acme.xml()
     user = {"login": "ann", "email": "ann@new.example", "password": "a long pass phrase"}
     for response, status in (
@@ -265,13 +273,13 @@ def test_requests_are_counted_before_the_transaction_opens(acme, settings, monke
         (json.post("/app/account.json", json={"account": {"prefix": "new-one"}, "user": user}), 422),
         (xml.send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>"), 201),
         (xml.send_xml("POST", "/app/posts.xml", "<post><title></title></post>"), 422),
-        (fail(acme), 401),
+        (fail_to_log_in(acme), 401),
         (acme.json("wrong/acme").get(TASKS), 401),
     ):
         assert response.status_code == status
-    assert len(inside) >= 8
-    assert not any(inside)
-    assert used("partner:") == [1]
+    assert len(in_transaction) >= 8
+    assert not any(in_transaction)
+    assert used_counts("partner:") == [1]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -284,17 +292,17 @@ def test_requests_are_accepted_if_counting_fails(acme, settings, monkeypatch, ca
     }
 
 
-# Limiters, each as in one process
+# Rate limiters: a process has one, so several in a test stand for several processes
 
 
 @pytest.mark.parametrize("processes", [1, 2, 5])
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 59, 600, 1234])
 def test_all_processes_together_allow_exactly_the_limit(db, clock, limit, processes):
     limiters = [RateLimiter() for _ in range(processes)]
-    asked = [limiters[number % processes].hit("key", limit, MINUTE) for number in range(limit + 50 * processes)]
-    assert sum(standing.allowed for standing in asked) == limit
-    assert {(standing.limit, standing.reset) for standing in asked} == {(limit, 60)}
-    assert {standing.remaining for standing in asked if not standing.allowed} == {0}
+    statuses = [limiters[number % processes].hit("key", limit, MINUTE) for number in range(limit + 50 * processes)]
+    assert sum(status.allowed for status in statuses) == limit
+    assert {(status.limit, status.reset) for status in statuses} == {(limit, 60)}
+    assert {status.remaining for status in statuses if not status.allowed} == {0}
     assert not any(limiter.hit("key", limit, MINUTE).allowed for limiter in limiters)
 
 
@@ -304,9 +312,9 @@ def test_a_single_process_reports_the_exact_remaining_number(db, clock):
 
 
 def test_an_idle_process_wastes_at_most_its_lease(db, clock):
-    silent, busy = RateLimiter(), RateLimiter()
+    idle, busy = RateLimiter(), RateLimiter()
     for _ in range(2):
-        silent.hit("key", 600, MINUTE)
+        idle.hit("key", 600, MINUTE)
     assert sum(busy.hit("key", 600, MINUTE).allowed for _ in range(600)) == 600 - 1 - RateLimiter.LARGEST_LEASE
 
 
@@ -318,7 +326,7 @@ def test_a_lease_ends_with_its_window(db, clock):
     assert limiter.hit("key", 600, MINUTE).remaining == 597
     clock.advance(1)
     assert limiter.hit("key", 600, MINUTE).remaining == 599
-    assert used() == [1]
+    assert used_counts() == [1]
 
 
 def test_a_late_response_of_the_database_does_not_affect_the_next_window(clock):
@@ -355,82 +363,82 @@ def test_simultaneous_requests_are_allowed_up_to_the_limit(db, limit):
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_requests_are_each_counted_once(db):
     taken = at_once(*(lambda: [rate_limits.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
-    left = sorted(standing.remaining for each in taken for standing in each if standing.allowed)
+    left = sorted(status.remaining for each in taken for status in each if status.allowed)
     assert left == list(range(100))
     at_once(*(lambda: [rate_limits.increment("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
-    assert used() == [0]
+    assert used_counts() == [0]
 
 
 # Failed logins
 
 
-def at(client, address: str):
+def from_address(client, address: str):
     client._transport.remote_addr = address
     return client
 
 
-def enter(cast, login: str, password: str = PASSWORD, address: str = "192.0.2.1"):
-    return at(XMLClient(cast.host, auth=(login, password)), address).get(ME)
+def log_in(cast, login: str, password: str = PASSWORD, address: str = "192.0.2.1"):
+    return from_address(XMLClient(cast.host, auth=(login, password)), address).get(ME)
 
 
-def fail(cast, login: str = "alice", address: str = "192.0.2.1"):
-    return enter(cast, login, "wrong", address)
+def fail_to_log_in(cast, login: str = "alice", address: str = "192.0.2.1"):
+    return log_in(cast, login, "wrong", address)
 
 
 def test_failed_logins_of_an_address_are_limited_before_any_hashing(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 3
     for login, remaining in (("alice", 2), ("bob", 1), ("nobody", 0)):
-        response = fail(acme, login)
+        response = fail_to_log_in(acme, login)
         assert shown(response) == refusal(401, UNAUTHENTICATED)
-        assert standing(response) == said(3, remaining, 3600)
+        assert limit_headers(response) == expected_headers(3, remaining, 3600)
     assert hashed == ["wrong"] * 3
     clock.advance(600)
     for login, password in (("carol", "wrong"), ("nobody", "wrong"), ("", ""), ("carol", PASSWORD)):
-        response = enter(acme, login, password)
+        response = log_in(acme, login, password)
         assert shown(response) == refusal(429, TOO_MANY)
-        assert standing(response) == said(3, 0, 3000, 3000)
+        assert limit_headers(response) == expected_headers(3, 0, 3000, 3000)
         assert "WWW-Authenticate" not in response.headers
     assert hashed == ["wrong"] * 3
-    assert enter(acme, "carol", address="192.0.2.2").status_code == 200
+    assert log_in(acme, "carol", address="192.0.2.2").status_code == 200
     clock.advance(3000)
-    assert standing(fail(acme, "carol")) == said(3, 2, 3600)
+    assert limit_headers(fail_to_log_in(acme, "carol")) == expected_headers(3, 2, 3600)
 
 
 def test_failed_logins_of_a_user_are_limited_from_all_addresses(acme, other, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 5
     make_user(other.account, "alice")
     for number in range(5):
-        assert fail(acme, "alice", f"192.0.2.{number}").status_code == 401
+        assert fail_to_log_in(acme, "alice", f"192.0.2.{number}").status_code == 401
     clock.advance(100)
-    # A new address has a few attempts of its own.
-    assert [fail(acme, "ALICE", "198.51.100.1").status_code for _ in range(3)] == [401] * 3
+    # A new address has `MAX_FAILURES_PER_ADDRESS` attempts of its own.
+    assert [fail_to_log_in(acme, "ALICE", "198.51.100.1").status_code for _ in range(3)] == [401] * 3
     assert len(hashed) == 8
-    response = fail(acme, "alice", "198.51.100.1")
+    response = fail_to_log_in(acme, "alice", "198.51.100.1")
     assert shown(response) == refusal(429, TOO_MANY)
     # The reset is that of the login's count, which is sooner.
-    assert standing(response) == said(3, 0, 3500, 3500)
-    assert enter(acme, "alice", address="198.51.100.1").status_code == 429
+    assert limit_headers(response) == expected_headers(3, 0, 3500, 3500)
+    assert log_in(acme, "alice", address="198.51.100.1").status_code == 429
     assert len(hashed) == 8
     # Rejected attempts do not count as failed, so the address has two attempts left for other logins.
-    assert standing(fail(acme, "bob", "198.51.100.1")) == said(5, 1, 3600)
+    assert limit_headers(fail_to_log_in(acme, "bob", "198.51.100.1")) == expected_headers(5, 1, 3600)
     # The same login in another account has its own count.
-    assert enter(other, "alice", address="192.0.2.9").status_code == 200
+    assert log_in(other, "alice", address="192.0.2.9").status_code == 200
     clock.advance(3500)
-    assert enter(acme, "alice", address="198.51.100.1").status_code == 200
+    assert log_in(acme, "alice", address="198.51.100.1").status_code == 200
 
 
 def test_login_and_email_of_a_user_share_a_count(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 5
     names = ["alice", "alice@acme.example", "ALICE", "Alice@Acme.example", "alice"]
     for number, name in enumerate(names):
-        assert fail(acme, name, f"192.0.2.{number}").status_code == 401
+        assert fail_to_log_in(acme, name, f"192.0.2.{number}").status_code == 401
     # The attempts of a new address are counted for the user, not for each name.
-    answers = [fail(acme, name, "198.51.100.1").status_code for name in names]
+    answers = [fail_to_log_in(acme, name, "198.51.100.1").status_code for name in names]
     assert answers == [401, 401, 401, 429, 429]
-    assert enter(acme, "alice@acme.example", address="198.51.100.1").status_code == 429
+    assert log_in(acme, "alice@acme.example", address="198.51.100.1").status_code == 429
     assert len(hashed) == 8
     # Another user and an unknown name are not affected.
-    assert [fail(acme, name, "198.51.100.2").status_code for name in ("bob", "nobody")] == [401, 401]
+    assert [fail_to_log_in(acme, name, "198.51.100.2").status_code for name in ("bob", "nobody")] == [401, 401]
 
 
 def test_unknown_names_are_counted_separately(acme, settings, clock):
@@ -438,13 +446,15 @@ def test_unknown_names_are_counted_separately(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 1
     acme.carol.deactivate(by=acme.alice)
     for login in ("nobody", "carol"):
-        assert [fail(acme, login, f"192.0.2.{number}").status_code for number in range(3)] == [401] * 3
-        answers = [fail(acme, f"{login}@acme.example", f"198.51.100.{number}").status_code for number in range(3)]
+        assert [fail_to_log_in(acme, login, f"192.0.2.{number}").status_code for number in range(3)] == [401] * 3
+        answers = [
+            fail_to_log_in(acme, f"{login}@acme.example", f"198.51.100.{number}").status_code for number in range(3)
+        ]
         assert answers == [401] * 3
         RateCount.objects.all().delete()
 
 
-def current_password(page: Visitor, part: str):
+def send_wrong_password(page: Visitor, part: str):
     values = {"part": part, "current": "wrong", "email": "new@acme.example", "password": "grasshopper lighthouse"}
     return send(page, "/app/profile/security", status=422, **values)
 
@@ -453,41 +463,41 @@ def current_password(page: Visitor, part: str):
 def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock, attempts):
     page = Visitor(acme.host, REMOTE_ADDR="192.0.2.200").sign_in("carol")
     settings.FAILED_LOGIN_LIMIT = 3
-    assert fail(acme, "carol", "192.0.2.1").status_code == 401
+    assert fail_to_log_in(acme, "carol", "192.0.2.1").status_code == 401
     for attempt in attempts:
         if attempt == "sign-in":
             visitor = Visitor(acme.host, REMOTE_ADDR="192.0.2.2")
             values = {"login": "carol@acme.example", "password": "wrong"}
             assert "The login or the password is wrong." in send(visitor, "/app/sign-in", status=422, **values)
         else:
-            assert "Is wrong" in current_password(page, attempt)
-    assert used("login:") == [3]
-    # The address of the page has three attempts of its own.
+            assert "Is wrong" in send_wrong_password(page, attempt)
+    assert used_counts("login:") == [3]
+    # Without the limit of all attempts of an address, that of `page` has three for this user (MAX_FAILURES_PER_ADDRESS).
     RateCount.objects.filter(key__startswith="address:").delete()
-    for part, words in [("email", "Is wrong"), ("password", "Is wrong"), ("email", "Is wrong")]:
-        assert words in current_password(page, part)
+    for part, message in [("email", "Is wrong"), ("password", "Is wrong"), ("email", "Is wrong")]:
+        assert message in send_wrong_password(page, part)
     RateCount.objects.filter(key__startswith="address:").delete()
-    assert "Too many attempts." in current_password(page, "password")
+    assert "Too many attempts." in send_wrong_password(page, "password")
 
 
 def test_the_owner_of_an_attacked_login_can_sign_in_from_another_address(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 4
     for number in range(100):
-        fail(acme, "alice", f"192.0.2.{number}")
+        fail_to_log_in(acme, "alice", f"192.0.2.{number}")
     for _ in range(5):
         passwords.verified_credentials.clear()
-        assert enter(acme, "alice", address="198.51.100.1").status_code == 200
-    # Two wrong passwords.
-    assert [fail(acme, "alice", "198.51.100.1").status_code for _ in range(2)] == [401] * 2
-    assert enter(acme, "alice", address="198.51.100.1").status_code == 200
+        assert log_in(acme, "alice", address="198.51.100.1").status_code == 200
+    # Two wrong passwords do not lock the owner out.
+    assert [fail_to_log_in(acme, "alice", "198.51.100.1").status_code for _ in range(2)] == [401] * 2
+    assert log_in(acme, "alice", address="198.51.100.1").status_code == 200
 
 
 def test_a_recently_verified_password_is_always_accepted(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 1
-    assert enter(acme, "alice").status_code == 200
-    assert [fail(acme).status_code for _ in range(5)] == [401, 429, 429, 429, 429]
+    assert log_in(acme, "alice").status_code == 200
+    assert [fail_to_log_in(acme).status_code for _ in range(5)] == [401, 429, 429, 429, 429]
     for address in ("192.0.2.1", "192.0.2.2"):
-        assert enter(acme, "alice", address=address).status_code == 200
+        assert log_in(acme, "alice", address=address).status_code == 200
     assert hashed == [PASSWORD, "wrong"]
 
 
@@ -495,10 +505,10 @@ def test_correct_passwords_are_not_counted(acme, settings, clock):
     settings.FAILED_LOGIN_LIMIT = 1
     for _ in range(3):
         passwords.verified_credentials.clear()
-        response = enter(acme, "alice")
+        response = log_in(acme, "alice")
         assert response.status_code == 200
-        assert standing(response) == NOT_COUNTED
-    assert used() == [0, 0]
+        assert limit_headers(response) == NOT_COUNTED
+    assert used_counts() == [0, 0]
 
 
 def test_known_and_unknown_logins_get_the_same_responses(acme, settings, clock, hashed):
@@ -509,20 +519,20 @@ def test_known_and_unknown_logins_get_the_same_responses(acme, settings, clock, 
         answers[login] = []
         for number in range(5):
             before = len(hashed)
-            with connection.execute_wrapper(noting := Statements()):
-                response = fail(acme, login, "192.0.2.1" if number > 2 else f"192.0.2.{number}")
+            with connection.execute_wrapper(recorder := StatementRecorder()):
+                response = fail_to_log_in(acme, login, "192.0.2.1" if number > 2 else f"192.0.2.{number}")
             headers = {name: value for name, value in response.headers.items() if name != "x-request-id"}
-            answers[login].append((shown(response), headers, noting.said, len(hashed) - before))
+            answers[login].append((shown(response), headers, recorder.statements, len(hashed) - before))
         RateCount.objects.all().delete()
     assert answers["alice"] == answers["nobody"]
 
 
-class Statements:
+class StatementRecorder:
     def __init__(self):
-        self.said = []
+        self.statements = []
 
     def __call__(self, execute, sql, params, many, context):
-        self.said.append(sql)
+        self.statements.append(sql)
         return execute(sql, params, many, context)
 
 
@@ -531,7 +541,7 @@ def test_requests_without_credentials_are_not_counted_as_attempts(acme, settings
     for header in ("Basic !", "Digest x", ""):
         response = XMLClient(acme.host).get(ME, headers={"Authorization": header})
         assert response.status_code == 401
-        assert standing(response) == NOT_COUNTED
+        assert limit_headers(response) == NOT_COUNTED
 
 
 @pytest.mark.parametrize(
@@ -539,7 +549,7 @@ def test_requests_without_credentials_are_not_counted_as_attempts(acme, settings
     [b"", b":", b"alice", b"\xff:\xff", b"a\0b:c", b"x" * 5000 + b":y", "ł".encode() * 300 + b":"],
     ids=lambda raw: ascii(raw[:9]),
 )
-def test_hostile_logins_are_counted_like_others(acme, settings, clock, raw):
+def test_malformed_credentials_are_counted_like_wrong_ones(acme, settings, clock, raw):
     settings.FAILED_LOGIN_LIMIT = 1
     header = {"Authorization": "Basic " + base64.b64encode(raw).decode()}
     responses = [XMLClient(acme.host).get(ME, headers=header) for _ in range(2)]
@@ -550,18 +560,18 @@ def test_hostile_logins_are_counted_like_others(acme, settings, clock, raw):
 @pytest.mark.parametrize("login", ["alice", "nobody"])
 def test_simultaneous_failed_logins_do_not_exceed_the_limit(acme, settings, hashed, login):
     settings.FAILED_LOGIN_LIMIT = 5
-    responses = at_once(*(lambda: fail(acme, login) for _ in range(CONNECTIONS)))
+    responses = at_once(*(lambda: fail_to_log_in(acme, login) for _ in range(CONNECTIONS)))
     assert sorted(response.status_code for response in responses) == [401] * 5 + [429] * (CONNECTIONS - 5)
     assert hashed == ["wrong"] * 5
-    assert used("address:") == used("login:") == [5]
+    assert used_counts("address:") == used_counts("login:") == [5]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_correct_passwords_are_accepted(acme, settings):
     settings.FAILED_LOGIN_LIMIT = passwords.MAX_CONCURRENT_HASHES
-    responses = at_once(*(lambda: enter(acme, "alice") for _ in range(CONNECTIONS)))
+    responses = at_once(*(lambda: log_in(acme, "alice") for _ in range(CONNECTIONS)))
     assert [response.status_code for response in responses] == [200] * CONNECTIONS
-    assert used() == [0, 0]
+    assert used_counts() == [0, 0]
 
 
 # Wrong tokens
@@ -572,20 +582,20 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
     for token, remaining in (("wrong/acme", 2), ("x" * 300, 1), ("", 0)):
         response = acme.json().get(TASKS, headers={"Authorization": f"Bearer {token}"})
         assert_refused(response, 401, "unauthenticated")
-        assert standing(response) == said(3, remaining, 3600)
+        assert limit_headers(response) == expected_headers(3, remaining, 3600)
     clock.advance(600)
     for token in ("wrong/acme", acme.bob_token + "x"):
         response = acme.json(token).get(TASKS)
         assert_refused(response, 429, "rate_limited", retry_after="3000")
-        assert standing(response) == said(3, 0, 3000, 3000)
+        assert limit_headers(response) == expected_headers(3, 0, 3000, 3000)
     # A valid token of the same address, and a wrong token of another address, are not limited.
     assert acme.json().get(TASKS).status_code == 200
-    assert at(acme.json("wrong/acme"), "192.0.2.2").get(TASKS).status_code == 401
+    assert from_address(acme.json("wrong/acme"), "192.0.2.2").get(TASKS).status_code == 401
     # Passwords are not limited either.
     assert acme.xml().get(ME).status_code == 200
 
 
-# Addresses
+# Client addresses
 
 
 @pytest.mark.parametrize(
@@ -641,21 +651,21 @@ def create(partner, prefix: str, token: str | None = None):
 
 def test_new_accounts_of_a_partner_are_limited(partner, settings, clock):
     settings.RATE_LIMIT, settings.ACCOUNT_LIMIT = 600, 2
-    second = make_token(partner.alice)
+    second_token = make_token(partner.alice)
     for prefix, token, status, expected in (
-        ("one", None, 201, said(2, 1, 60)),
+        ("one", None, 201, expected_headers(2, 1, 60)),
         # A failed creation does not count as a new account, but as a request.
-        ("one", None, 422, said(600, 598, 60)),
-        ("two", second, 201, said(2, 0, 60)),
+        ("one", None, 422, expected_headers(600, 598, 60)),
+        ("two", second_token, 201, expected_headers(2, 0, 60)),
     ):
         response = create(partner, prefix, token)
         assert response.status_code == status
-        assert standing(response) == expected
+        assert limit_headers(response) == expected
     clock.advance(15)
-    for token in (None, second):
+    for token in (None, second_token):
         response = create(partner, "three", token)
         assert_refused(response, 429, "rate_limited", retry_after="45")
-        assert standing(response) == said(2, 0, 45, 45)
+        assert limit_headers(response) == expected_headers(2, 0, 45, 45)
     assert not Account.objects.filter(prefix="three").exists()
     assert partner.json().get(TASKS).status_code == 200
     clock.advance(45)
@@ -670,14 +680,14 @@ def test_each_partner_has_its_own_count(partner, other, settings, clock):
     assert other.json().post("/app/account.json", json=body).status_code == 201
 
 
-# Retention
+# Stored counts
 
 
 def test_stored_keys_reveal_no_login_address_or_secret(partner, settings, clock):
     settings.RATE_LIMIT, settings.FAILED_LOGIN_LIMIT, settings.ACCOUNT_LIMIT = 9, 1, 9
-    fail(partner, "nobody@acme.example", "192.0.2.77")
+    fail_to_log_in(partner, "nobody@acme.example", "192.0.2.77")
     for _ in range(2):
-        fail(partner, "nobody@acme.example", "192.0.2.78")
+        fail_to_log_in(partner, "nobody@acme.example", "192.0.2.78")
     partner.json("wrong/acme").get(TASKS)
     partner.xml().get(ME)
     create(partner, "one")
@@ -693,7 +703,7 @@ def test_stored_keys_reveal_no_login_address_or_secret(partner, settings, clock)
     assert max(map(len, keys)) <= 128
 
 
-def test_keys_depend_on_the_servers_key_and_on_each_part(settings):
+def test_hashed_keys_depend_on_the_secret_key_and_on_each_part(settings):
     keys = [rate_limits.hashed_key(*parts) for parts in (("a", "b", "c"), ("a", "bc"), ("b", "b", "c"), ("a", "b"))]
     settings.SECRET_KEY = "another"
     keys.append(rate_limits.hashed_key("a", "b", "c"))

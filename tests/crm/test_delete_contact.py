@@ -15,11 +15,11 @@ def test_it_rejects_unknown_and_trashed_contacts(acme):
         assert_refused(acme.json().delete(f"/app/contacts/{id}.json"), 404, "not_found")
 
 
-def test_the_client_and_the_lists_of_a_contact_are_kept(acme):
+def test_the_client_and_the_contact_lists_are_kept(acme):
     client, contact_list = make_client(acme.alice), make_contact_list(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id, contact_list_ids=[contact_list.id])
-    main = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"contact_id": contact.id}})
-    assert read(main)["contact_id"] == contact.id
+    response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": {"contact_id": contact.id}})
+    assert read(response)["contact_id"] == contact.id
     acme.json().delete(f"/app/contacts/{contact.id}.json")
     assert acme.json().get(f"/app/contact_lists/{contact_list.id}.json").status_code == 200
     assert read(acme.json().get(f"/app/clients/{client.id}.json"))["contact_id"] is None

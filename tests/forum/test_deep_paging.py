@@ -257,7 +257,7 @@ def test_the_index_is_read_from_the_checkpoint(acme, monkeypatch):
 
 def test_a_reader_skips_a_compaction_that_another_one_runs(acme, shallow, monkeypatch):
     fill(acme.alice, acme.category, 20)
-    monkeypatch.setattr("core.db.locks.try_acquire", lambda *about: False)
+    monkeypatch.setattr("core.db.locks.try_acquire", lambda name: False)
     assert page(acme.alice, acme.category, 10) == whole(acme.alice, acme.category)[10:13]
     assert not PostCount.objects.filter(is_mark=True).exists()
 
