@@ -39,7 +39,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
     if settings.HTTPS and settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend":
         problems.append(
             checks.Warning(
-                "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",
+                "EMAIL_URL names no mail server: e-mails are written to the log, and its readers can use their links.",
                 hint="Write its address: smtp://user:password@host:587/?tls=True",
                 id="rostrum.W001",
             )
@@ -47,9 +47,9 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
     if settings.HTTPS and not settings.TRUST_PROXY:
         problems.append(
             checks.Warning(
-                "HTTPS is pages and TRUST_PROXY is off: no request is known to have come by https, so all pages are redirected there."
+                "HTTPS is pages and TRUST_PROXY is off: every request seems to use http, so all pages are redirected to https, endlessly."
                 if settings.HTTPS_FOR_PAGES_ONLY
-                else "HTTPS is on and TRUST_PROXY is off: no request is known to have come by https, so all are redirected there.",
+                else "HTTPS is on and TRUST_PROXY is off: every request seems to use http, so all are redirected to https, endlessly.",
                 hint="Write TRUST_PROXY=on, once the proxy in front sets X-Forwarded-Proto and X-Forwarded-For itself.",
                 id="rostrum.W002",
             )

@@ -24,7 +24,7 @@ logger = logging.getLogger("rostrum.mail")
 MAX_QUEUED = 1000
 # Seconds before each attempt. The response is sent during the first delay. The other delays follow temporary errors.
 RETRY_DELAYS = (0.2, 5, 30, 120, 600)
-# When the process ends, each pending e-mail is tried once more. No attempt starts later than this many seconds after the end began.
+# When the process shuts down, each pending e-mail is tried once more. No attempt starts after this number of seconds.
 SHUTDOWN_SECONDS = 5
 
 
@@ -37,7 +37,7 @@ class MailQueue:
         self.sequence = count()
         self.lock = threading.Lock()
         self.thread: threading.Thread | None = None
-        self.ends_at: float | None = None
+        self.shutdown_deadline: float | None = None
 
     def enqueue(self, email: "QueuedEmail") -> None:
         with self.lock:
@@ -57,16 +57,16 @@ class MailQueue:
         while True:
             with self.lock:
                 # The interpreter waits for this thread after the main thread has ended.
-                if self.ends_at is None and not threading.main_thread().is_alive():
-                    self.ends_at = monotonic() + SHUTDOWN_SECONDS
+                if self.shutdown_deadline is None and not threading.main_thread().is_alive():
+                    self.shutdown_deadline = monotonic() + SHUTDOWN_SECONDS
                 now = monotonic()
-                if self.ends_at is not None and self.pending and now > self.ends_at:
+                if self.shutdown_deadline is not None and self.pending and now > self.shutdown_deadline:
                     logger.error("%d e-mails were not sent: the process ended", len(self.pending))
                     self.pending.clear()
                 if not self.pending:
                     self.thread = None
                     return
-                delay = 0 if self.ends_at is not None else self.pending[0][0] - now
+                delay = 0 if self.shutdown_deadline is not None else self.pending[0][0] - now
                 if delay <= 0:
                     _due, _number, attempts, email = heappop(self.pending)
             if delay > 0:
@@ -79,7 +79,7 @@ class MailQueue:
             email.send()
         except Exception as error:  # noqa: BLE001, an error of one e-mail must not stop the others
             # Log the type only: the message of the error may contain the address.
-            if is_temporary(error) and attempts < len(RETRY_DELAYS) and self.ends_at is None:
+            if is_temporary(error) and attempts < len(RETRY_DELAYS) and self.shutdown_deadline is None:
                 logger.warning("an e-mail will be sent again later: %s", type(error).__name__)
                 with self.lock:
                     self.push(email, attempts)
@@ -102,27 +102,27 @@ def is_temporary(error: Exception) -> bool:
 mail_queue = MailQueue()
 
 
-def send(to: str, template: str, *, language: str, sender: str, delivered: bool = True, **context: Any) -> None:
+def send(to: str, template: str, *, language: str, sender: str, deliver: bool = True, **context: Any) -> None:
     """Queue an e-mail from the template `accounts/mail/<template>.txt`, whose first line is the subject.
 
     `sender` is the displayed name of the sender. Call this function after the transaction has ended. The context must have plain
     values, because another thread renders the template. The context must not contain text of unauthenticated visitors, such as a name
     in a sign-up form: the recipient would read it as text of the service.
 
-    Without `delivered` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
+    Without `deliver` the e-mail is queued and rendered, but not sent. So a request does the same work whether or not the
     recipient exists.
     """
-    mail_queue.enqueue(QueuedEmail(to, template, language, sender, context, delivered=delivered))
+    mail_queue.enqueue(QueuedEmail(to, template, language, sender, context, deliver=deliver))
 
 
 class QueuedEmail:
     """An e-mail that is rendered when it is sent."""
 
     def __init__(
-        self, to: str, template: str, language: str, sender: str, context: dict[str, Any], *, delivered: bool = True
+        self, to: str, template: str, language: str, sender: str, context: dict[str, Any], *, deliver: bool = True
     ) -> None:
         self.to, self.template, self.language, self.context = to, template, language, context
-        self.delivered = delivered
+        self.deliver = deliver
         self.sender = single_line(sender)
 
     def send(self) -> None:
@@ -141,7 +141,7 @@ class QueuedEmail:
             },
         )
         message.attach_alternative(html, "text/html")
-        if self.delivered:
+        if self.deliver:
             message.send()
 
     def render(self) -> tuple[str, str, str]:

@@ -31,7 +31,7 @@ class AccountMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.respond(request)
         if not response.streaming:
-            # A response may contain data of one user, unless its view sets another header.
+            # This default is the safe one, because a response may contain data of one user. A view may set another header.
             response.headers.setdefault("Cache-Control", "private, no-store")
             if request.method in ("GET", "HEAD") and response.status_code == 200:
                 response = apply_etag_and_gzip(request, response)
@@ -68,7 +68,8 @@ class AccountMiddleware:
         return self.get_response(request)
 
 
-compression = GZipMiddleware(lambda request: HttpResponse())
+# Only `process_response` is called, so this `get_response` is never used.
+gzip_middleware = GZipMiddleware(lambda request: HttpResponse())
 
 
 def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -82,7 +83,7 @@ def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpRes
     if "HTTP_IF_NONE_MATCH" in request.META:
         response = cast(HttpResponse, get_conditional_response(request, etag=etag, response=response))
     if "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", "") and response.status_code == 200:
-        response = cast(HttpResponse, compression.process_response(request, response))
+        response = cast(HttpResponse, gzip_middleware.process_response(request, response))
     return response
 
 

@@ -75,7 +75,7 @@ def of(made: dict) -> list[Case]:
             XML,
             tuple(f"/app/posts/{id}.xml" for id in commented),
             "<comment>\n",
-            rows.COMMENTS_EACH,
+            rows.COMMENTS_PER_POST,
             1800,
         ),
         Case("me.xml", XML, ("/app/users/me.xml",), f"<login>{LOGIN}</login>", 1, 3000),
@@ -140,10 +140,10 @@ def searches(made: dict) -> dict[str, list[str]]:
     many, few = [], []
     for step in range(1, 6):
         n = made["clients"] * step // 6 + 1
-        first = rows.picked(rows.FIRST_NAMES, rows.FIRST_NAME, n)
-        last = rows.picked(rows.SURNAME_STARTS, rows.SURNAME_START, n)
-        last += rows.picked(rows.SURNAME_ENDS, rows.SURNAME_END, n)
-        town = rows.picked(rows.CITIES, rows.CITY, n)
+        first = rows.pick(rows.FIRST_NAMES, rows.FIRST_NAME_SEED, n)
+        last = rows.pick(rows.SURNAME_STARTS, rows.SURNAME_START_SEED, n)
+        last += rows.pick(rows.SURNAME_ENDS, rows.SURNAME_END_SEED, n)
+        town = rows.pick(rows.CITIES, rows.CITY_SEED, n)
         many += [last, last[:5], town, str(100_000 + n)]
         # The last text has two letters swapped.
         few += [f"{first} {last} {n}", f"{first} {last} {town}", last[:2] + last[3] + last[2] + last[4:]]

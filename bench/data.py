@@ -207,11 +207,11 @@ class Maker:
         with self.connect() as connection:
             sequence = f"account_ids.a{made['account']}"
             last_id = connection.execute(f"SELECT nextval('{sequence}')").fetchone()[0]
-            commented = min(rows.COMMENTED, size.posts)
+            commented = min(rows.COMMENTED_POSTS, size.posts)
             made["first_post"], made["last_post"] = last_id + 1, last_id + size.posts
             made["first_client"], made["last_client"] = made["last_post"] + 1, made["last_post"] + size.clients
             made["first_commented"] = made["last_post"] - commented + 1
-            made["comments"] = commented * rows.COMMENTS_EACH
+            made["comments"] = commented * rows.COMMENTS_PER_POST
             made["last_id"] = made["last_client"] + made["comments"]
             connection.execute("SELECT setval(%s, %s)", [sequence, made["last_id"]])
             connection.execute(rows.TAGS, rows.WORDS)
@@ -220,13 +220,16 @@ class Maker:
         portions = [
             *self.portions(rows.CLIENTS, values, size.clients),
             *self.portions(rows.POSTS, values, size.posts),
-            *self.portions(rows.COMMENTS, values, commented, weight=rows.COMMENTS_EACH),
+            *self.portions(rows.COMMENTS, values, commented, weight=rows.COMMENTS_PER_POST),
         ]
         self.each("Rows", portions)
-        others = [(rows.OTHERS_POSTS, values, rows.OTHERS_ROWS), (rows.OTHERS_CLIENTS, values, rows.OTHERS_ROWS)]
+        others = [
+            (rows.OTHERS_POSTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
+            (rows.OTHERS_CLIENTS, values, rows.ROWS_PER_OTHER_ACCOUNT),
+        ]
         self.each("Rows of other accounts", others)
         words = [(model.search.learn_statement(model), {}, 1) for model in (Client, Post)]
-        counts = [(rows.HOLDERS, values, 1), (rows.TAG_COUNTS, values, 1)]
+        counts = [(rows.EXTERNAL_IDS, values, 1), (rows.TAG_COUNTS, values, 1)]
         self.each("External ids, counts of tags, words", [*words, *counts])
 
     @staticmethod

@@ -106,7 +106,7 @@ class PostQuerySet(TrashableQuerySet[Any]):
 
     def voted_by(self, user: User) -> Self:
         """Return the forum posts that a user has voted for, latest vote first."""
-        return self.live().without_tasks().filter(cast__user_id=user.id).order_by("-cast__created_at", "-id")
+        return self.live().without_tasks().filter(votes__user_id=user.id).order_by("-votes__created_at", "-id")
 
     def values_for(
         self, user: User | None, columns: Columns, *, forum_id: int, id: int, account_id: int | None = None

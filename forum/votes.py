@@ -42,8 +42,8 @@ class VoteBaseQuerySet(models.QuerySet[Any]):
     def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
         """Undo `copy`, and return the number of deleted votes.
 
-        `other_ids` are the ids of other posts that are merged into the same original. If a voter has also voted for one of those posts,
-        the vote stays, and becomes a copy of the vote for that post.
+        `other_ids` are the ids of other posts that are merged into the same original. If a voter also has a vote for one of those
+        posts, the copy is kept, as a copy of that vote.
         """
         copies = self.filter(account_id=account_id, post_id=to_id, from_post_id=from_id)
         if other_ids:
@@ -102,7 +102,7 @@ class Vote(models.Model):
         models.DO_NOTHING,
         from_fields=["account_id", "post_id"],
         to_fields=["account_id", "id"],
-        related_name="cast",
+        related_name="votes",
     )
     user_id = models.BigIntegerField()
     user = models.ForeignObject(

@@ -50,7 +50,7 @@ class PasswordReset(Page):
             token = links.sign({}, *user.link_subject(PURPOSE))
             path = reverse("accounts-password-new", query={"user": user.id, "token": token})
             url = request.address.url + path
-            email_user(user, "password_reset", request, login=user.login, url=url, delivered=is_known)
+            email_user(user, "password_reset", request, login=user.login, url=url, deliver=is_known)
         return redirect("accounts-password-sent")
 
 

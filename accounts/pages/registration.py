@@ -80,7 +80,7 @@ class SignUp(Page):
                 login=user.login,
                 sign_in=base + reverse("accounts-sign-in"),
                 password=base + reverse("accounts-password"),
-                delivered=user.is_active,
+                deliver=user.is_active,
             )
 
 

@@ -9,13 +9,11 @@ from core.api.fields import IntegerField, ScalarField
 from core.api.requests import APIRequest
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
-from core.changes.models import KEPT_FOR, Change, ChangeQuerySet, Cursor, ExpiredError
+from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
 from core.errors import FieldError, FieldErrors
 
 NOW = "now"
-EXPIRED_MESSAGE = (
-    f"is older than the {KEPT_FOR.days} days that changes are kept for: read everything again, from since=now on"
-)
+EXPIRED_MESSAGE = f"is older than the {CHANGE_RETENTION.days} days that changes are kept for: read everything again, from since=now on"
 
 
 class SinceField(ScalarField):

@@ -27,7 +27,7 @@ from django.conf import settings
 from django.db import connection, migrations, models, transaction
 
 # Housekeeping erases older changes. It never erases the newest change of an account, because the next number follows from that change.
-KEPT_FOR = timedelta(days=90)
+CHANGE_RETENTION = timedelta(days=90)
 
 # The maximum number of changes to which one statement assigns numbers.
 NUMBERING_BATCH = 10_000

@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
         migrations.AddField("comment", "comment_html", rendered()),
         migrations.AddField("comment", "from_post_id", link()),
         migrations.AddField("vote", "from_post_id", link()),
-        migrations.AddField("vote", "post", row("post_id", "forum.post", related_name="cast")),
+        migrations.AddField("vote", "post", row("post_id", "forum.post", related_name="votes")),
         migrations.AddField("vote", "user", row("user_id", "accounts.user")),
         migrations.CreateModel(
             name="ProxyVote",

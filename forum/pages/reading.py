@@ -314,7 +314,7 @@ class PostPage(ForumPage):
             section="suggestions",
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
-            path=category_list_path(post.category_name, is_first=post.category_id == post.first_category_id),
+            category_path=category_list_path(post.category_name, is_first=post.category_id == post.first_category_id),
             comments=self.comments(post, page) if post.comments_cache else [],
             page=page,
             last=last,

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from core.api.changes import EXPIRED_MESSAGE
-from core.changes.models import KEPT_FOR, Change, Cursor
+from core.changes.models import CHANGE_RETENTION, Change, Cursor
 from core.management.commands import housekeeping
 from crm.models import Client
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
@@ -45,7 +45,7 @@ def get(cast, since=None, limit=None, client=None):
     return (client or cast.json()).get(PATH, params={name: value for name, value in given.items() if value is not None})
 
 
-def now(cast) -> str:
+def current_cursor(cast) -> str:
     return read(get(cast, "now"))["cursor"]
 
 
@@ -60,13 +60,13 @@ def path(kind, row) -> str:
     return f"/app/{kind.replace('task', 'post')}s/{row.id}.json"
 
 
-def age(account, days, *, up_to) -> None:
-    """Set back the time of the account's first changes by `days`."""
+def backdate(account, days, *, up_to) -> None:
+    """Set the time of the account's changes up to the number `up_to` to `days` ago."""
     account.changes.filter(number__lte=up_to).update(at=timezone.now() - timedelta(days=days))
 
 
 def test_it_works(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     before = timezone.now().replace(microsecond=0)
     created = read(acme.json().post("/app/clients.json", json={"client": {"name": "Ann"}}))
     response = get(acme, since)
@@ -107,15 +107,18 @@ def test_it_rejects_invalid_cursors(acme, since):
 
 
 def test_it_rejects_a_cursor_of_another_account(acme, other):
-    # Both accounts have equally many changes, those of their first statuses.
-    assert_refused(get(acme, now(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
-    now(acme)
+    # Both accounts have the same number of changes: those of their default statuses.
+    assert_refused(
+        get(acme, current_cursor(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]}
+    )
+    # Reading the feed of acme assigns its numbers.
+    current_cursor(acme)
     last = other.account.changes.order_by("number").last()
     assert acme.account.changes.filter(number=last.number).exists()
 
 
 def test_it_rejects_a_modified_cursor(acme):
-    number, *rest = base64.urlsafe_b64decode(now(acme))[7:]
+    number, *rest = base64.urlsafe_b64decode(current_cursor(acme))[7:]
     forged = bytes(7) + bytes([number - 1, *rest])
     assert_refused(
         get(acme, base64.urlsafe_b64encode(forged).decode()),
@@ -124,14 +127,14 @@ def test_it_rejects_a_modified_cursor(acme):
         {"since": ["is not a cursor of this account"]},
     )
     # Each cursor has only one valid spelling.
-    assert get(acme, now(acme) + "\n").status_code == 422
-    assert get(acme, now(acme)[:16] + "!" + now(acme)[16:]).status_code == 422
+    assert get(acme, current_cursor(acme) + "\n").status_code == 422
+    assert get(acme, current_cursor(acme)[:16] + "!" + current_cursor(acme)[16:]).status_code == 422
 
 
 @pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
 @pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
-    """A cursor that was never returned is rejected, even with a valid checksum. (0 and 0 is that of an account without changes.)"""
+    """A checksum does not make a cursor valid. Number 0 and moment 0 are the cursor of an empty feed, which is valid."""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
     if (number, moment) == (0, 0):
         assert response.status_code == 200
@@ -164,13 +167,13 @@ def test_it_rejects_every_error_at_once(acme):
 
 
 def test_it_rejects_unknown_parameters_under_strict_handling(acme):
-    known = ["is not one of the parameters since, limit"]
+    unknown_parameter = ["is not one of the parameters since, limit"]
     json = acme.json()
     json.headers["Prefer"] = "handling=strict"
     response = json.get(PATH, params={"since": "x", "page": "2", "cursor": "y"})
-    errors = {"since": ["is not a cursor of this account"], "page": known, "cursor": known}
+    errors = {"since": ["is not a cursor of this account"], "page": unknown_parameter, "cursor": unknown_parameter}
     assert_refused(response, 422, "validation_failed", errors)
-    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": known})
+    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": unknown_parameter})
     assert json.get(PATH, params={"api_token": acme.bob_token}).status_code == 200
 
 
@@ -185,7 +188,7 @@ def test_it_rejects_other_methods(acme):
 @every_kind
 def test_every_change_of_every_kind_of_row(acme, kind):
     resource = kind.replace("task", "post")
-    since = now(acme)
+    since = current_cursor(acme)
     row = MAKE[kind](acme.alice)
     body = {resource: {"title" if resource == "post" else "name": "Another"}}
     assert acme.json().put(path(kind, row), json=body).status_code == 200
@@ -205,7 +208,7 @@ def test_changes_of_statuses(acme):
     assert changes_since(acme, None)[:12] == [
         ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
     ]
-    since = now(acme)
+    since = current_cursor(acme)
     status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
     status.name = "Leads"
     status.save()
@@ -216,7 +219,7 @@ def test_changes_of_statuses(acme):
 
 def test_a_bulk_update_is_a_change(acme):
     client = make_client(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.filter(id=client.id).update(note="a")
     assert changes_since(acme, since) == [("client", client.id, "updated")]
 
@@ -236,7 +239,7 @@ def test_a_bulk_update_is_a_change(acme):
 )
 def test_changes_in_related_tables_are_changes_of_the_row(acme, kind, fields):
     row = MAKE[kind](acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     resource = kind.replace("task", "post")
     assert acme.json().put(path(kind, row), json={resource: fields}).status_code == 200
     assert changes_since(acme, since) == [(resource, row.id, "updated")]
@@ -244,7 +247,7 @@ def test_changes_in_related_tables_are_changes_of_the_row(acme, kind, fields):
 
 def test_a_contact_changes_with_its_contact_lists(acme):
     contact, contact_list = make_contact(acme.alice), make_contact_list(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     body = {"contact": {"contact_list_ids": [contact_list.id]}}
     acme.json().put(path("contact", contact), json=body)
     assert changes_since(acme, since) == [("contact", contact.id, "updated")]
@@ -253,7 +256,7 @@ def test_a_contact_changes_with_its_contact_lists(acme):
 def test_a_post_changes_with_its_counters(acme):
     """The counters are part of the post, so a comment or a vote is a change of the post."""
     post = make_post(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}})
     post.vote(by=acme.bob)
     post.vote(by=acme.bob)
@@ -262,7 +265,7 @@ def test_a_post_changes_with_its_counters(acme):
 
 
 def test_changes_by_the_xml_api(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     made = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
     post = acme.account.posts.get()
     assert made.status_code == 201
@@ -277,24 +280,24 @@ def test_related_rows_change_when_a_client_is_trashed_and_restored(acme):
     task = make_task(acme.alice, client_id=client.id)
     main = make_client(acme.alice, contact_id=contact.id)
     children = [("contact", contact.id, "updated"), ("deal", deal.id, "updated"), ("post", task.id, "updated")]
-    since = now(acme)
+    since = current_cursor(acme)
     client.trash(by=acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "deleted"), *children]
-    since = now(acme)
+    since = current_cursor(acme)
     client.restore()
     assert changes_since(acme, since) == [
         ("client", client.id, "restored"),
         ("client", client.id, "updated"),
         *children,
     ]
-    since = now(acme)
+    since = current_cursor(acme)
     contact.refresh_from_db()
     contact.trash(by=acme.alice)
     assert changes_since(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
 
 
 def test_a_nested_client_is_a_change_of_its_own(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     deal = read(acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": {"name": "b"}}}))
     assert changes_since(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
 
@@ -303,10 +306,10 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
     client = make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id)
     contact.trash(by=acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     client.trash(by=acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "deleted")]
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
     call_command("housekeeping")
     assert not Client.objects.exists()
@@ -315,13 +318,13 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
 
 def test_a_deletion_without_the_trash_is_in_the_feed(acme):
     client = make_client(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.filter(id=client.id).delete()
     assert changes_since(acme, since) == [("client", client.id, "deleted")]
 
 
 def test_rolled_back_changes_are_not_in_the_feed(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     with transaction.atomic():
         make_client(acme.alice)
         connection.check_constraints()
@@ -333,13 +336,13 @@ def test_rolled_back_changes_are_not_in_the_feed(acme):
 
 
 def test_rejected_requests_are_not_in_the_feed(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
     assert changes_since(acme, since) == []
 
 
 def test_changes_of_accounts_and_users_are_not_in_the_feed(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     acme.account.name = "Acme & Sons"
     acme.account.save()
     acme.bob.name = "Bob"
@@ -368,7 +371,7 @@ def test_changes_are_deleted_with_their_account(acme):
 
 
 def test_pages(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     clients = [make_client(acme.alice).id for _ in range(7)]
     found, more, sizes = [], True, []
     while more:
@@ -381,7 +384,7 @@ def test_pages(acme):
 
 
 def test_a_full_last_page_has_no_more_changes(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     for _ in range(3):
         make_client(acme.alice)
     body = read(get(acme, since, 3))
@@ -389,7 +392,7 @@ def test_a_full_last_page_has_no_more_changes(acme):
 
 
 def test_limits(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.bulk_create(
         [
             Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
@@ -412,7 +415,7 @@ def test_a_feed_without_cursor_starts_at_the_first_change(acme):
 
 
 def test_an_account_with_no_changes_yet(other):
-    """The account is older than the feed."""
+    """The deferred triggers have not run, so the feed is empty until `changes_since` runs them."""
     body = {"changes": [], "cursor": str(Cursor(other.account.id)), "more": False}
     for since in (None, "now", body["cursor"]):
         response = other.json().get(PATH, params={"since": since} if since else None)
@@ -432,7 +435,7 @@ def test_the_cursor_now_starts_after_the_last_change(acme):
 def test_times_are_in_the_time_zone_of_the_account(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
-    since = now(acme)
+    since = current_cursor(acme)
     make_client(acme.alice)
     connection.check_constraints()
     last = acme.account.changes.order_by("position").last()
@@ -442,7 +445,7 @@ def test_times_are_in_the_time_zone_of_the_account(acme):
 
 
 def test_the_feed_has_no_changes_of_another_account(acme, other):
-    since, hers = now(acme), now(other)
+    since, hers = current_cursor(acme), current_cursor(other)
     ours, client = make_client(acme.alice), make_client(other.mallory)
     assert changes_since(acme, since) == [("client", ours.id, "created")]
     assert changes_since(other, hers) == [("client", client.id, "created")]
@@ -475,26 +478,26 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
         make_client(cast.account.users.first())
     connection.check_constraints()
     acme.account.changes.assign_all_numbers(acme.account.id)
-    age(acme.account, 91, up_to=13)
+    backdate(acme.account, 91, up_to=13)
     with caplog.at_level("INFO", "rostrum.housekeeping"):
         call_command("housekeeping")
     assert [record.getMessage() for record in caplog.records] == ["erased 13 old changes"]
     assert [change.number for change in acme.account.changes.all()] == [14]
     assert other.account.changes.count() == 14
-    # The remaining changes are in order.
+    # New changes continue the numbers.
     client = make_client(acme.alice)
     assert changes_since(acme, None)[-1] == ("client", client.id, "created")
     assert acme.account.changes.order_by("number").last().number == 15
 
 
 def test_the_last_change_is_never_erased(acme):
-    since = now(acme)
-    age(acme.account, 1000, up_to=12)
+    since = current_cursor(acme)
+    backdate(acme.account, 1000, up_to=12)
     # The newest change is kept, although it is old, so that a cursor there stays valid.
     call_command("housekeeping")
     assert [change.number for change in acme.account.changes.all()] == [12]
-    assert get(acme, since).status_code == 422  # `age` changed its time
-    since = now(acme)
+    assert get(acme, since).status_code == 422  # `backdate` changed the time that the cursor contains
+    since = current_cursor(acme)
     make_client(acme.alice)
     assert len(changes_since(acme, since)) == 1
 
@@ -502,7 +505,7 @@ def test_the_last_change_is_never_erased(acme):
 def test_it_rejects_a_cursor_before_the_kept_changes(acme):
     beginning, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
     late = read(get(acme, limit=8))["cursor"]
-    age(acme.account, 91, up_to=7)
+    backdate(acme.account, 91, up_to=7)
     call_command("housekeeping")
     for cursor in (beginning, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
@@ -511,10 +514,10 @@ def test_it_rejects_a_cursor_before_the_kept_changes(acme):
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
-    """After a restore, other changes get the numbers that followed those of the backup."""
-    kept = now(acme)
+    """After a restore, new changes reuse the numbers of the lost changes."""
+    kept = current_cursor(acme)
     client = make_client(acme.alice)
-    lost = now(acme)
+    lost = current_cursor(acme)
     acme.account.changes.filter(number=13).delete()
     assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     client.write({"name": "Another"}, by=acme.alice)
@@ -523,7 +526,7 @@ def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
 
 
 def test_changes_are_kept_for_90_days():
-    assert KEPT_FOR.days == 90
+    assert CHANGE_RETENTION.days == 90
     assert "90 days" in EXPIRED_MESSAGE
 
 
@@ -533,7 +536,7 @@ def test_changes_are_kept_for_90_days():
 @pytest.mark.parametrize("since", [None, "now", "cursor"])
 @pytest.mark.parametrize("number", [1, 200])
 def test_it_takes_three_statements(acme, django_assert_num_queries, since, number):
-    cursor = now(acme)
+    cursor = current_cursor(acme)
     for _ in range(number):
         make_client(acme.alice)
     client = acme.json()

@@ -78,7 +78,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
                 "EMAIL_URL",
                 url,
                 "rostrum.W001",
-                "EMAIL_URL names no mail server: e-mails are written to the log, with links that let their reader in.",
+                "EMAIL_URL names no mail server: e-mails are written to the log, and its readers can use their links.",
                 "Write its address: smtp://user:password@host:587/?tls=True",
             )
             for url in (None, "console:", "console://anything")

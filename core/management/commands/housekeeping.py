@@ -70,7 +70,7 @@ class Command(BaseCommand):
 
     def erase_changes(self, stop: threading.Event) -> None:
         """Erase the old changes of all accounts."""
-        before = timezone.now() - changes.KEPT_FOR
+        before = timezone.now() - changes.CHANGE_RETENTION
         erased = 0
         accounts: Any = apps.get_model(settings.ACCOUNT_MODEL)._default_manager
         for account in accounts.only("id"):

@@ -135,7 +135,7 @@ def test_the_link_of_an_unknown_name_is_void(acme, monkeypatch):
     queued = []
     monkeypatch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
     ask(acme.page(), "nobody")
-    assert not queued[0].delivered
+    assert not queued[0].deliver
     path = queued[0].context["url"].removeprefix(f"http://{acme.host}")
     acme.page().get(path, status=404)
 
