@@ -39,13 +39,13 @@ every_kind = pytest.mark.parametrize("kind", MAKE)
 
 
 def get(cast, since=None, limit=None, client=None):
-    # Run the deferred triggers now.
+    # Deferred triggers record the changes at the commit. Run them now.
     connection.check_constraints()
-    given = {"since": since, "limit": limit}
-    return (client or cast.json()).get(PATH, params={name: value for name, value in given.items() if value is not None})
+    parameters = {name: value for name, value in {"since": since, "limit": limit}.items() if value is not None}
+    return (client or cast.json()).get(PATH, params=parameters)
 
 
-def now(cast) -> str:
+def current_cursor(cast) -> str:
     return read(get(cast, "now"))["cursor"]
 
 
@@ -61,12 +61,12 @@ def path(kind, row) -> str:
 
 
 def age(account, days, *, up_to) -> None:
-    """Set back the time of the account's first changes by `days`."""
+    """Set the time of the account's changes up to this number to `days` ago."""
     account.changes.filter(number__lte=up_to).update(at=timezone.now() - timedelta(days=days))
 
 
 def test_it_works(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     before = timezone.now().replace(microsecond=0)
     created = read(acme.json().post("/app/clients.json", json={"client": {"name": "Ann"}}))
     response = get(acme, since)
@@ -107,15 +107,17 @@ def test_it_rejects_invalid_cursors(acme, since):
 
 
 def test_it_rejects_a_cursor_of_another_account(acme, other):
-    # Both accounts have equally many changes, those of their first statuses.
-    assert_refused(get(acme, now(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]})
-    now(acme)
+    # Both accounts have the same number of changes: one for each default status.
+    assert_refused(
+        get(acme, current_cursor(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]}
+    )
+    current_cursor(acme)
     last = other.account.changes.order_by("number").last()
     assert acme.account.changes.filter(number=last.number).exists()
 
 
 def test_it_rejects_a_modified_cursor(acme):
-    number, *rest = base64.urlsafe_b64decode(now(acme))[7:]
+    number, *rest = base64.urlsafe_b64decode(current_cursor(acme))[7:]
     forged = bytes(7) + bytes([number - 1, *rest])
     assert_refused(
         get(acme, base64.urlsafe_b64encode(forged).decode()),
@@ -124,14 +126,14 @@ def test_it_rejects_a_modified_cursor(acme):
         {"since": ["is not a cursor of this account"]},
     )
     # Each cursor has only one valid spelling.
-    assert get(acme, now(acme) + "\n").status_code == 422
-    assert get(acme, now(acme)[:16] + "!" + now(acme)[16:]).status_code == 422
+    assert get(acme, current_cursor(acme) + "\n").status_code == 422
+    assert get(acme, current_cursor(acme)[:16] + "!" + current_cursor(acme)[16:]).status_code == 422
 
 
 @pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
 @pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
-    """A cursor that was never returned is rejected, even with a valid checksum. (0 and 0 is that of an account without changes.)"""
+    """The checksum of the cursor is valid. With number 0 and moment 0, it is the cursor of an account without changes."""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
     if (number, moment) == (0, 0):
         assert response.status_code == 200
@@ -164,13 +166,13 @@ def test_it_rejects_every_error_at_once(acme):
 
 
 def test_it_rejects_unknown_parameters_under_strict_handling(acme):
-    known = ["is not one of the parameters since, limit"]
+    rule = ["is not one of the parameters since, limit"]
     json = acme.json()
     json.headers["Prefer"] = "handling=strict"
     response = json.get(PATH, params={"since": "x", "page": "2", "cursor": "y"})
-    errors = {"since": ["is not a cursor of this account"], "page": known, "cursor": known}
+    errors = {"since": ["is not a cursor of this account"], "page": rule, "cursor": rule}
     assert_refused(response, 422, "validation_failed", errors)
-    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": known})
+    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": rule})
     assert json.get(PATH, params={"api_token": acme.bob_token}).status_code == 200
 
 
@@ -185,7 +187,7 @@ def test_it_rejects_other_methods(acme):
 @every_kind
 def test_every_change_of_every_kind_of_row(acme, kind):
     resource = kind.replace("task", "post")
-    since = now(acme)
+    since = current_cursor(acme)
     row = MAKE[kind](acme.alice)
     body = {resource: {"title" if resource == "post" else "name": "Another"}}
     assert acme.json().put(path(kind, row), json=body).status_code == 200
@@ -193,7 +195,7 @@ def test_every_change_of_every_kind_of_row(acme, kind):
     row.refresh_from_db()
     row.restore()
     changes = changes_since(acme, since)
-    # A restore that reattaches external ids updates the row once more.
+    # A restore updates the row again if it reattaches external ids.
     if changes[-1][2] == "updated":
         assert kind in ("client", "deal")
         changes.pop()
@@ -205,7 +207,7 @@ def test_changes_of_statuses(acme):
     assert changes_since(acme, None)[:12] == [
         ("status", id, "created") for id in acme.account.statuses.order_by("id").values_list("id", flat=True)
     ]
-    since = now(acme)
+    since = current_cursor(acme)
     status = acme.account.statuses.create(kind="client", code="lead", name="Lead")
     status.name = "Leads"
     status.save()
@@ -216,7 +218,7 @@ def test_changes_of_statuses(acme):
 
 def test_a_bulk_update_is_a_change(acme):
     client = make_client(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.filter(id=client.id).update(note="a")
     assert changes_since(acme, since) == [("client", client.id, "updated")]
 
@@ -236,7 +238,7 @@ def test_a_bulk_update_is_a_change(acme):
 )
 def test_changes_in_related_tables_are_changes_of_the_row(acme, kind, fields):
     row = MAKE[kind](acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     resource = kind.replace("task", "post")
     assert acme.json().put(path(kind, row), json={resource: fields}).status_code == 200
     assert changes_since(acme, since) == [(resource, row.id, "updated")]
@@ -244,7 +246,7 @@ def test_changes_in_related_tables_are_changes_of_the_row(acme, kind, fields):
 
 def test_a_contact_changes_with_its_contact_lists(acme):
     contact, contact_list = make_contact(acme.alice), make_contact_list(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     body = {"contact": {"contact_list_ids": [contact_list.id]}}
     acme.json().put(path("contact", contact), json=body)
     assert changes_since(acme, since) == [("contact", contact.id, "updated")]
@@ -253,7 +255,7 @@ def test_a_contact_changes_with_its_contact_lists(acme):
 def test_a_post_changes_with_its_counters(acme):
     """The counters are part of the post, so a comment or a vote is a change of the post."""
     post = make_post(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", "post_id": post.id, "content": "a"}})
     post.vote(by=acme.bob)
     post.vote(by=acme.bob)
@@ -262,10 +264,10 @@ def test_a_post_changes_with_its_counters(acme):
 
 
 def test_changes_by_the_xml_api(acme):
-    since = now(acme)
-    made = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
+    since = current_cursor(acme)
+    response = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
     post = acme.account.posts.get()
-    assert made.status_code == 201
+    assert response.status_code == 201
     assert acme.xml().delete(f"/app/posts/{post.id}.xml").status_code == 200
     assert changes_since(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
 
@@ -277,24 +279,24 @@ def test_related_rows_change_when_a_client_is_trashed_and_restored(acme):
     task = make_task(acme.alice, client_id=client.id)
     main = make_client(acme.alice, contact_id=contact.id)
     children = [("contact", contact.id, "updated"), ("deal", deal.id, "updated"), ("post", task.id, "updated")]
-    since = now(acme)
+    since = current_cursor(acme)
     client.trash(by=acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "deleted"), *children]
-    since = now(acme)
+    since = current_cursor(acme)
     client.restore()
     assert changes_since(acme, since) == [
         ("client", client.id, "restored"),
         ("client", client.id, "updated"),
         *children,
     ]
-    since = now(acme)
+    since = current_cursor(acme)
     contact.refresh_from_db()
     contact.trash(by=acme.alice)
     assert changes_since(acme, since) == [("contact", contact.id, "deleted"), ("client", main.id, "updated")]
 
 
 def test_a_nested_client_is_a_change_of_its_own(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     deal = read(acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": {"name": "b"}}}))
     assert changes_since(acme, since) == [("client", deal["client_id"], "created"), ("deal", deal["id"], "created")]
 
@@ -303,10 +305,10 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
     client = make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=client.id)
     contact.trash(by=acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     client.trash(by=acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "deleted")]
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
     call_command("housekeeping")
     assert not Client.objects.exists()
@@ -315,13 +317,13 @@ def test_changes_of_trashed_rows_are_not_in_the_feed(acme):
 
 def test_a_deletion_without_the_trash_is_in_the_feed(acme):
     client = make_client(acme.alice)
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.filter(id=client.id).delete()
     assert changes_since(acme, since) == [("client", client.id, "deleted")]
 
 
 def test_rolled_back_changes_are_not_in_the_feed(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     with transaction.atomic():
         make_client(acme.alice)
         connection.check_constraints()
@@ -329,17 +331,18 @@ def test_rolled_back_changes_are_not_in_the_feed(acme):
     client = make_client(acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "created")]
     numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
+    # The changes of 12 default statuses and of the client.
     assert numbers == list(range(1, 14))
 
 
 def test_rejected_requests_are_not_in_the_feed(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     assert acme.json().post("/app/clients.json", json={"client": {"name": ""}}).status_code == 422
     assert changes_since(acme, since) == []
 
 
 def test_changes_of_accounts_and_users_are_not_in_the_feed(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     acme.account.name = "Acme & Sons"
     acme.account.save()
     acme.bob.name = "Bob"
@@ -357,8 +360,8 @@ def test_changes_are_deleted_with_their_account(acme):
         # Rows that refer to users are deleted first.
         for table in ("crm_client", "crm_contact"):
             cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
-    for things in ("posts", "categories", "forums", "hosts"):
-        getattr(acme.account, things).all().delete()
+    for relation in ("posts", "categories", "forums", "hosts"):
+        getattr(acme.account, relation).all().delete()
     Account.objects.filter(id=id).delete()
     connection.check_constraints()
     assert not Change.objects.filter(account_id=id).exists()
@@ -368,20 +371,20 @@ def test_changes_are_deleted_with_their_account(acme):
 
 
 def test_pages(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     clients = [make_client(acme.alice).id for _ in range(7)]
-    found, more, sizes = [], True, []
+    ids, more, sizes = [], True, []
     while more:
         body = read(get(acme, since, 3))
         since, more = body["cursor"], body["more"]
-        found += [change["id"] for change in body["changes"]]
+        ids += [change["id"] for change in body["changes"]]
         sizes.append(len(body["changes"]))
-    assert found == clients
+    assert ids == clients
     assert sizes == [3, 3, 1]
 
 
 def test_a_full_last_page_has_no_more_changes(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     for _ in range(3):
         make_client(acme.alice)
     body = read(get(acme, since, 3))
@@ -389,7 +392,7 @@ def test_a_full_last_page_has_no_more_changes(acme):
 
 
 def test_limits(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     Client.objects.bulk_create(
         [
             Client(account=acme.account, name="a", creator_id=acme.alice.id, updater_id=acme.alice.id)
@@ -412,7 +415,7 @@ def test_a_feed_without_cursor_starts_at_the_first_change(acme):
 
 
 def test_an_account_with_no_changes_yet(other):
-    """The account is older than the feed."""
+    """The deferred triggers have not run, so the account has no changes, as one that is older than the feed."""
     body = {"changes": [], "cursor": str(Cursor(other.account.id)), "more": False}
     for since in (None, "now", body["cursor"]):
         response = other.json().get(PATH, params={"since": since} if since else None)
@@ -432,7 +435,7 @@ def test_the_cursor_now_starts_after_the_last_change(acme):
 def test_times_are_in_the_time_zone_of_the_account(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
-    since = now(acme)
+    since = current_cursor(acme)
     make_client(acme.alice)
     connection.check_constraints()
     last = acme.account.changes.order_by("position").last()
@@ -442,10 +445,10 @@ def test_times_are_in_the_time_zone_of_the_account(acme):
 
 
 def test_the_feed_has_no_changes_of_another_account(acme, other):
-    since, hers = now(acme), now(other)
-    ours, client = make_client(acme.alice), make_client(other.mallory)
-    assert changes_since(acme, since) == [("client", ours.id, "created")]
-    assert changes_since(other, hers) == [("client", client.id, "created")]
+    since, other_since = current_cursor(acme), current_cursor(other)
+    client, other_client = make_client(acme.alice), make_client(other.mallory)
+    assert changes_since(acme, since) == [("client", client.id, "created")]
+    assert changes_since(other, other_since) == [("client", other_client.id, "created")]
 
 
 def test_numbers_reveal_nothing_about_other_accounts(acme, other):
@@ -488,38 +491,39 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
 
 
 def test_the_last_change_is_never_erased(acme):
-    since = now(acme)
+    since = current_cursor(acme)
     age(acme.account, 1000, up_to=12)
     # The newest change is kept, although it is old, so that a cursor there stays valid.
     call_command("housekeeping")
     assert [change.number for change in acme.account.changes.all()] == [12]
-    assert get(acme, since).status_code == 422  # `age` changed its time
-    since = now(acme)
+    # A cursor contains the time of its change, which `age` has changed.
+    assert get(acme, since).status_code == 422
+    since = current_cursor(acme)
     make_client(acme.alice)
     assert len(changes_since(acme, since)) == 1
 
 
 def test_it_rejects_a_cursor_before_the_kept_changes(acme):
-    beginning, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
+    before_all, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
     late = read(get(acme, limit=8))["cursor"]
     age(acme.account, 91, up_to=7)
     call_command("housekeeping")
-    for cursor in (beginning, early):
+    for cursor in (before_all, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     assert len(changes_since(acme, late)) == 4
     assert len(changes_since(acme, None)) == 5
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
-    """After a restore, other changes get the numbers that followed those of the backup."""
-    kept = now(acme)
+    """After a restore, new changes get the numbers of the changes that were lost."""
+    cursor_of_backup = current_cursor(acme)
     client = make_client(acme.alice)
-    lost = now(acme)
+    lost_cursor = current_cursor(acme)
     acme.account.changes.filter(number=13).delete()
-    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
+    assert_refused(get(acme, lost_cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     client.write({"name": "Another"}, by=acme.alice)
-    assert changes_since(acme, kept) == [("client", client.id, "updated")]
-    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
+    assert changes_since(acme, cursor_of_backup) == [("client", client.id, "updated")]
+    assert_refused(get(acme, lost_cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
 def test_changes_are_kept_for_90_days():
@@ -533,7 +537,7 @@ def test_changes_are_kept_for_90_days():
 @pytest.mark.parametrize("since", [None, "now", "cursor"])
 @pytest.mark.parametrize("number", [1, 200])
 def test_it_takes_three_statements(acme, django_assert_num_queries, since, number):
-    cursor = now(acme)
+    cursor = current_cursor(acme)
     for _ in range(number):
         make_client(acme.alice)
     client = acme.json()
@@ -546,11 +550,11 @@ def test_it_takes_three_statements(acme, django_assert_num_queries, since, numbe
 
 def plans(queries) -> list[str]:
     with connection.cursor() as cursor:
-        found = []
+        texts = []
         for query in queries:
             cursor.execute("EXPLAIN " + query["sql"])
-            found.append("\n".join(line for (line,) in cursor.fetchall()))
-        return found
+            texts.append("\n".join(line for (line,) in cursor.fetchall()))
+        return texts
 
 
 @pytest.mark.parametrize("since", [None, "now", "cursor"])

@@ -49,9 +49,9 @@ def texts(response, selector: str) -> list[str]:
 
 
 def button_of(response, do: str, **values):
-    """Return the form with the button `do` and these hidden values."""
-    wanted = {"do": do, **{name: str(value) for name, value in values.items()}}
+    """Return the form that has the button `do` and these hidden values."""
+    fields = {"do": do, **{name: str(value) for name, value in values.items()}}
     for number, form in enumerate(response.html.find_all("form")):
-        if all(form.find(["input", "button"], {"name": name, "value": value}) for name, value in wanted.items()):
+        if all(form.find(["input", "button"], {"name": name, "value": value}) for name, value in fields.items()):
             return response.forms[number]
-    raise AssertionError(f"no form does {wanted}")
+    raise AssertionError(f"no form has the fields {fields}")
