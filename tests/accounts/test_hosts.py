@@ -17,7 +17,7 @@ def tasks(host, token):
 
 
 @pytest.fixture
-def custom(acme) -> str:
+def custom_host(acme) -> str:
     """Create a second forum of acme at its own host, and return the host."""
     host = acme.account.hosts.create(name="ideas.customer.test")
     acme.account.forums.create(host_id=host.id, name="Ideas")
@@ -41,7 +41,7 @@ def custom(acme) -> str:
         "api.example.test:8000",
     ],
 )
-def test_it_works(acme, custom, host):
+def test_it_works(acme, custom_host, host):
     make_task(acme.alice, "Here")
     response = tasks(host, acme.bob_token)
     assert response.status_code == 200
@@ -49,25 +49,25 @@ def test_it_works(acme, custom, host):
 
 
 @pytest.mark.parametrize("host", ["acme.example.test", "ideas.customer.test"])
-def test_it_rejects_the_token_of_another_account(acme, custom, other, host):
-    wrong = tasks(host, "x" * 32 + "/acme")
+def test_it_rejects_the_token_of_another_account(acme, custom_host, other, host):
+    response_to_wrong_token = tasks(host, "x" * 32 + "/acme")
     response = tasks(host, other.token)
-    # The same response as to a wrong token.
+    # The response is the same as that to a wrong token.
     assert_refused(response, 401, "unauthenticated")
-    assert response.content == wrong.content
+    assert response.content == response_to_wrong_token.content
     assert tasks(other.host, acme.bob_token).status_code == 401
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
 def test_the_token_decides_the_account_at_the_hosts_of_the_service(acme, other, host):
-    make_task(acme.alice, "Ours")
-    make_task(other.mallory, "Hers")
-    assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Ours"]
-    assert [task["title"] for task in read(tasks(host, other.token))] == ["Hers"]
+    make_task(acme.alice, "Of acme")
+    make_task(other.mallory, "Of other")
+    assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Of acme"]
+    assert [task["title"] for task in read(tasks(host, other.token))] == ["Of other"]
     assert_refused(tasks(host, None), 401, "unauthenticated")
 
 
-HOSTILE = [
+UNKNOWN_HOSTS = [
     "nobody.example.test",
     "www.example.test",
     "acme.nobody.example.test",
@@ -105,7 +105,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("host", HOSTILE, ids=lambda host: ascii(host)[:30])
+@pytest.mark.parametrize("host", UNKNOWN_HOSTS, ids=lambda host: ascii(host)[:30])
 @pytest.mark.parametrize("path", ["/app/tasks.json", "/app/posts.xml", "/"])
 def test_it_rejects_unknown_hosts_before_anything_else(acme, path, host):
     # Set the header directly, so that the client library does not normalize the host.
@@ -147,7 +147,7 @@ def test_a_moved_host_serves_its_new_account_within_a_second(acme, other, monkey
     assert tasks(other.host, acme.bob_token).status_code == 200
 
 
-def test_locations_have_the_host_of_the_request(acme, custom):
+def test_locations_have_the_host_of_the_request(acme, custom_host):
     for host in ("acme.example.test", "acme.example.test:8000", "ideas.customer.test", "api.example.test"):
         response = JSONClient(host, acme.bob_token).post("/app/clients.json", json={"client": {"name": "a"}})
         assert response.headers["Location"] == f"http://{host}/app/clients/{read(response)['id']}.json"
@@ -160,7 +160,7 @@ def test_the_local_account_is_served_at_localhost(acme, other, host):
         assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Here"]
         assert XMLClient(host, auth=("alice", PASSWORD)).get("/app/users/me.xml").status_code == 200
         assert XMLClient(host, auth=("mallory", PASSWORD)).get("/app/users/me.xml").status_code == 401
-        # An account of a partner has the same address on a machine without DNS.
+        # Without DNS, new accounts are at localhost too. There the token decides the account.
         assert tasks(host, other.token).status_code == 200
     host_cache.clear()
     assert tasks(host, acme.bob_token).status_code == 404
@@ -180,48 +180,48 @@ def test_health_checks_work_at_any_host(db, readiness_probe, path, host):
 
 
 def test_the_age_of_a_cached_host_includes_the_time_of_its_query(acme, monkeypatch):
-    """The age counts from before the query, as a host may move to another account during a slow query."""
+    """The time is taken before the query, because a host may move to another account during a slow query."""
     now = 1000.0
     monkeypatch.setattr(addresses, "monotonic", lambda: now)
-    look_up, looked_up = HostCache._look_up, []
+    look_up, hosts = HostCache._look_up, []
 
     def slow_look_up(self, host):
         nonlocal now
         now += 1
-        looked_up.append(host)
+        hosts.append(host)
         return look_up(self, host)
 
     monkeypatch.setattr(HostCache, "_look_up", slow_look_up)
-    book = HostCache()
-    book.find("acme")
-    book.find("acme")
-    assert looked_up == ["acme", "acme"]
+    cache = HostCache()
+    cache.find("acme")
+    cache.find("acme")
+    assert hosts == ["acme", "acme"]
 
 
 def test_hosts_are_cached(acme, django_assert_num_queries):
-    book = HostCache(size=2, seconds=1000)
+    cache = HostCache(size=2, seconds=1000)
     with django_assert_num_queries(2):
-        book.find("acme")
+        cache.find("acme")
     with django_assert_num_queries(0):
-        address = book.find("acme")
+        address = cache.find("acme")
     assert (address.account_id, address.site_id, address.site_name) == (acme.account.id, acme.forum.id, "Acme")
     with django_assert_num_queries(2):
-        assert book.find("nobody") is None
-        assert book.find("nobody") is None
+        assert cache.find("nobody") is None
+        assert cache.find("nobody") is None
     # The size of the cache is limited: the oldest entry is evicted.
     make_account("second")
     make_account("third")
-    book.find("second")
-    book.find("third")
+    cache.find("second")
+    cache.find("third")
     with django_assert_num_queries(2):
-        book.find("acme")
+        cache.find("acme")
 
 
 def test_cached_hosts_expire(acme, django_assert_num_queries):
-    book = HostCache(seconds=-1)
-    book.find("acme")
+    cache = HostCache(seconds=-1)
+    cache.find("acme")
     with django_assert_num_queries(2):
-        book.find("acme")
+        cache.find("acme")
 
 
 @pytest.mark.parametrize(

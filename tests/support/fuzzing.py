@@ -90,7 +90,7 @@ class World:
         return id
 
     def one(self, kind: str, value: Any) -> int:
-        """Return the id of one of two rows; the same value always gives the same row."""
+        """Return the id of an existing row of the kind. The same value always gives the same row."""
         if kind not in self.ids:
             self.ids[kind] = self.rows(kind)
         return self.ids[kind][len(str(value)) % len(self.ids[kind])]
@@ -136,7 +136,7 @@ class RequestFixer:
 
     def __call__(self, case: schemathesis.Case) -> None:
         if isinstance(case.body, dict) and isinstance(case.body.get("api_token"), str):
-            # The check that removes credentials does not know of tokens in bodies.
+            # Schemathesis checks a request without credentials, but does not remove a token from the body.
             case.body = {name: value for name, value in case.body.items() if name != "api_token"}
         modes = {location: component.mode for location, component in case.meta.components.items()}
 
@@ -159,7 +159,7 @@ class RequestFixer:
             self.free_external_ids(case.body.get("deal"))
 
     def free_external_ids(self, deal: Any) -> None:
-        """Replace the external ids of a nested client by unused ones: the other fields of an existing client are not validated."""
+        """Replace the external ids of a nested client by unused ones, as the other fields of an existing client are not validated."""
         client = deal.get("client") if isinstance(deal, dict) else None
         pairs = client.get("external_ids") if isinstance(client, dict) else None
         for key in pairs if isinstance(pairs, dict) else ():
@@ -168,49 +168,49 @@ class RequestFixer:
                 pairs[key] = self.world.unique()
 
     def fix_path(self, case) -> None:
-        given = dict(case.path_parameters)
-        if "category_name" in given:
-            given["category_name"] = self.world.category
-        elif "id" in given:
+        parameters = dict(case.path_parameters)
+        if "category_name" in parameters:
+            parameters["category_name"] = self.world.category
+        elif "id" in parameters:
             plural = case.path.split("/")[2]
             kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
             if case.path.startswith("/app/trash"):
-                given["id"] = self.world.in_trash()
+                parameters["id"] = self.world.in_trash()
             elif case.method == "DELETE" and case.path.count("/") == 3:
-                given["id"] = self.world.make(kind)
+                parameters["id"] = self.world.make(kind)
             elif case.path == "/app/posts/{id}.json":
-                # A comment reads only its text: errors in other fields are not detected.
+                # The update of a comment validates only its text, so it cannot reject errors in other fields.
                 kinds = ("task", "post", "comment") if case.method == "GET" else ("task", "post")
-                given["id"] = self.world.one(kinds[int(given["id"]) % len(kinds)], given["id"])
+                parameters["id"] = self.world.one(kinds[int(parameters["id"]) % len(kinds)], parameters["id"])
             else:
-                given["id"] = self.world.one(kind, given["id"])
-        case.path_parameters = given
+                parameters["id"] = self.world.one(kind, parameters["id"])
+        case.path_parameters = parameters
 
     def fix_query(self, case) -> None:
-        given = dict(case.query)
-        if isinstance(given.get("q"), str) and not any(letter.isalnum() for letter in given["q"]):
-            given["q"] += "a"
-        if "order" in given and not case.path.endswith(".json"):
-            given["order"] = ORDERS[len(str(given["order"])) % len(ORDERS)]
-        if "since" in given:
-            given["since"] = "now"
+        parameters = dict(case.query)
+        if isinstance(parameters.get("q"), str) and not any(letter.isalnum() for letter in parameters["q"]):
+            parameters["q"] += "a"
+        if "order" in parameters and not case.path.endswith(".json"):
+            parameters["order"] = ORDERS[len(str(parameters["order"])) % len(ORDERS)]
+        if "since" in parameters:
+            parameters["since"] = "now"
         if case.path.startswith("/app/trash/"):
             # `in_trash` creates a client.
-            given["resource"] = "client"
+            parameters["resource"] = "client"
         if case.method in ("PUT", "PATCH"):
-            # Two ids could belong to different rows.
-            for name, pairs in given.items():
+            # Existing ids could belong to different rows.
+            for name, pairs in parameters.items():
                 if isinstance(pairs, dict):
-                    given[name] = {key: self.world.unique() for key in pairs}
+                    parameters[name] = {key: self.world.unique() for key in pairs}
                 elif name.startswith("external_ids["):
-                    given[name] = self.world.unique()
-        case.query = given
+                    parameters[name] = self.world.unique()
+        case.query = parameters
 
     def fix_headers(self, case) -> None:
         if "Idempotency-Key" in case.headers:
             case.headers["Idempotency-Key"] = self.world.unique()
         if "X-Atomic" in case.headers:
-            # The items of a bulk request may be invalid unless it is atomic.
+            # With true, an invalid item would make the request fail.
             case.headers["X-Atomic"] = "false"
 
     # Bodies
@@ -221,114 +221,114 @@ class RequestFixer:
             case.headers["Prefer"] = "handling=lenient"
         if case.media_type == "application/xml":
             return self.fix_element(case, body)
-        for key, given in body.items():
-            if isinstance(given, dict) and (helper := getattr(self, f"fix_{key}_fields", None)):
-                body[key] = helper(case, self.fix_references(dict(given), key))
+        for key, fields in body.items():
+            if isinstance(fields, dict) and (helper := getattr(self, f"fix_{key}_fields", None)):
+                body[key] = helper(case, self.fix_references(dict(fields), key))
         return body
 
-    def fix_element(self, case, given: dict) -> dict:
-        given = dict(given)
-        if not is_blank(given.get("category-id")):
-            given["category-id"] = self.world.one("category", given["category-id"])
-        if not is_blank(given.get("responsible-id")):
-            given["responsible-id"] = self.world.one("user", given["responsible-id"])
-        if not is_blank(given.get("status")):
-            given["status"] = "planned"
-        if "order" in given:
-            given["order"] = ORDERS[len(str(given["order"])) % len(ORDERS)]
-        return self.fix_user_fields(case, given) if case.path == "/app/users.xml" else given
+    def fix_element(self, case, fields: dict) -> dict:
+        fields = dict(fields)
+        if not is_blank(fields.get("category-id")):
+            fields["category-id"] = self.world.one("category", fields["category-id"])
+        if not is_blank(fields.get("responsible-id")):
+            fields["responsible-id"] = self.world.one("user", fields["responsible-id"])
+        if not is_blank(fields.get("status")):
+            fields["status"] = "planned"
+        if "order" in fields:
+            fields["order"] = ORDERS[len(str(fields["order"])) % len(ORDERS)]
+        return self.fix_user_fields(case, fields) if case.path == "/app/users.xml" else fields
 
-    def fix_references(self, given: dict, key: str) -> dict:
+    def fix_references(self, fields: dict, key: str) -> dict:
         for name, kind in REFERENCES.items():
-            if not is_blank(given.get(name)):
-                id = self.world.one(kind, given[name])
-                given[name] = str(id) if isinstance(given[name], str) else id
-        if not is_blank(given.get("status_id")):
-            given["status_id"] = self.world.one(f"{key}_status", given["status_id"])
-        if isinstance(given.get("contact_list_ids"), list):
-            given["contact_list_ids"] = [self.world.one("contact_list", id) for id in given["contact_list_ids"]]
-        return self.fix_external_ids(given)
+            if not is_blank(fields.get(name)):
+                id = self.world.one(kind, fields[name])
+                fields[name] = str(id) if isinstance(fields[name], str) else id
+        if not is_blank(fields.get("status_id")):
+            fields["status_id"] = self.world.one(f"{key}_status", fields["status_id"])
+        if isinstance(fields.get("contact_list_ids"), list):
+            fields["contact_list_ids"] = [self.world.one("contact_list", id) for id in fields["contact_list_ids"]]
+        return self.fix_external_ids(fields)
 
-    def fix_external_ids(self, given: dict) -> dict:
-        if isinstance(given.get("external_ids"), dict):
-            given["external_ids"] = {
-                key: value if value is None else self.world.unique() for key, value in given["external_ids"].items()
+    def fix_external_ids(self, fields: dict) -> dict:
+        if isinstance(fields.get("external_ids"), dict):
+            fields["external_ids"] = {
+                key: value if value is None else self.world.unique() for key, value in fields["external_ids"].items()
             }
-        for values in (given, given.get("additional_fields")):
+        for values in (fields, fields.get("additional_fields")):
             if isinstance(values, dict) and not is_blank(values.get("external_id")):
                 values["external_id"] = self.world.unique()
-        return given
+        return fields
 
-    def fix_client_fields(self, case, given: dict) -> dict:
+    def fix_client_fields(self, case, fields: dict) -> dict:
         # The existing row may lack the fields that a default name is built from.
-        if case.method != "POST" and ("name" in given or "{" not in case.path) and is_blank(given.get("name")):
-            given["name"] = "Ann"
+        if case.method != "POST" and ("name" in fields or "{" not in case.path) and is_blank(fields.get("name")):
+            fields["name"] = "Ann"
         if "{" not in case.path and case.method != "POST":
             # The query has the external ids that identify the row.
-            given.pop("external_ids", None)
-        if "discount" in given:
-            given["discount"] = round_float(given["discount"])
-        return self.round_numbers(given)
+            fields.pop("external_ids", None)
+        if "discount" in fields:
+            fields["discount"] = round_float(fields["discount"])
+        return self.round_numbers(fields)
 
     fix_contact_fields = fix_client_fields
 
-    def round_numbers(self, given: dict) -> dict:
-        for values in (given, given.get("additional_fields")):
+    def round_numbers(self, fields: dict) -> dict:
+        for values in (fields, fields.get("additional_fields")):
             if isinstance(values, dict):
                 for name in values:
                     values[name] = round_float(values[name])
-        return given
+        return fields
 
-    def fix_contact_list_fields(self, case, given: dict) -> dict:
-        return self.rename(given, "name")
+    def fix_contact_list_fields(self, case, fields: dict) -> dict:
+        return self.rename(fields, "name")
 
-    def rename(self, given: dict, *names: str) -> dict:
+    def rename(self, fields: dict, *names: str) -> dict:
         for name in names:
-            if not is_blank(given.get(name)):
-                given[name] = f"{str(given[name])[:200]} {self.world.unique()}"
-        return given
+            if not is_blank(fields.get(name)):
+                fields[name] = f"{str(fields[name])[:200]} {self.world.unique()}"
+        return fields
 
-    def fix_deal_fields(self, case, given: dict) -> dict:
-        if isinstance(given.get("client"), dict):
-            given.pop("client_id", None)
-            given["client"] = self.fix_external_ids(dict(given["client"]))
-        if "price" in given:
-            given["price"] = round_float(given["price"])
+    def fix_deal_fields(self, case, fields: dict) -> dict:
+        if isinstance(fields.get("client"), dict):
+            fields.pop("client_id", None)
+            fields["client"] = self.fix_external_ids(dict(fields["client"]))
+        if "price" in fields:
+            fields["price"] = round_float(fields["price"])
         if "{" not in case.path and case.method != "POST":
-            given.setdefault("name", "Order")
-            given.pop("external_ids", None)
-        return self.round_numbers(given)
+            fields.setdefault("name", "Order")
+            fields.pop("external_ids", None)
+        return self.round_numbers(fields)
 
-    def fix_status_fields(self, case, given: dict) -> dict:
+    def fix_status_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":
-            given.pop("kind", None)
-        return self.rename(given, "code", "name")
+            fields.pop("kind", None)
+        return self.rename(fields, "code", "name")
 
-    def fix_account_fields(self, case, given: dict) -> dict:
-        if not is_blank(given.get("from_partner")):
-            given["from_partner"] = PARTNER
-        return {**given, "prefix": f"p{self.world.unique()}"}
+    def fix_account_fields(self, case, fields: dict) -> dict:
+        if not is_blank(fields.get("from_partner")):
+            fields["from_partner"] = PARTNER
+        return {**fields, "prefix": f"p{self.world.unique()}"}
 
-    def fix_user_fields(self, case, given: dict) -> dict:
+    def fix_user_fields(self, case, fields: dict) -> dict:
         unique = self.world.unique()
-        return {**given, "login": f"l{unique}", "email": f"{unique}@example.org", "password": PASSWORD}
+        return {**fields, "login": f"l{unique}", "email": f"{unique}@example.org", "password": PASSWORD}
 
-    def fix_post_fields(self, case, given: dict) -> dict:
-        if given.get("task_kind") == "comment":
-            return given
-        if not is_blank(given.get("status")):
+    def fix_post_fields(self, case, fields: dict) -> dict:
+        if fields.get("task_kind") == "comment":
+            return fields
+        if not is_blank(fields.get("status")):
             # `status` and `status_id` would have to name the same status.
-            given["status"] = "planned"
-            given.pop("status_id", None)
-        is_task = not is_blank(given.get("task_kind")) and given["task_kind"] != "feedback"
-        if "{" in case.path and "task_kind" in given:
+            fields["status"] = "planned"
+            fields.pop("status_id", None)
+        is_task = not is_blank(fields.get("task_kind")) and fields["task_kind"] != "feedback"
+        if "{" in case.path and "task_kind" in fields:
             is_task = self.is_task(case)
-            given["task_kind"] = "task" if is_task else "feedback"
+            fields["task_kind"] = "task" if is_task else "feedback"
         elif "{" in case.path:
             is_task = self.is_task(case)
         if is_task:
-            given = {name: value for name, value in given.items() if name not in ("category_id", "forum_id")}
-        return self.round_numbers(given)
+            fields = {name: value for name, value in fields.items() if name not in ("category_id", "forum_id")}
+        return self.round_numbers(fields)
 
     def is_task(self, case) -> bool:
         return case.path_parameters["id"] in self.world.ids.get("task", ())
