@@ -1,4 +1,4 @@
-"""Start one PostgreSQL server for the whole run. The controller process starts it; workers connect by DATABASE_URL."""
+"""Start one PostgreSQL server for the whole run. The controller process starts it. Workers connect to its DATABASE_URL."""
 
 import contextlib
 import os

@@ -391,7 +391,7 @@ def test_a_full_last_page_has_no_more_changes(acme):
     assert (len(body["changes"]), body["more"]) == (3, False)
 
 
-def test_limits(acme):
+def test_the_number_of_changes_in_a_page(acme):
     since = current_cursor(acme)
     Client.objects.bulk_create(
         [
@@ -493,7 +493,7 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
 def test_the_last_change_is_never_erased(acme):
     since = current_cursor(acme)
     age(acme.account, 1000, up_to=12)
-    # The newest change is kept, although it is old, so that a cursor there stays valid.
+    # The newest change is kept although it is old, because a cursor there must stay valid.
     call_command("housekeeping")
     assert [change.number for change in acme.account.changes.all()] == [12]
     # A cursor contains the time of its change, which `age` has changed.
@@ -543,7 +543,7 @@ def test_it_takes_three_statements(acme, django_assert_num_queries, since, numbe
     client = acme.json()
     get(acme, client=client)
     parameters = {"since": cursor if since == "cursor" else since} if since else None
-    # The token with its user and account; whether changes need numbers; the changes.
+    # Statements: the token with its user and account, whether changes need numbers, the changes.
     with django_assert_num_queries(3):
         assert client.get(PATH, params=parameters).status_code == 200
 

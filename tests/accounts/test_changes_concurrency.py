@@ -28,10 +28,10 @@ def changes_in(body) -> list[tuple[str, int, str]]:
 
 
 class Transaction:
-    """A transaction on its own thread and connection. It calls `act`, and commits when `commit` is called."""
+    """A transaction on its own thread and connection. It calls `function` at once, and is committed by `commit`."""
 
-    def __init__(self, act):
-        self._act = act
+    def __init__(self, function):
+        self._function = function
         self._done, self._go = threading.Event(), threading.Event()
         self._pool = ThreadPoolExecutor(1)
         self._future = self._pool.submit(self._run)
@@ -40,7 +40,7 @@ class Transaction:
     def _run(self):
         try:
             with transaction.atomic():
-                result = self._act()
+                result = self._function()
                 self._done.set()
                 assert self._go.wait(TIMEOUT)
             return result
@@ -116,10 +116,10 @@ def test_changes_of_one_row_are_in_order(acme):
 def test_a_transaction_of_another_account_delays_nothing(acme, other):
     client = acme.json()
     since = get(client, "now")["cursor"]
-    elsewhere = Transaction(lambda: make_client(other.mallory))
+    other_transaction = Transaction(lambda: make_client(other.mallory))
     row = make_client(acme.alice)
     assert changes_in(get(client, since)) == [("client", row.id, "created")]
-    elsewhere.commit()
+    other_transaction.commit()
 
 
 def test_a_rollback_leaves_no_gap(acme):
@@ -188,9 +188,9 @@ def test_sixteen_writers_and_a_reader(acme, other):
     assert_possible_order([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
 
 
-def in_own_connection(act):
+def in_own_connection(function):
     try:
-        return act()
+        return function()
     finally:
         connections.close_all()
 
@@ -213,7 +213,7 @@ def assert_possible_order(changes) -> None:
 
 
 def test_accounts_do_not_wait_for_each_other(acme, other):
-    """One account holds its lock during a commit; another account can still commit."""
+    """A transaction of one account holds the lock that numbers its changes. Another account can still commit."""
 
     def write_and_number():
         make_client(acme.alice)

@@ -252,9 +252,9 @@ def test_ignored_fields(partner):
     assert read(response)["currency"] == "EUR"
 
 
-@pytest.mark.parametrize(("given", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
-def test_the_name_of_the_owner_defaults_to_the_login(partner, given, name):
-    response = create(partner, {"name": "New Ltd"}, {"name": given})
+@pytest.mark.parametrize(("sent", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
+def test_the_name_of_the_owner_defaults_to_the_login(partner, sent, name):
+    response = create(partner, {"name": "New Ltd"}, {"name": sent})
     assert response.status_code == 201
     assert (read(response)["name"], read(response)["user"]["name"]) == ("New Ltd", name)
 

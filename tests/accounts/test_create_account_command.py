@@ -73,7 +73,7 @@ def test_it_rejects_every_error_at_once(db, prefix, options, errors):
     assert Account.objects.count() == 1
 
 
-def test_output_for_people(db):
+def test_human_readable_output(db):
     *lines, last = create().splitlines()
     assert dict(line.split(maxsplit=1) for line in lines).keys() == {"prefix", "login", "url", "api_token"}
     assert last == "Keep the api_token: only its hash is stored, so it cannot be shown again."

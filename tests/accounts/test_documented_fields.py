@@ -1,4 +1,4 @@
-"""Typed fields of older clients that have no column: they are stored, and returned where they were sent."""
+"""Typed fields of older clients that have no column. They are stored as additional fields, and returned under their own names."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Errors of the Account API that no endpoint raises itself, and server errors, which reveal nothing."""
+"""Errors of the Account API that no endpoint raises, such as unknown paths, and server errors."""
 
 import psycopg
 import pytest

@@ -251,7 +251,7 @@ def test_rejected_requests_need_no_query_for_the_limit(acme, settings, clock, dj
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_are_counted_before_the_transaction_opens(acme, settings, monkeypatch):
-    """The count is not rolled back with a rejected write, and holds no lock during the request."""
+    """Otherwise a rejected write would roll back the count, and the request would hold the lock of the count."""
     settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = settings.ACCOUNT_LIMIT = 100
     acme.account.partner_key = "acme-partner"
     acme.account.save()

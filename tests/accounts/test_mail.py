@@ -87,7 +87,7 @@ def make_attempts_fail(monkeypatch, *errors: Exception) -> list[QueuedEmail]:
 def test_emails_are_sent_by_another_thread(monkeypatch, mail_queue):
     threads = []
     monkeypatch.setattr(QueuedEmail, "send", lambda self: threads.append(threading.current_thread()))
-    # The server's threads are daemons too. The sending thread is joined when the process ends.
+    # The threads of the server are daemons. The mail thread must not inherit this, as the process has to wait for it.
     server = threading.Thread(target=mail_queue.enqueue, args=[make_email()], daemon=True)
     server.start()
     server.join()

@@ -66,7 +66,7 @@ def test_lists_of_values(acme):
     for some_ids in ([], ids[:1], ids[1:2], ids, [*ids, 2**40, 2**62], [*ids, *range(7)], [*ids, *range(30)]):
         arguments = {"account_id": acme.account.id, "ids": some_ids}
         assert clients(**arguments) == list(clients.build(**arguments))
-    # Statements for 1, 3 and 5 ids, and one for 0 and for 10 or more.
+    # One statement each for 1, 3 and 5 ids, and one for both 0 ids and 10 or more.
     assert len(clients._statements) == 4
 
     @prepared(account_id=int)
@@ -172,7 +172,7 @@ def test_a_single_row_is_committed_by_its_own_statement(acme):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_single_row_may_fail_at_its_commit(acme):
-    """Deferred triggers run after the row was returned, and their error is raised."""
+    """Deferred triggers run after the statement has returned the row. Their error is raised."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
     try:

@@ -130,7 +130,7 @@ def test_it_rejects_an_ambiguous_id(acme, admin):
     assert_refused(restore(admin, client), 422, "validation_failed", errors)
     response = restore(admin, client, "?resource=deal")
     assert (response.status_code, read(response)["name"]) == (200, deal.name)
-    # Now only one of the two is in the trash.
+    # Only one of the two is still in the trash, so the id is no longer ambiguous.
     assert read(restore(admin, client))["name"] == client.name
 
 
@@ -170,7 +170,7 @@ def test_it_takes_few_queries(acme, admin):
         assert len(queries) == 1 + number
     with CaptureQueriesContext(connection) as queries:
         assert restore(admin, client).status_code == 200
-    # The kinds with the id; the locked row; its update; three kinds of linked rows; its external ids; the row for the response.
+    # Statements: the kinds with the id, the locked row, its update, three kinds of linked rows, its external ids, the response.
     statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert len(statements) <= 1 + 10, statements
 

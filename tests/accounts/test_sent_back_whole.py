@@ -20,7 +20,7 @@ def put(acme, kind: str, row, /, **fields):
 
 @pytest.fixture(params=[{"is_active": False}, {"role": User.Role.MEMBER}], ids=["deactivated", "demoted"])
 def leaving_user(acme, request) -> tuple[User, dict]:
-    """Return a user of the team, and the values that take them out of it."""
+    """Return a user of the team, and the changes that remove them from it."""
     return make_user(acme.account, "dave", role=User.Role.AGENT), request.param
 
 
@@ -33,7 +33,7 @@ def test_the_responsible_user_may_have_left_the_team(acme, leaving_user, kind):
     response = put(acme, kind, row, **body)
     assert response.status_code == 200, response.text
     assert read(response)["responsible_id"] == dave.id
-    # A user who left the team cannot become responsible, not even again.
+    # A user who left the team cannot become responsible, even if they were before.
     errors = {"responsible_id": ["can't be found"]}
     assert_refused(put(acme, kind, another, responsible_id=dave.id), 422, "validation_failed", errors)
     assert put(acme, kind, row, responsible_id=acme.bob.id).status_code == 200
@@ -53,7 +53,7 @@ def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, leavi
 
 
 def test_a_link_to_a_client_trashed_meanwhile_is_pending(acme):
-    """A deal may be sent with a client that is in the trash meanwhile. The restore links it again."""
+    """The client is trashed after the deal was read. Restoring the client will link the deal again."""
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id)
     body = read(acme.json().get(path_of("deal", deal)))

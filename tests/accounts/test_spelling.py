@@ -1,4 +1,4 @@
-"""The words of an account's rows. Triggers record them on every write; housekeeping removes unused ones."""
+"""The words of an account's rows. Triggers record them on every write. Housekeeping removes unused words."""
 
 import pytest
 from django.db import connection

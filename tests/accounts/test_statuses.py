@@ -255,9 +255,9 @@ def test_a_new_status_can_be_used_for_posts(acme, admin):
     ("method", "number", "body"),
     [
         ("GET", 1, None),
-        # The row; whether its code or name is taken; its update.
+        # Statements: the row, whether its code or name is taken, its update.
         ("PUT", 4, {"status": {"code": "planned", "name": "Planned"}}),
-        # All statuses; another status; the deletion, with the lookups of foreign keys.
+        # Statements: all statuses, another status, the deletion with its lookups of foreign keys.
         ("DELETE", 3, None),
     ],
 )

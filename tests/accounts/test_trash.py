@@ -193,13 +193,13 @@ def housekeeping(days: int) -> None:
 
 @every_kind
 def test_rows_are_erased_after_thirty_days(acme, kind):
-    row, kept = MAKE[kind](acme.alice), MAKE[kind](acme.alice)
+    row, live_row = MAKE[kind](acme.alice), MAKE[kind](acme.alice)
     row.trash(by=acme.alice)
     housekeeping(days=29)
     assert type(row).objects.filter(pk=row.pk).exists()
     housekeeping(days=30)
     assert not type(row).objects.filter(pk=row.pk).exists()
-    assert type(row).objects.filter(pk=kept.pk).exists()
+    assert type(row).objects.filter(pk=live_row.pk).exists()
 
 
 def test_rows_of_an_erased_client_are_kept(acme):

@@ -54,7 +54,7 @@ def make_actor_and_target(acme, actor: str, target: str) -> tuple[User, User]:
 
 
 def state(user: User) -> tuple:
-    """Return the state that a refused action must leave unchanged."""
+    """Return the state that a rejected action must leave unchanged."""
     user = User.objects.get(pk=user.pk)
     return user.role, user.is_active, list(user.tokens.values_list("id", "revoked_at")), user.sessions.count()
 

@@ -297,7 +297,7 @@ def test_any_unknown_key_is_ignored(acme, key):
 # Arbitrary values
 
 
-def small(strategy):
+def collections_of(strategy):
     return st.lists(strategy, max_size=3) | st.dictionaries(st.text(max_size=5), strategy, max_size=3)
 
 
@@ -312,14 +312,17 @@ ANY = st.recursive(
     | st.sampled_from(
         ["", " ", "2009-01-26", "2009-01-26T18:06:53+01:00", "EUR", "task", "new", "1e999", "\x00", "a,b"]
     ),
-    small,
+    collections_of,
     max_leaves=5,
 )
 
 
 @pytest.fixture(scope="module")
-def house(django_db_setup, django_db_blocker):
-    """Create one account for all examples, as creating an account takes longer than a request."""
+def shared_account(django_db_setup, django_db_blocker):
+    """Return a client of an account that all examples share, its owner and a strategy for its ids.
+
+    Creating an account takes longer than a request.
+    """
     with committed(django_db_blocker):
         account, owner, token = make_account("house")
         ids = st.sampled_from(
@@ -336,8 +339,8 @@ def house(django_db_setup, django_db_blocker):
 @pytest.mark.parametrize("update", [False, True], ids=["create", "update"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_value_is_rejected_or_returned_unchanged(house, resource, update, data):
-    client, owner, ids = house
+def test_any_value_is_rejected_or_returned_unchanged(shared_account, resource, update, data):
+    client, owner, ids = shared_account
     path, serializer = RESOURCES[resource]
     names = [name for name, field in serializer._declared_fields.items() if not field.read_only]
     fields = data.draw(

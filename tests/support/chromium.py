@@ -58,7 +58,7 @@ class Faults(list[str]):
 
     def on_request(self, request: Request) -> None:
         if not request.url.startswith((f"{ORIGIN}/", "data:", "blob:")):
-            self.append(f"request to elsewhere: {request.url}")
+            self.append(f"request to another host: {request.url}")
 
     def on_response(self, response: Response) -> None:
         is_subresource = response.request.resource_type not in ("document", "fetch", "xhr")

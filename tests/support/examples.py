@@ -1,18 +1,19 @@
-"""Run the examples of the documents in order against the demo account: `curl` lines in console blocks
+"""Run the examples of the documents in order against the demo account.
+
+A console block has `curl` lines, each with its response:
 
     $ curl -u "demo:$PASSWORD" http://demo.localhost:8000/app/users/me.xml
     HTTP/1.1 200 OK
 
     <?xml …
 
-and whole documents that readers paste into a shell: sh blocks, each followed by an http block with its responses, where
-`…}` ends an object with more fields than shown.
+If the last line of a response is …, the document shows only its beginning. $CURSOR is the last cursor returned.
 
-If the last line of a response is …, the document shows only its beginning.
+Other documents are pasted into a shell as a whole. They have sh blocks, each followed by an http block with its responses.
+There, `…}` ends an object that has more fields than shown.
 
-Values that change from run to run (times, account ids, new tokens, cursors) are shown as fixed samples; $CURSOR is the last
-cursor returned. `make docs` sets UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by
-tests that run in one process.
+Values that change from run to run (times, account ids, new tokens, cursors) are shown as fixed samples. `make docs` sets
+UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by tests that run in one process.
 """
 
 import json

@@ -461,7 +461,7 @@ class Findings:
 
 
 def examine(schema, label: str, findings: Findings, *, systematic: int, random: int, seed: int = 0) -> None:
-    """Send requests to one operation: its examples, about `systematic` systematic and at most `random` random ones."""
+    """Send requests to one operation: about `systematic` explicit examples and at most `random` random ones."""
 
     def check(case) -> None:
         try:

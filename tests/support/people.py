@@ -26,10 +26,10 @@ def type_in(field: Locator, text: str, *, javascript: bool = True) -> None:
         field.press_sequentially(text)
         return
 
-    def finds(response: Response) -> bool:
+    def is_for_text(response: Response) -> bool:
         return text in dict(parse_qsl(urlsplit(response.url).query)).values()
 
-    with field.page.expect_response(finds):
+    with field.page.expect_response(is_for_text):
         field.press_sequentially(text)
     # htmx removes the class once the results are in the page.
     expect(field).not_to_have_class(re.compile("htmx-request"))

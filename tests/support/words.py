@@ -51,7 +51,7 @@ def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
     reader = _Reader()
     reader.feed(page)
     reader.close()
-    return reader.found
+    return reader.literals
 
 
 def _without_tags(source: str) -> str:
@@ -90,7 +90,7 @@ def _literals_of_tag(token: Token, name: str) -> Iterator[str]:
 class _Reader(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.found: list[str] = []
+        self.literals: list[str] = []
         self.untranslated: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -134,7 +134,7 @@ class _Reader(HTMLParser):
             self.add(f"<{self.untranslated[-1]}> is opened more often than closed")
 
     def add(self, text: str, line: int | None = None) -> None:
-        self.found.append(f"{line or self.getpos()[0]}: {text}")
+        self.literals.append(f"{line or self.getpos()[0]}: {text}")
 
 
 # Python
@@ -146,12 +146,12 @@ LEVELS = {"debug", "error", "info", "success", "warning"}
 
 def literals_in_python(source: str) -> list[str]:
     """Return the texts of forms, messages and errors that are not wrapped in gettext, as "line: code"."""
-    found = {}
+    literals = {}
     for node in ast.walk(ast.parse(source)):
         for value in _visible_values(node):
             if _is_literal_code(value):
-                found[value.lineno, value.col_offset] = f"{value.lineno}: {ast.unparse(value)}"
-    return [line for _, line in sorted(found.items())]
+                literals[value.lineno, value.col_offset] = f"{value.lineno}: {ast.unparse(value)}"
+    return [line for _, line in sorted(literals.items())]
 
 
 def _visible_values(node: ast.AST) -> Iterator[ast.expr]:
@@ -209,7 +209,7 @@ def _is_literal_code(node: ast.expr) -> bool:
 
 def untranslated_errors(source: str) -> list[str]:
     """Return the untranslated messages of field errors, as "line: code"."""
-    found = []
+    errors = []
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id="FieldError"), args=[_, message, *_]):
@@ -220,8 +220,8 @@ def untranslated_errors(source: str) -> list[str]:
                 messages = [message]
             case _:
                 continue
-        found += [f"{each.lineno}: {ast.unparse(each)}" for each in messages if _is_literal_code(each)]
-    return found
+        errors += [f"{each.lineno}: {ast.unparse(each)}" for each in messages if _is_literal_code(each)]
+    return errors
 
 
 def fields_of_errors(source: str) -> set[str]:

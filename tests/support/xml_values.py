@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from defusedxml import ElementTree
 
-# Generated names and texts may contain any character. These are not allowed in names of elements, and in any XML text.
+# Generated values may contain any character. These are replaced in names of elements, and removed from texts.
 INVALID_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")
 UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -128,7 +128,7 @@ def status_of(page, id: str) -> str:
 
 
 @every_section
-def test_reading_examples_work(filled, section):
+def test_examples_of_reads_can_be_run(filled, section):
     """Run each example with a token as its curl line says, with the session as scripts send it, and without JavaScript."""
     alice = filled.page(filled.alice)
     page = alice.get(f"{PATH}/{section}")
@@ -156,7 +156,7 @@ def test_reading_examples_work(filled, section):
 
 
 @every_section
-def test_writing_examples_work(filled, section):
+def test_examples_of_writes_can_be_run(filled, section):
     """Run each unchanged example that writes, except deletions."""
     page = filled.page(filled.alice).get(f"{PATH}/{section}")
     for id in example_elements(page):
@@ -251,7 +251,7 @@ def test_pages_are_small_and_take_few_statements(filled, section):
     alice = filled.page(filled.alice)
     alice.get(f"{PATH}/{section}")
     response, queries = capture_queries(lambda: alice.get(f"{PATH}/{section}"))
-    # The session; the forum; the newest rows that the examples need; the newest rows in the trash.
+    # Statements: the session, the forum, the newest rows that the examples need, the newest rows in the trash.
     assert len(queries) <= 4, queries
     assert len(gzip.compress(response.body)) < 20_000
     assert len(response.body) < 120_000

@@ -100,5 +100,5 @@ def test_it_takes_few_statements(acme):
     visitor.get("/app/sign-in")
     response, queries = capture_queries(lambda: visitor.get(path))
     assert response.status_code == 200
-    # The forum; the invitation; whether the e-mail is taken; whether the suggested login is taken.
+    # Statements: the forum, the invitation, whether the e-mail is taken, whether the suggested login is taken.
     assert len(queries) == 4, queries

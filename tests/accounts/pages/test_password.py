@@ -112,7 +112,7 @@ def operations_of(acme, login: str) -> dict:
 
 
 @pytest.mark.parametrize("limit", [0, 60])
-def test_known_and_unknown_names_take_the_same_work(acme, settings, limit):
+def test_known_and_unknown_names_take_the_same_operations(acme, settings, limit):
     settings.FAILED_LOGIN_LIMIT = limit
     acme.carol.is_active = False
     acme.carol.save()

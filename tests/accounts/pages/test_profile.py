@@ -250,9 +250,9 @@ def test_who_may_open_the_profile(acme, other, path):
     assert response.headers["Location"] == f"/app/sign-in?next={path.replace('/', '%2F')}"
     for user in (acme.alice, acme.bob, acme.carol):
         assert acme.page(user).get(path).status_code == 200
-    stranger = Visitor(acme.host)
-    stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
-    assert stranger.get(path).status_code == 303
+    mallory = Visitor(acme.host)
+    mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+    assert mallory.get(path).status_code == 303
 
 
 @pytest.mark.parametrize(("path", "number"), [(PROFILE, 2), (SECURITY, 3)])
@@ -261,7 +261,7 @@ def test_pages_take_few_statements(acme, path, number):
     for _ in range(3):
         Session.objects.start(acme.carol)
     _response, queries = capture_queries(lambda: carol.get(path))
-    # The session with its user; the forum; the sessions.
+    # Statements: the session with its user, the forum and, on the page of security, the sessions.
     assert len(queries) == number, queries
 
 

@@ -144,9 +144,9 @@ def test_who_may_open_the_page(acme, other):
         assert acme.page(acme.alice).get(path).status_code == 200
         assert acme.page(acme.carol).get(path, status=403)
         assert acme.page().get(path).headers["Location"].startswith("/app/sign-in?next=")
-        stranger = Visitor(acme.host)
-        stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
-        assert stranger.get(path).status_code == 303
+        mallory = Visitor(acme.host)
+        mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+        assert mallory.get(path).status_code == 303
 
 
 def test_it_takes_few_statements(acme):
@@ -155,7 +155,7 @@ def test_it_takes_few_statements(acme):
     for _ in range(5):
         make_token(acme.bob)
     response, queries = capture_queries(lambda: bob.get(PATH))
-    # The session; the forum; the newest token; the valid tokens; the expired tokens.
+    # Statements: the session, the forum, the newest token, the valid tokens, the expired tokens.
     assert len(queries) == 5, queries
     response, queries = capture_queries(lambda: fill_in(response).submit())
     assert len(queries) <= 10, queries
