@@ -60,7 +60,7 @@ def test_it_works(db):
     ],
     ids=str,
 )
-def test_it_rejects_every_error_at_once(db, prefix, options, errors):
+def test_it_rejects_invalid_options(db, prefix, options, errors):
     make_account("acme", partner_key="acme-partner")
     with pytest.raises(CommandError) as error:
         create(prefix, **options)

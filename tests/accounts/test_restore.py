@@ -44,9 +44,10 @@ def entry(row, kind, name, by) -> dict:
 
 
 def fill_trash(acme) -> list[dict]:
-    """Put one row of each kind into the trash, an hour apart, and return them, newest first."""
+    """Trash one row of each kind, an hour after each other, and return the expected entries, newest first."""
     entries = []
     for hours, (kind, make) in enumerate(MAKE.items()):
+        # A row that is not in the trash.
         make(acme.alice)
         row = make(acme.alice, f"My {kind}")
         row.trash(by=acme.bob)
@@ -167,6 +168,7 @@ def test_it_takes_few_queries(acme, admin):
     for path, number in (("/app/trash.json", 1), ("/app/trash.json?page=1000", 1)):
         with CaptureQueriesContext(connection) as queries:
             assert admin.get(path).status_code == 200
+        # One statement authenticates the token.
         assert len(queries) == 1 + number
     with CaptureQueriesContext(connection) as queries:
         assert restore(admin, client).status_code == 200

@@ -129,8 +129,8 @@ def test_a_mistyped_word_finds_a_new_row(acme):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_simultaneous_connections_record_their_own_words(acme):
-    """Each connection records its own stale words, and each word once."""
+def test_each_connection_records_its_own_stale_words(acme):
+    """A connection records each stale word once, even if other connections have recorded it too."""
     client = make_client(acme.alice, "Kowalski")
     for name in ("Nowak", "Kowalski", "Nowak"):
         Client.objects.filter(id=client.id).update(name=name)

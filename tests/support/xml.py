@@ -31,6 +31,7 @@ def shown(response) -> tuple[int, str, str]:
 
 
 def document(status: int, *lines: str) -> tuple[int, str, str]:
+    """Return the response with this XML document, as `shown` returns it."""
     return status, CONTENT_TYPE, DECLARATION + "".join(lines)
 
 
@@ -140,10 +141,10 @@ def call(
         wsgi_environ["HTTP_AUTHORIZATION"] = basic(*user)
     wsgi_environ |= environ
     setup_testing_defaults(wsgi_environ)
-    started = []
-    response = application(wsgi_environ, lambda status, headers, exc_info=None: started.append((status, headers)))
+    start_calls = []
+    response = application(wsgi_environ, lambda status, headers, exc_info=None: start_calls.append((status, headers)))
     content = b"".join(response)
-    [(status, headers)] = started
+    [(status, headers)] = start_calls
     return Response(int(status[:3]), dict(headers), content.decode())
 
 
