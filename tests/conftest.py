@@ -1,4 +1,4 @@
-"""Start one PostgreSQL server for the whole run. The controller process starts it; workers connect by DATABASE_URL."""
+"""Start one PostgreSQL server for the whole run. The controller process starts it. Workers connect to its DATABASE_URL."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ os.environ |= {
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
     "HTTPS": "off",
-    # Statements are slow on a busy machine.
+    # The default timeout would cancel statements on a busy machine.
     "STATEMENT_TIMEOUT": "60",
     # No rate limits, except where a test sets one.
     "RATE_LIMIT": "0",
@@ -44,13 +44,13 @@ def _database() -> Iterator[None]:
 
 
 # Set before any fixture or test is imported: the settings read the environment once, at import.
-_running = contextlib.ExitStack()
-_running.enter_context(_database())
+_exit_stack = contextlib.ExitStack()
+_exit_stack.enter_context(_database())
 django.setup()
 
 
 def pytest_unconfigure() -> None:
-    _running.close()
+    _exit_stack.close()
 
 
 pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
@@ -62,8 +62,8 @@ SLOW = {"start_service", "start_new_service", "chromium", "pgbouncer", "long_lis
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that use slow fixtures, and order the tests so that each worker begins with a share of the slow files.
 
-    Each worker begins with an equal part of the list, and then takes tests from the ends of other parts. So no slow test is left
-    for the end, when the other workers would have nothing to do.
+    pytest-xdist gives each worker an equal part of the list at first; idle workers then take tests from the ends of other
+    parts. A slow test at the end of the run would keep one worker busy while the others have nothing to do.
     """
     for item in items:
         if not SLOW.isdisjoint(getattr(item, "fixturenames", ())):
@@ -75,9 +75,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     share = -(-len(items) // workers)
     items.clear()
     for worker in range(workers):
-        of_worker = set(files[worker::workers])
-        items += (part := [item for item in slow if item.path in of_worker])
-        rest = max(0, share - len(part))
+        worker_files = set(files[worker::workers])
+        items += (worker_tests := [item for item in slow if item.path in worker_files])
+        rest = max(0, share - len(worker_tests))
         items += fast[:rest]
         del fast[:rest]
     items += fast

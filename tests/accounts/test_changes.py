@@ -39,10 +39,10 @@ every_kind = pytest.mark.parametrize("kind", MAKE)
 
 
 def get(cast, since=None, limit=None, client=None):
-    # Run the deferred triggers now.
+    # Deferred triggers record the changes at the commit. Run them now.
     connection.check_constraints()
-    given = {"since": since, "limit": limit}
-    return (client or cast.json()).get(PATH, params={name: value for name, value in given.items() if value is not None})
+    parameters = {name: value for name, value in {"since": since, "limit": limit}.items() if value is not None}
+    return (client or cast.json()).get(PATH, params=parameters)
 
 
 def current_cursor(cast) -> str:
@@ -61,7 +61,7 @@ def path(kind, row) -> str:
 
 
 def backdate(account, days, *, up_to) -> None:
-    """Set the time of the account's changes up to the number `up_to` to `days` ago."""
+    """Set the time of the account's changes up to this number to `days` ago."""
     account.changes.filter(number__lte=up_to).update(at=timezone.now() - timedelta(days=days))
 
 
@@ -107,7 +107,7 @@ def test_it_rejects_invalid_cursors(acme, since):
 
 
 def test_it_rejects_a_cursor_of_another_account(acme, other):
-    # Both accounts have the same number of changes: those of their default statuses.
+    # Both accounts have the same number of changes: one for each default status.
     assert_refused(
         get(acme, current_cursor(other)), 422, "validation_failed", {"since": ["is not a cursor of this account"]}
     )
@@ -134,7 +134,7 @@ def test_it_rejects_a_modified_cursor(acme):
 @pytest.mark.parametrize("number", [-(2**63), -1, 0, 1, 13, 2**63 - 1])
 @pytest.mark.parametrize("moment", [0, 1, 2**64 - 1])
 def test_it_rejects_a_cursor_that_was_never_returned(acme, number, moment):
-    """A checksum does not make a cursor valid. Number 0 and moment 0 are the cursor of an empty feed, which is valid."""
+    """The checksum of the cursor is valid. With number 0 and moment 0, it is the cursor of an account without changes."""
     response = get(acme, str(Cursor(acme.account.id, number, moment)))
     if (number, moment) == (0, 0):
         assert response.status_code == 200
@@ -167,13 +167,13 @@ def test_it_rejects_every_error_at_once(acme):
 
 
 def test_it_rejects_unknown_parameters_under_strict_handling(acme):
-    unknown_parameter = ["is not one of the parameters since, limit"]
+    rule = ["is not one of the parameters since, limit"]
     json = acme.json()
     json.headers["Prefer"] = "handling=strict"
     response = json.get(PATH, params={"since": "x", "page": "2", "cursor": "y"})
-    errors = {"since": ["is not a cursor of this account"], "page": unknown_parameter, "cursor": unknown_parameter}
+    errors = {"since": ["is not a cursor of this account"], "page": rule, "cursor": rule}
     assert_refused(response, 422, "validation_failed", errors)
-    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": unknown_parameter})
+    assert_refused(json.get(PATH, params={"page": "2"}), 422, "validation_failed", {"page": rule})
     assert json.get(PATH, params={"api_token": acme.bob_token}).status_code == 200
 
 
@@ -196,7 +196,7 @@ def test_every_change_of_every_kind_of_row(acme, kind):
     row.refresh_from_db()
     row.restore()
     changes = changes_since(acme, since)
-    # A restore that reattaches external ids updates the row once more.
+    # A restore updates the row again if it reattaches external ids.
     if changes[-1][2] == "updated":
         assert kind in ("client", "deal")
         changes.pop()
@@ -266,9 +266,9 @@ def test_a_post_changes_with_its_counters(acme):
 
 def test_changes_by_the_xml_api(acme):
     since = current_cursor(acme)
-    made = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
+    response = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>")
     post = acme.account.posts.get()
-    assert made.status_code == 201
+    assert response.status_code == 201
     assert acme.xml().delete(f"/app/posts/{post.id}.xml").status_code == 200
     assert changes_since(acme, since) == [("post", post.id, "created"), ("post", post.id, "deleted")]
 
@@ -332,6 +332,7 @@ def test_rolled_back_changes_are_not_in_the_feed(acme):
     client = make_client(acme.alice)
     assert changes_since(acme, since) == [("client", client.id, "created")]
     numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
+    # The changes of 12 default statuses and of the client.
     assert numbers == list(range(1, 14))
 
 
@@ -360,8 +361,8 @@ def test_changes_are_deleted_with_their_account(acme):
         # Rows that refer to users are deleted first.
         for table in ("crm_client", "crm_contact"):
             cursor.execute(f"DELETE FROM {table} WHERE account_id = %s", [id])  # noqa: S608
-    for things in ("posts", "categories", "forums", "hosts"):
-        getattr(acme.account, things).all().delete()
+    for relation in ("posts", "categories", "forums", "hosts"):
+        getattr(acme.account, relation).all().delete()
     Account.objects.filter(id=id).delete()
     connection.check_constraints()
     assert not Change.objects.filter(account_id=id).exists()
@@ -373,13 +374,13 @@ def test_changes_are_deleted_with_their_account(acme):
 def test_pages(acme):
     since = current_cursor(acme)
     clients = [make_client(acme.alice).id for _ in range(7)]
-    found, more, sizes = [], True, []
+    ids, more, sizes = [], True, []
     while more:
         body = read(get(acme, since, 3))
         since, more = body["cursor"], body["more"]
-        found += [change["id"] for change in body["changes"]]
+        ids += [change["id"] for change in body["changes"]]
         sizes.append(len(body["changes"]))
-    assert found == clients
+    assert ids == clients
     assert sizes == [3, 3, 1]
 
 
@@ -391,7 +392,7 @@ def test_a_full_last_page_has_no_more_changes(acme):
     assert (len(body["changes"]), body["more"]) == (3, False)
 
 
-def test_limits(acme):
+def test_the_number_of_changes_in_a_page(acme):
     since = current_cursor(acme)
     Client.objects.bulk_create(
         [
@@ -445,10 +446,10 @@ def test_times_are_in_the_time_zone_of_the_account(acme):
 
 
 def test_the_feed_has_no_changes_of_another_account(acme, other):
-    since, hers = current_cursor(acme), current_cursor(other)
-    ours, client = make_client(acme.alice), make_client(other.mallory)
-    assert changes_since(acme, since) == [("client", ours.id, "created")]
-    assert changes_since(other, hers) == [("client", client.id, "created")]
+    since, other_since = current_cursor(acme), current_cursor(other)
+    client, other_client = make_client(acme.alice), make_client(other.mallory)
+    assert changes_since(acme, since) == [("client", client.id, "created")]
+    assert changes_since(other, other_since) == [("client", other_client.id, "created")]
 
 
 def test_numbers_reveal_nothing_about_other_accounts(acme, other):
@@ -493,36 +494,37 @@ def test_old_changes_are_erased(acme, other, caplog, monkeypatch):
 def test_the_last_change_is_never_erased(acme):
     since = current_cursor(acme)
     backdate(acme.account, 1000, up_to=12)
-    # The newest change is kept, although it is old, so that a cursor there stays valid.
+    # The newest change is kept although it is old, because a cursor there must stay valid.
     call_command("housekeeping")
     assert [change.number for change in acme.account.changes.all()] == [12]
-    assert get(acme, since).status_code == 422  # `backdate` changed the time that the cursor contains
+    # A cursor contains the time of its change, which `backdate` has changed.
+    assert get(acme, since).status_code == 422
     since = current_cursor(acme)
     make_client(acme.alice)
     assert len(changes_since(acme, since)) == 1
 
 
 def test_it_rejects_a_cursor_before_the_kept_changes(acme):
-    beginning, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
+    before_all, early = str(Cursor(acme.account.id)), read(get(acme, limit=5))["cursor"]
     late = read(get(acme, limit=8))["cursor"]
     backdate(acme.account, 91, up_to=7)
     call_command("housekeeping")
-    for cursor in (beginning, early):
+    for cursor in (before_all, early):
         assert_refused(get(acme, cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     assert len(changes_since(acme, late)) == 4
     assert len(changes_since(acme, None)) == 5
 
 
 def test_it_rejects_a_cursor_from_before_a_backup_was_restored(acme):
-    """After a restore, new changes reuse the numbers of the lost changes."""
-    kept = current_cursor(acme)
+    """After a restore, new changes get the numbers of the changes that were lost."""
+    cursor_of_backup = current_cursor(acme)
     client = make_client(acme.alice)
-    lost = current_cursor(acme)
+    lost_cursor = current_cursor(acme)
     acme.account.changes.filter(number=13).delete()
-    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
+    assert_refused(get(acme, lost_cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
     client.write({"name": "Another"}, by=acme.alice)
-    assert changes_since(acme, kept) == [("client", client.id, "updated")]
-    assert_refused(get(acme, lost), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
+    assert changes_since(acme, cursor_of_backup) == [("client", client.id, "updated")]
+    assert_refused(get(acme, lost_cursor), 422, "validation_failed", {"since": [EXPIRED_MESSAGE]})
 
 
 def test_changes_are_kept_for_90_days():
@@ -542,18 +544,18 @@ def test_it_takes_three_statements(acme, django_assert_num_queries, since, numbe
     client = acme.json()
     get(acme, client=client)
     parameters = {"since": cursor if since == "cursor" else since} if since else None
-    # The token with its user and account; whether changes need numbers; the changes.
+    # Statements: the token with its user and account, whether changes need numbers, the changes.
     with django_assert_num_queries(3):
         assert client.get(PATH, params=parameters).status_code == 200
 
 
 def plans(queries) -> list[str]:
     with connection.cursor() as cursor:
-        found = []
+        texts = []
         for query in queries:
             cursor.execute("EXPLAIN " + query["sql"])
-            found.append("\n".join(line for (line,) in cursor.fetchall()))
-        return found
+            texts.append("\n".join(line for (line,) in cursor.fetchall()))
+        return texts
 
 
 @pytest.mark.parametrize("since", [None, "now", "cursor"])

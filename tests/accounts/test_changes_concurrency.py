@@ -28,10 +28,10 @@ def changes_in(body) -> list[tuple[str, int, str]]:
 
 
 class Transaction:
-    """A transaction on its own thread and connection. It calls `act`, and commits when `commit` is called."""
+    """A transaction on its own thread and connection. It calls `function` at once, and is committed by `commit`."""
 
-    def __init__(self, act):
-        self._act = act
+    def __init__(self, function):
+        self._function = function
         self._done, self._go = threading.Event(), threading.Event()
         self._pool = ThreadPoolExecutor(1)
         self._future = self._pool.submit(self._run)
@@ -40,7 +40,7 @@ class Transaction:
     def _run(self):
         try:
             with transaction.atomic():
-                result = self._act()
+                result = self._function()
                 self._done.set()
                 assert self._go.wait(TIMEOUT)
             return result
@@ -56,11 +56,11 @@ class Transaction:
 
 
 def test_it_works(acme):
-    """A transaction that began and wrote first, with the lower id, commits last. Its change comes last."""
+    """The transaction that writes first commits last. Its row has the lower id, but its change is the last one."""
     client = acme.json()
     since = get(client, "now")["cursor"]
     slow = Transaction(lambda: make_client(acme.alice))
-    # It blocks neither writers nor readers.
+    # The open transaction blocks neither writers nor readers.
     quick = make_client(acme.alice)
     body = get(client, since)
     assert changes_in(body) == [("client", quick.id, "created")]
@@ -72,20 +72,20 @@ def test_it_works(acme):
 
 
 def test_any_order_of_commits_is_read_completely(acme):
-    """Ten open transactions commit in reverse order; a reader reads the feed after each."""
+    """Ten open transactions commit in reverse order. The feed is read after each commit."""
     client = acme.json()
     since = get(client, "now")["cursor"]
-    open_ones = [Transaction(lambda: make_client(acme.alice)) for _ in range(10)]
+    transactions = [Transaction(lambda: make_client(acme.alice)) for _ in range(10)]
     assert changes_in(get(client, since)) == []
-    for number, one in enumerate(reversed(open_ones), start=1):
-        row = one.commit()
+    for number, open_transaction in enumerate(reversed(transactions), start=1):
+        row = open_transaction.commit()
         body = get(client, since)
         assert changes_in(body) == [("client", row.id, "created")], number
         since = body["cursor"]
 
 
 def test_changes_of_one_row_are_in_order(acme):
-    """A transaction restores a row that another one deleted after the first began, so the restore has the lower id."""
+    """The transaction that restores a row began before the one that deletes it, and so has the lower id."""
     client = acme.json()
     row = make_client(acme.alice)
     since = get(client, "now")["cursor"]
@@ -97,8 +97,7 @@ def test_changes_of_one_row_are_in_order(acme):
                 make_task(acme.alice)
                 written.set()
                 assert deleted.wait(TIMEOUT)
-                one = Client.objects.locked().get(id=row.id)
-                one.restore()
+                Client.objects.locked().get(id=row.id).restore()
         finally:
             connections.close_all()
 
@@ -117,30 +116,31 @@ def test_changes_of_one_row_are_in_order(acme):
 def test_a_transaction_of_another_account_delays_nothing(acme, other):
     client = acme.json()
     since = get(client, "now")["cursor"]
-    elsewhere = Transaction(lambda: make_client(other.mallory))
+    other_transaction = Transaction(lambda: make_client(other.mallory))
     row = make_client(acme.alice)
     assert changes_in(get(client, since)) == [("client", row.id, "created")]
-    elsewhere.commit()
+    other_transaction.commit()
 
 
 def test_a_rollback_leaves_no_gap(acme):
     client = acme.json()
 
-    def give_up():
+    def roll_back():
         with transaction.atomic():
             make_client(acme.alice)
-            # The latest possible moment: its changes have their numbers.
+            # Roll back as late as possible: the deferred triggers have already numbered the changes.
             connection.check_constraints()
             transaction.set_rollback(True)
 
-    at_once(*([give_up, lambda: make_client(acme.alice)] * 8))
+    at_once(*([roll_back, lambda: make_client(acme.alice)] * 8))
     assert len(get(client)["changes"]) == 20
     numbers = list(acme.account.changes.order_by("number").values_list("number", flat=True))
+    # 12 default statuses and 8 clients.
     assert numbers == list(range(1, 12 + 8 + 1))
 
 
 def test_sixteen_writers_and_a_reader(acme, other):
-    """A reader that polls meanwhile gets every change once and in order."""
+    """A reader that polls during the writes gets every change once and in order."""
     writers, rounds = 16, 5
     client = acme.json()
     since = get(client, "now")["cursor"]
@@ -160,15 +160,15 @@ def test_sixteen_writers_and_a_reader(acme, other):
             row.restore()
 
     def read_all():
-        found, cursor = [], since
+        changes, cursor = [], since
         while True:
-            # Check before reading: the read must contain all changes written until then.
-            last = stopped.is_set()
+            # Check the event before the request: the response must contain all changes written until then.
+            is_last = stopped.is_set()
             body = get(client, cursor, 7)
-            found += changes_in(body)
+            changes += changes_in(body)
             cursor = body["cursor"]
-            if last and not body["more"]:
-                return found
+            if is_last and not body["more"]:
+                return changes
 
     with ThreadPoolExecutor(1) as pool:
         reader = pool.submit(in_own_connection, read_all)
@@ -176,26 +176,26 @@ def test_sixteen_writers_and_a_reader(acme, other):
             at_once(*(lambda number=number: write(number) for number in range(writers)))
         finally:
             stopped.set()
-        found = reader.result(TIMEOUT)
+        changes = reader.result(TIMEOUT)
 
     rows = Change.objects.filter(account_id=acme.account.id, number__gt=12).order_by("number")
-    assert found == [(row.resource, row.id, row.change) for row in rows]
+    assert changes == [(row.resource, row.id, row.change) for row in rows]
     assert [row.number for row in rows] == list(range(13, 13 + len(rows)))
-    assert_sensible(found)
-    assert {change for _, _, change in found} == {"created", "updated", "deleted", "restored"}
+    assert_possible_order(changes)
+    assert {change for _, _, change in changes} == {"created", "updated", "deleted", "restored"}
     # One create for each writer; in each round an update, a create, a deletion and a restore. Half of the restores write twice.
-    assert len(found) == writers + rounds * (writers * 4 + writers // 2)
-    assert_sensible([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
+    assert len(changes) == writers + rounds * (writers * 4 + writers // 2)
+    assert_possible_order([(row.resource, row.id, row.change) for row in other.account.changes.order_by("number")])
 
 
-def in_own_connection(act):
+def in_own_connection(function):
     try:
-        return act()
+        return function()
     finally:
         connections.close_all()
 
 
-def assert_sensible(changes) -> None:
+def assert_possible_order(changes) -> None:
     """Assert that each row is created first and once, and then deleted, restored and updated in a possible order."""
     state = {}
     for resource, id, change in changes:
@@ -213,20 +213,20 @@ def assert_sensible(changes) -> None:
 
 
 def test_accounts_do_not_wait_for_each_other(acme, other):
-    """One account holds its lock during a commit; another account can still commit."""
+    """A transaction of one account holds the lock that numbers its changes. Another account can still commit."""
 
-    def halfway():
+    def write_and_number():
         make_client(acme.alice)
         connection.check_constraints()
 
-    held = Transaction(halfway)
+    open_transaction = Transaction(write_and_number)
     row = make_client(other.mallory)
     assert changes_in(get(other.json()))[-1] == ("client", row.id, "created")
-    held.commit()
+    open_transaction.commit()
 
 
 def test_a_mirror_equals_the_table(acme):
-    """A mirror built from a full list, and then from the feed since a cursor taken before, equals the table in the end."""
+    """A mirror takes a cursor, copies the full list and then follows the feed. In the end it equals the table."""
     client = acme.json()
     for number in range(5):
         make_client(acme.alice, f"{number}")
@@ -243,7 +243,7 @@ def test_a_mirror_equals_the_table(acme):
         cursor = get(client, "now")["cursor"]
         copy = {row.id: row.name for row in Client.objects.live()}
         while True:
-            last = stopped.is_set()
+            is_last = stopped.is_set()
             body = get(client, cursor, 10)
             cursor = body["cursor"]
             for id in {change["id"] for change in body["changes"]}:
@@ -252,7 +252,7 @@ def test_a_mirror_equals_the_table(acme):
                     copy.pop(id, None)
                 else:
                     copy[id] = read(response)["name"]
-            if last and not body["more"]:
+            if is_last and not body["more"]:
                 return copy
 
     with ThreadPoolExecutor(1) as pool:

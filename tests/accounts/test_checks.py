@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-GOOD = {
+VALID = {
     "SECRET_KEY": "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.com",
     "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
@@ -43,36 +43,36 @@ NAMES = [
 ]
 
 
-def found(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None]]:
+def errors_for(monkeypatch, **changes: str | None) -> list[tuple[str, str, str | None]]:
     """Return the errors for a valid environment with these changes."""
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    for name, value in {**GOOD, **changes}.items():
+    for name, value in {**VALID, **changes}.items():
         if value is not None:
             monkeypatch.setenv(name, value)
-    read = runpy.run_path(str(ROOT / "config" / "settings.py"))
+    loaded = runpy.run_path(str(ROOT / "config" / "settings.py"))
     names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ONLY", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
-    looked_at = {name: read[name] for name in names}
-    with override_settings(**looked_at):
+    checked_settings = {name: loaded[name] for name in names}
+    with override_settings(**checked_settings):
         return [(error.id, error.msg, error.hint) for error in check_settings()]
 
 
 def test_it_works(monkeypatch):
-    assert found(monkeypatch) == []
-    assert found(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="yes") == []
-    assert found(monkeypatch, HTTPS="off", BASE_DOMAIN=None, EMAIL_URL=None) == []
-    assert found(monkeypatch, HTTPS="Pages") == []
+    assert errors_for(monkeypatch) == []
+    assert errors_for(monkeypatch, HTTPS="off", LOG_LEVEL="debug", STATEMENT_TIMEOUT="5", TRUST_PROXY="yes") == []
+    assert errors_for(monkeypatch, HTTPS="off", BASE_DOMAIN=None, EMAIL_URL=None) == []
+    assert errors_for(monkeypatch, HTTPS="Pages") == []
 
 
-SECRET_KEY_ADVICE = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
-DATABASE_ADVICE = "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name"
-DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop."
+SECRET_KEY_HINT = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'"
+DATABASE_HINT = "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name"
+DOMAIN_HINT = "Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop."
 
 
 @pytest.mark.parametrize(
     ("name", "value", "id", "message", "hint"),
     [
-        ("SECRET_KEY", None, "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
+        ("SECRET_KEY", None, "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_HINT),
         *(
             (
                 "EMAIL_URL",
@@ -83,7 +83,7 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
             )
             for url in (None, "console:", "console://anything")
         ),
-        ("SECRET_KEY", " ", "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_ADVICE),
+        ("SECRET_KEY", " ", "rostrum.E002", "SECRET_KEY is not set.", SECRET_KEY_HINT),
         (
             "SECRET_KEY",
             "too short",
@@ -91,20 +91,20 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
             "SECRET_KEY is shorter than 32 characters.",
             "Use 50 random characters or more.",
         ),
-        ("DATABASE_URL", None, "rostrum.E002", "DATABASE_URL is not set.", DATABASE_ADVICE),
+        ("DATABASE_URL", None, "rostrum.E002", "DATABASE_URL is not set.", DATABASE_HINT),
         (
             "BASE_DOMAIN",
             None,
             "rostrum.E005",
             "BASE_DOMAIN is not set, and people reach the service by https.",
-            DOMAIN_ADVICE,
+            DOMAIN_HINT,
         ),
         (
             "BASE_DOMAIN",
             "localhost",
             "rostrum.E005",
             "BASE_DOMAIN is not set, and people reach the service by https.",
-            DOMAIN_ADVICE,
+            DOMAIN_HINT,
         ),
         *(
             (
@@ -208,18 +208,18 @@ DOMAIN_ADVICE = "Write the domain that the accounts' addresses end in, or HTTPS=
     ids=lambda value: ascii(value)[:24],
 )
 def test_it_rejects_missing_and_invalid_settings(monkeypatch, name, value, id, message, hint):
-    # An invalid value counts as off, which would be a second error with HTTPS.
+    # An invalid TRUST_PROXY counts as off. With HTTPS on, that is a second error.
     https = {"HTTPS": "off"} if name == "TRUST_PROXY" else {}
-    assert found(monkeypatch, **{name: value}, **https) == [(id, message, hint)]
+    assert errors_for(monkeypatch, **{name: value}, **https) == [(id, message, hint)]
 
 
 def test_it_warns_of_endless_redirects(monkeypatch):
-    [(id, message, hint)] = found(monkeypatch, TRUST_PROXY=None)
+    [(id, message, hint)] = errors_for(monkeypatch, TRUST_PROXY=None)
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is on and TRUST_PROXY is off")
     assert hint.startswith("Write TRUST_PROXY=on")
-    [(id, message, _)] = found(monkeypatch, TRUST_PROXY=None, HTTPS="pages")
+    [(id, message, _)] = errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="pages")
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is pages and TRUST_PROXY is off")
-    assert found(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
+    assert errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
 
 
 @pytest.mark.parametrize(
@@ -232,13 +232,13 @@ def test_it_warns_of_endless_redirects(monkeypatch):
 )
 def test_it_rejects_numbers_out_of_range(monkeypatch, name, values, range):
     for value in values:
-        [(id, message, _)] = found(monkeypatch, **{name: value})
+        [(id, message, _)] = errors_for(monkeypatch, **{name: value})
         assert id == "rostrum.E001"
         assert message.startswith(f"{name} is not valid: write a whole number from {range}. ")
 
 
 def test_it_rejects_every_error_at_once(monkeypatch):
-    ids = [id for id, _, _ in found(monkeypatch, SECRET_KEY=None, DATABASE_URL=None, BASE_DOMAIN=None, HTTPS="on")]
+    ids = [id for id, _, _ in errors_for(monkeypatch, SECRET_KEY=None, DATABASE_URL=None, BASE_DOMAIN=None, HTTPS="on")]
     assert ids == ["rostrum.E002", "rostrum.E002", "rostrum.E005"]
 
 
@@ -247,8 +247,8 @@ def test_no_error_contains_a_value(monkeypatch):
     secret = "hunter2-which-is-long-enough-to-be-a-secret-key"
     for name in NAMES:
         if name != "SECRET_KEY":
-            assert secret not in str(found(monkeypatch, **{name: f"{secret}!"}))
-    assert secret[:7] not in str(found(monkeypatch, DATABASE_URL=f"postgresql://user:{secret}/@db/rostrum"))
+            assert secret not in str(errors_for(monkeypatch, **{name: f"{secret}!"}))
+    assert secret[:7] not in str(errors_for(monkeypatch, DATABASE_URL=f"postgresql://user:{secret}/@db/rostrum"))
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_no_error_contains_a_value(monkeypatch):
         ["django.middleware.security.SecurityMiddleware"],
         ["django.middleware.security.SecurityMiddleware", "accounts.middleware.AccountMiddleware"],
     ],
-    ids=["without", "later"],
+    ids=["missing", "second"],
 )
 def test_it_rejects_middleware_in_the_wrong_order(settings, middleware):
     settings.MIDDLEWARE = middleware
@@ -266,11 +266,11 @@ def test_it_rejects_middleware_in_the_wrong_order(settings, middleware):
 
 
 def check(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    kept = {name: value for name, value in os.environ.items() if name not in (*NAMES, "LOCAL_ACCOUNT")}
+    inherited = {name: value for name, value in os.environ.items() if name not in (*NAMES, "LOCAL_ACCOUNT")}
     return subprocess.run(
         [sys.executable, "manage.py", "check", *arguments],
         cwd=ROOT,
-        env=kept | environment,
+        env=inherited | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -278,15 +278,15 @@ def check(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
 
 
 def test_the_command_has_no_warning_with_production_settings():
-    done = check("--deploy", "--fail-level", "WARNING", **GOOD)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("System check identified no issues")
-    assert done.stderr == ""
+    result = check("--deploy", "--fail-level", "WARNING", **VALID)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("System check identified no issues")
+    assert result.stderr == ""
 
 
-def test_the_command_fails_and_says_why():
-    done = check()
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+def test_the_command_reports_missing_settings():
+    result = check()
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
     for name in ("SECRET_KEY", "DATABASE_URL", "BASE_DOMAIN"):
-        assert f"{name} is not set" in done.stderr
+        assert f"{name} is not set" in result.stderr

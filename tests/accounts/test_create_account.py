@@ -193,17 +193,17 @@ def test_it_rejects_other_methods(partner):
         assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST")
 
 
-@pytest.mark.parametrize("given", [{}, {"from_partner": None}, {"from_partner": ""}], ids=str)
-def test_the_partner_may_be_left_out(partner, given):
-    assert read(create(partner, given))["from_partner"] == KEY
+@pytest.mark.parametrize("fields", [{}, {"from_partner": None}, {"from_partner": ""}], ids=str)
+def test_the_partner_may_be_left_out(partner, fields):
+    assert read(create(partner, fields))["from_partner"] == KEY
 
 
-@pytest.mark.parametrize("given", [{}, {"initial_module": None}], ids=str)
-def test_the_module_may_be_left_out(partner, given):
-    assert read(create(partner, given))["initial_module"] == "forum"
+@pytest.mark.parametrize("fields", [{}, {"initial_module": None}], ids=str)
+def test_the_module_may_be_left_out(partner, fields):
+    assert read(create(partner, fields))["initial_module"] == "forum"
 
 
-def test_the_account_works(partner):
+def test_a_new_account_can_be_used(partner):
     """The account has a forum, a category and statuses; its owner can sign in, and their token is valid."""
     token = read(create(partner))["api_token"]
     forum = XMLClient("new-one.example.test", auth=("ann", "a long pass phrase"))
@@ -252,9 +252,9 @@ def test_ignored_fields(partner):
     assert read(response)["currency"] == "EUR"
 
 
-@pytest.mark.parametrize(("given", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
-def test_the_name_of_the_owner_defaults_to_the_login(partner, given, name):
-    response = create(partner, {"name": "New Ltd"}, {"name": given})
+@pytest.mark.parametrize(("sent", "name"), [("Ann Kowalska", "Ann Kowalska"), ("", "ann"), (None, "ann")])
+def test_the_name_of_the_owner_defaults_to_the_login(partner, sent, name):
+    response = create(partner, {"name": "New Ltd"}, {"name": sent})
     assert response.status_code == 201
     assert (read(response)["name"], read(response)["user"]["name"]) == ("New Ltd", name)
 
@@ -278,13 +278,13 @@ def test_the_address_of_the_account_has_the_port_of_the_request(partner):
 
 
 def test_a_failed_creation_is_rolled_back(partner, monkeypatch):
-    """If the last step fails, nothing of the account is left."""
-    holder = APIToken.objects.select_related("user", "account").get(user_id=partner.alice.id)
+    """If the last step fails, no row of the account is left."""
+    token_of_alice = APIToken.objects.select_related("user", "account").get(user_id=partner.alice.id)
 
     def fail(*args, **kwargs):
         raise RuntimeError
 
     monkeypatch.setattr(APIToken, "digest_of", fail)
-    monkeypatch.setattr(APITokenQuerySet, "find_by_token", lambda self, token: holder)
+    monkeypatch.setattr(APITokenQuerySet, "find_by_token", lambda self, token: token_of_alice)
     assert create(partner).status_code == 500
     assert Account.objects.count() == 1

@@ -33,7 +33,7 @@ def test_it_works(db):
 
 
 @pytest.mark.parametrize(
-    ("prefix", "options", "problems"),
+    ("prefix", "options", "errors"),
     [
         ("acme", {}, ["Prefix is already taken"]),
         ("ACME", {}, ["Prefix is already taken"]),
@@ -55,22 +55,25 @@ def test_it_works(db):
             {"host": "ideas.example.com:80"},
             ["Host is not the name of a host (letters of other alphabets are written in Punycode: xn--…)"],
         ),
+        # The test asserts only that these are several errors.
         ("-", {"login": "", "password": "1"}, None),
     ],
     ids=str,
 )
-def test_it_rejects_every_error_at_once(db, prefix, options, problems):
+def test_it_rejects_invalid_options(db, prefix, options, errors):
     make_account("acme", partner_key="acme-partner")
     with pytest.raises(CommandError) as error:
         create(prefix, **options)
     assert error.value.returncode == 1
-    said = str(error.value).split("\n")
-    # All errors are shown at once.
-    assert said == problems if problems else len(said) > 3
+    messages = str(error.value).split("\n")
+    if errors:
+        assert messages == errors
+    else:
+        assert len(messages) > 3
     assert Account.objects.count() == 1
 
 
-def test_output_for_people(db):
+def test_human_readable_output(db):
     *lines, last = create().splitlines()
     assert dict(line.split(maxsplit=1) for line in lines).keys() == {"prefix", "login", "url", "api_token"}
     assert last == "Keep the api_token: only its hash is stored, so it cannot be shown again."
@@ -116,18 +119,18 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def typed(monkeypatch):
-    """Return a function that sets the input at the prompts of a terminal."""
-    answers = []
+    """Return the list of inputs at the prompts of a terminal. An exception class in the list is raised."""
+    inputs = []
 
     def read(prompt):
-        answer = answers.pop(0)
-        if isinstance(answer, type):
-            raise answer
-        return answer
+        text = inputs.pop(0)
+        if isinstance(text, type):
+            raise text
+        return text
 
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr("getpass.getpass", read)
-    return answers
+    return inputs
 
 
 def test_the_password_is_asked_for_twice_at_a_terminal(db, typed, capsys):
@@ -138,9 +141,9 @@ def test_the_password_is_asked_for_twice_at_a_terminal(db, typed, capsys):
     assert XMLClient("new-one.example.test", auth=("ann", "a long pass phrase")).get("/").status_code == 200
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, EOFError])
-def test_no_account_is_created_if_the_prompt_is_aborted(db, typed, end):
-    typed += ["a long pass phrase", end]
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, EOFError])
+def test_no_account_is_created_if_the_prompt_is_aborted(db, typed, exception):
+    typed += ["a long pass phrase", exception]
     with pytest.raises(CommandError, match=r"^No password was given, so no account was created\.$"):
         create(password=None)
     assert not Account.objects.exists()

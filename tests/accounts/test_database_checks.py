@@ -9,11 +9,11 @@ from tests.support.factories import make_account
 
 
 def run() -> list[tuple[str, str]]:
-    found = run_checks(tags=[Tags.database], databases=["default"])
-    return [(each.id, each.msg) for each in found]
+    messages = run_checks(tags=[Tags.database], databases=["default"])
+    return [(message.id, message.msg) for message in messages]
 
 
-def places() -> int:
+def max_locks() -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('max_locks_per_transaction')::int * current_setting('max_connections')::int"
@@ -22,9 +22,12 @@ def places() -> int:
 
 
 @pytest.fixture
-def few_places(db, monkeypatch):
-    """Leave locks for the sequences of two accounts. The check reads the number of accounts from the statistics."""
-    monkeypatch.setattr(database_checks, "OTHER_LOCKS", places() - 2)
+def update_statistics(db, monkeypatch):
+    """Limit the locks to those of two accounts. Return a function that updates the statistics.
+
+    The check reads the number of accounts from the statistics of the database.
+    """
+    monkeypatch.setattr(database_checks, "OTHER_LOCKS", max_locks() - 2)
 
     def analyze():
         with connection.cursor() as cursor:
@@ -33,24 +36,24 @@ def few_places(db, monkeypatch):
     return analyze
 
 
-def test_it_works(few_places):
+def test_it_works(update_statistics):
     assert run() == []
     for prefix in ("acme", "other"):
         make_account(prefix)
-    few_places()
+    update_statistics()
     assert run() == []
 
 
-def test_it_warns_if_a_backup_may_run_out_of_locks(few_places):
+def test_it_warns_if_a_backup_may_run_out_of_locks(update_statistics):
     for prefix in ("acme", "other", "third"):
         make_account(prefix)
-    few_places()
-    message = f"With 3 accounts, a backup or its restore may run out of locks: there is room for {places()}."
+    update_statistics()
+    message = f"With 3 accounts, a backup or its restore may run out of locks: there is room for {max_locks()}."
     assert run() == [("rostrum.W011", message)]
 
 
 def test_the_local_database_has_locks_for_many_accounts(db):
-    assert places() >= 100_000
+    assert max_locks() >= 100_000
 
 
 def test_an_empty_database_has_no_errors(db):
@@ -60,10 +63,10 @@ def test_an_empty_database_has_no_errors(db):
 
 
 def test_it_rejects_an_unavailable_database(db, monkeypatch):
-    def away():
+    def fail():
         raise OperationalError("connection failed: connection refused")
 
-    monkeypatch.setattr(database_checks, "locks", away)
+    monkeypatch.setattr(database_checks, "locks", fail)
     assert run() == [("rostrum.E014", "The database does not answer.")]
 
 

@@ -1,4 +1,4 @@
-"""Typed fields of older clients that have no column: they are stored, and returned where they were sent."""
+"""Typed fields of older clients that have no column. They are stored as additional fields, and returned under their own names."""
 
 from decimal import Decimal
 
@@ -63,12 +63,12 @@ def path(kind: str, row) -> str:
     return f"/app/{key(kind)}s/{row['id'] if isinstance(row, dict) else row.id}.json"
 
 
-def sent(kind: str) -> dict:
-    return {name: given for name, (given, _) in FIELDS[kind].items()}
+def sent_values(kind: str) -> dict:
+    return {name: sent for name, (sent, _) in FIELDS[kind].items()}
 
 
-def answered(kind: str) -> dict:
-    return {name: answer for name, (_, answer) in FIELDS[kind].items()}
+def returned_values(kind: str) -> dict:
+    return {name: returned for name, (_, returned) in FIELDS[kind].items()}
 
 
 def put(acme, kind, row, **values):
@@ -77,24 +77,23 @@ def put(acme, kind, row, **values):
 
 @every_kind
 def test_it_works(acme, kind):
-    response = acme.json().post(f"/app/{key(kind)}s.json", json={key(kind): {**NEW[kind], **sent(kind)}})
+    response = acme.json().post(f"/app/{key(kind)}s.json", json={key(kind): {**NEW[kind], **sent_values(kind)}})
     assert response.status_code == 201, response.text
     assert "X-Ignored-Fields" not in response.headers
-    made = read(response)
+    created = read(response)
     [listed] = read(acme.json().get(f"/app/{kind}s.json"))
-    for body in (made, read(acme.json().get(path(kind, made))), listed):
-        assert body["additional_fields"] == answered(kind)
-        assert body.items() >= answered(kind).items()
+    for body in (created, read(acme.json().get(path(kind, created))), listed):
+        assert body["additional_fields"] == returned_values(kind)
+        assert body.items() >= returned_values(kind).items()
 
 
 @every_kind
 def test_it_rejects_values_of_the_wrong_type(acme, kind):
     row = MAKE[kind](acme.alice)
-    refused = {"integer1": ["is not a whole number"]}
-    assert_refused(put(acme, kind, row, integer1="x"), 422, "validation_failed", refused)
-    refused = {"additional_fields": ["integer1 is not a whole number"]}
-    given = {"integer1": "x"}
-    assert_refused(put(acme, kind, row, additional_fields=given), 422, "validation_failed", refused)
+    errors = {"integer1": ["is not a whole number"]}
+    assert_refused(put(acme, kind, row, integer1="x"), 422, "validation_failed", errors)
+    errors = {"additional_fields": ["integer1 is not a whole number"]}
+    assert_refused(put(acme, kind, row, additional_fields={"integer1": "x"}), 422, "validation_failed", errors)
 
 
 @every_kind
@@ -110,11 +109,11 @@ def test_fields_are_merged_and_null_removes_a_field(acme, kind):
 @every_kind
 def test_the_whole_response_may_be_sent_back(acme, kind):
     row = MAKE[kind](acme.alice)
-    put(acme, kind, row, **sent(kind))
-    whole = acme.json().get(path(kind, row)).text
-    response = acme.json().put(path(kind, row), content=f'{{"{key(kind)}": {whole}}}')
+    put(acme, kind, row, **sent_values(kind))
+    body = acme.json().get(path(kind, row)).text
+    response = acme.json().put(path(kind, row), content=f'{{"{key(kind)}": {body}}}')
     assert response.status_code == 200, response.text
-    assert read(response)["additional_fields"] == answered(kind)
+    assert read(response)["additional_fields"] == returned_values(kind)
 
 
 @every_kind
@@ -128,10 +127,10 @@ def test_restored_rows_have_their_fields(acme, kind):
 
 @pytest.mark.parametrize("kind", ["client", "contact", "deal"])
 def test_fields_in_bulk_creates(acme, kind):
-    items = [{**NEW[kind], **sent(kind)}, {**NEW[kind], "checkbox1": "ticked"}, NEW[kind]]
+    items = [{**NEW[kind], **sent_values(kind)}, {**NEW[kind], "checkbox1": "ticked"}, NEW[kind]]
     results = read(acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": items}))
     assert [result["status"] for result in results] == [201, 422, 201]
-    assert results[0][kind]["additional_fields"] == answered(kind)
+    assert results[0][kind]["additional_fields"] == returned_values(kind)
     assert results[1]["errors"] == {"checkbox1": ["is not true or false"]}
     assert results[2][kind]["additional_fields"] == {}
 
@@ -143,7 +142,9 @@ def test_the_change_feed_contains_changes_of_the_fields(acme):
     put(acme, "client", client, sensitive_data=True)
     connection.check_constraints()
     changes = read(acme.json().get(f"/app/changes.json?since={cursor}"))["changes"]
-    assert ("client", client.id, "updated") in [(one["resource"], one["id"], one["change"]) for one in changes]
+    assert ("client", client.id, "updated") in [
+        (change["resource"], change["id"], change["change"]) for change in changes
+    ]
 
 
 def test_xml_documents_do_not_contain_the_fields(acme):

@@ -1,4 +1,4 @@
-"""Errors of the Account API that no endpoint raises itself, and server errors, which reveal nothing."""
+"""Errors of the Account API that no endpoint raises, such as unknown paths, and server errors."""
 
 import psycopg
 import pytest
@@ -52,7 +52,7 @@ def test_it_rejects_unknown_methods(acme, method):
     assert_refused(response, 405, "method_not_allowed", allow="GET, HEAD, POST, PUT, PATCH")
 
 
-def test_it_rejects_an_unknown_method_without_token_with_401(acme):
+def test_an_unknown_method_without_a_token_is_unauthenticated(acme):
     assert_refused(JSONClient(acme.host).request("OPTIONS", "/app/clients.json"), 401, "unauthenticated")
 
 
@@ -108,7 +108,7 @@ LOST = "The connection to the database was lost; the request may have been carri
 
 @pytest.fixture
 def lost_commit(monkeypatch):
-    """Lose the connection after the next commit, before the database acknowledges it."""
+    """Return a function that makes each later commit lose the connection before it is acknowledged."""
     commit = psycopg.Connection.commit
 
     def lose(connection):
@@ -123,10 +123,10 @@ def lost_commit(monkeypatch):
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("generation", ["json", "xml"])
-def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acme, lost_commit, generation):
+@pytest.mark.parametrize("api", ["json", "xml"])
+def test_an_unacknowledged_commit_is_reported_as_uncertain(transactional_db, acme, lost_commit, api):
     lost_commit()
-    if generation == "json":
+    if api == "json":
         response = acme.json().post("/app/contact_lists.json", json={"contact_list": {"name": "a"}})
         assert_refused(response, 503, "unavailable", message=LOST, retry_after="5")
         assert acme.account.contact_lists.filter(name="a").exists()

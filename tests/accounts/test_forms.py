@@ -23,10 +23,10 @@ def test_it_works(acme):
         acme, "client[name]=Ann+K%C5%82os&client[tags][]=vip&client[tags][]=new&client[company]=1&client[discount]=2.5"
     )
     assert response.status_code == 201
-    shown = read(response)
-    assert shown["name"] == "Ann Kłos"
-    assert sorted(shown["tags"]) == ["new", "vip"]
-    assert (shown["company"], shown["discount"]) == (True, Decimal("2.5"))
+    body = read(response)
+    assert body["name"] == "Ann Kłos"
+    assert sorted(body["tags"]) == ["new", "vip"]
+    assert (body["company"], body["discount"]) == (True, Decimal("2.5"))
 
 
 def test_a_form_with_token_and_external_ids(acme):
@@ -82,8 +82,11 @@ def test_a_form_of_a_deal_with_a_nested_client(acme):
 def test_a_form_of_a_bulk_create(acme):
     content = "contacts[][name]=Ann&contacts[][phone]=1&contacts[][name]=Jan&contacts[][tags][]=a&contacts[][tags][]=b"
     response = acme.json().post("/app/contacts/bulk.json", content=content, headers=FORM)
-    found = [(each["contact"]["name"], each["contact"]["phone"], each["contact"]["tags"]) for each in read(response)]
-    assert found == [("Ann", "1", []), ("Jan", None, ["a", "b"])]
+    contacts = [result["contact"] for result in read(response)]
+    assert [(contact["name"], contact["phone"], contact["tags"]) for contact in contacts] == [
+        ("Ann", "1", []),
+        ("Jan", None, ["a", "b"]),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -50,20 +50,20 @@ def test_it_works(acme, custom_host, host):
 
 @pytest.mark.parametrize("host", ["acme.example.test", "ideas.customer.test"])
 def test_it_rejects_the_token_of_another_account(acme, custom_host, other, host):
-    wrong = tasks(host, "x" * 32 + "/acme")
+    response_to_wrong_token = tasks(host, "x" * 32 + "/acme")
     response = tasks(host, other.token)
-    # The same response as to a wrong token.
+    # The response is the same as that to a wrong token.
     assert_refused(response, 401, "unauthenticated")
-    assert response.content == wrong.content
+    assert response.content == response_to_wrong_token.content
     assert tasks(other.host, acme.bob_token).status_code == 401
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
 def test_the_token_decides_the_account_at_the_hosts_of_the_service(acme, other, host):
-    make_task(acme.alice, "Ours")
-    make_task(other.mallory, "Hers")
-    assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Ours"]
-    assert [task["title"] for task in read(tasks(host, other.token))] == ["Hers"]
+    make_task(acme.alice, "Of acme")
+    make_task(other.mallory, "Of other")
+    assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Of acme"]
+    assert [task["title"] for task in read(tasks(host, other.token))] == ["Of other"]
     assert_refused(tasks(host, None), 401, "unauthenticated")
 
 
@@ -160,7 +160,7 @@ def test_the_local_account_is_served_at_localhost(acme, other, host):
         assert [task["title"] for task in read(tasks(host, acme.bob_token))] == ["Here"]
         assert XMLClient(host, auth=("alice", PASSWORD)).get("/app/users/me.xml").status_code == 200
         assert XMLClient(host, auth=("mallory", PASSWORD)).get("/app/users/me.xml").status_code == 401
-        # Without DNS, other accounts are reached at localhost too. Their token selects the account.
+        # Without DNS, new accounts are at localhost too. There the token decides the account.
         assert tasks(host, other.token).status_code == 200
     host_cache.clear()
     assert tasks(host, acme.bob_token).status_code == 404
@@ -180,22 +180,22 @@ def test_health_checks_work_at_any_host(db, readiness_probe, path, host):
 
 
 def test_the_age_of_a_cached_host_includes_the_time_of_its_query(acme, monkeypatch):
-    """The age counts from before the query, as a host may move to another account during a slow query."""
+    """The time is taken before the query, because a host may move to another account during a slow query."""
     now = 1000.0
     monkeypatch.setattr(addresses, "monotonic", lambda: now)
-    look_up, looked_up = HostCache._look_up, []
+    look_up, hosts = HostCache._look_up, []
 
     def slow_look_up(self, host):
         nonlocal now
         now += 1
-        looked_up.append(host)
+        hosts.append(host)
         return look_up(self, host)
 
     monkeypatch.setattr(HostCache, "_look_up", slow_look_up)
     cache = HostCache()
     cache.find("acme")
     cache.find("acme")
-    assert looked_up == ["acme", "acme"]
+    assert hosts == ["acme", "acme"]
 
 
 def test_hosts_are_cached(acme, django_assert_num_queries):

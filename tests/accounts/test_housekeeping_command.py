@@ -58,21 +58,21 @@ def signals():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_runs_until_it_is_stopped(acme, monkeypatch, caplog, signals, number):
-    """The command also survives a time without database."""
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+def test_it_runs_until_it_is_stopped(acme, monkeypatch, caplog, signals, signal_number):
+    """The command continues after an error of the database."""
     trash(acme, 1)
     erase, rounds = housekeeping.Command.erase, []
 
-    def spied(self, stop):
-        rounds.append(number)
+    def erase_and_count(self, stop):
+        rounds.append(signal_number)
         if len(rounds) == 1:
             raise OperationalError("connection refused: secret-host")
         erase(self, stop)
         if len(rounds) == 3:
-            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), signal_number)
 
-    monkeypatch.setattr(housekeeping.Command, "erase", spied)
+    monkeypatch.setattr(housekeeping.Command, "erase", erase_and_count)
     with caplog.at_level(logging.INFO, "rostrum.housekeeping"):
         call_command("housekeeping", every=0)
     assert len(rounds) == 3

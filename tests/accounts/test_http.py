@@ -11,8 +11,8 @@ PRIVATE = "private, no-store"
 
 
 @pytest.fixture(params=["json", "xml"])
-def call(request, acme):
-    """Return a function that reads a resource or a list of either API."""
+def client_and_paths(request, acme):
+    """Return a client of either API, the path of a resource and the path of a list."""
     if request.param == "json":
         row = make_client(acme.alice, note="a word " * 300)
         return acme.json(), f"/app/clients/{row.id}.json", "/app/clients.json"
@@ -20,21 +20,21 @@ def call(request, acme):
     return acme.xml(), f"/app/posts/{row.id}.xml", "/"
 
 
-def test_it_works(call, settings):
+def test_it_works(client_and_paths, settings):
     settings.RATE_LIMIT = 600
-    client, *paths = call
+    client, *paths = client_and_paths
     for path in paths:
         response = client.get(path)
         etag = response.headers["ETag"]
         assert response.headers["Cache-Control"] == PRIVATE
         for method in ("GET", "HEAD"):
-            again = client.request(method, path, headers={"If-None-Match": etag})
-            assert (again.status_code, again.content) == (304, b"")
-            assert again.headers["ETag"] == etag
-            assert again.headers["Cache-Control"] == PRIVATE
-            assert "RateLimit-Remaining" in again.headers
-        several = client.get(path, headers={"If-None-Match": f'"other", {etag}'})
-        assert several.status_code == 304
+            not_modified = client.request(method, path, headers={"If-None-Match": etag})
+            assert (not_modified.status_code, not_modified.content) == (304, b"")
+            assert not_modified.headers["ETag"] == etag
+            assert not_modified.headers["Cache-Control"] == PRIVATE
+            assert "RateLimit-Remaining" in not_modified.headers
+        response_to_two_etags = client.get(path, headers={"If-None-Match": f'"other", {etag}'})
+        assert response_to_two_etags.status_code == 304
         assert client.get(path, headers={"If-None-Match": '"other"'}).content == response.content
 
 
@@ -58,17 +58,17 @@ def test_an_etag_gives_no_access_to_other_users(acme, other):
     assert acme.json().get(path, headers={"If-None-Match": "*"}).status_code == 304
 
 
-def test_responses_are_compressed_for_clients_that_accept_gzip(call):
-    client, *paths = call
+def test_responses_are_compressed_for_clients_that_accept_gzip(client_and_paths):
+    client, *paths = client_and_paths
     for path in paths:
         plain = client.get(path)
         assert "Content-Encoding" not in plain.headers
-        packed = client.get(path, headers={"Accept-Encoding": "br, gzip"})
-        assert packed.headers["Content-Encoding"] == "gzip"
-        assert int(packed.headers["Content-Length"]) < int(plain.headers["Content-Length"])
-        assert packed.content == plain.content
-        assert packed.headers["ETag"] == plain.headers["ETag"]
-        assert "Accept-Encoding" in packed.headers["Vary"]
+        compressed = client.get(path, headers={"Accept-Encoding": "br, gzip"})
+        assert compressed.headers["Content-Encoding"] == "gzip"
+        assert int(compressed.headers["Content-Length"]) < int(plain.headers["Content-Length"])
+        assert compressed.content == plain.content
+        assert compressed.headers["ETag"] == plain.headers["ETag"]
+        assert "Accept-Encoding" in compressed.headers["Vary"]
 
 
 def test_a_short_response_is_not_compressed(acme):

@@ -17,27 +17,27 @@ HTML = {"Accept": "text/html"}
 def https(settings, monkeypatch):
     """Return a function that applies a value of the environment variable HTTPS."""
 
-    def choose(mode: str) -> None:
+    def set_https(mode: str) -> None:
         monkeypatch.setenv("HTTPS", mode)
-        read = runpy.run_path(settings_module.__file__)
+        loaded = runpy.run_path(settings_module.__file__)
         for name in ("HTTPS", "HTTPS_FOR_PAGES_ONLY", "SECURE_SSL_REDIRECT", "SECURE_HSTS_SECONDS"):
-            setattr(settings, name, read[name])
+            setattr(settings, name, loaded[name])
         monkeypatch.setattr(application.django, "_middleware_chain", None)
         application.django.load_middleware()
 
-    yield choose
+    yield set_https
     monkeypatch.undo()
     application.django.load_middleware()
 
 
-CALLS = {
+API_REQUESTS = {
     "JSON": lambda acme: acme.json().post("/app/clients.json", json={"client": {"name": "Ann"}}),
     "JSON with a slash": lambda acme: acme.json().get("/app/clients.json/"),
     "XML": lambda acme: acme.xml().send_xml("POST", "/app/posts.xml", "<post><title>a</title></post>"),
     "XML of the first category": lambda acme: acme.xml().get("/"),
     "XML of a category": lambda acme: acme.xml().get("/General"),
 }
-PAGES = {
+PAGE_REQUESTS = {
     "the forum": lambda acme: Client(acme.host).get("/?order=top", headers=HTML),
     "a category": lambda acme: Client(acme.host).get("/General?order=top", headers=HTML),
     "the settings": lambda acme: Client(acme.host).get("/app/account?order=top"),
@@ -46,24 +46,24 @@ PAGES = {
 
 
 @pytest.mark.parametrize("mode", ["pages", "off"])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", API_REQUESTS)
 def test_it_works(acme, https, mode, name):
     https(mode)
-    assert CALLS[name](acme).status_code in (200, 201)
+    assert API_REQUESTS[name](acme).status_code in (200, 201)
 
 
-@pytest.mark.parametrize("name", [*CALLS, *PAGES])
+@pytest.mark.parametrize("name", [*API_REQUESTS, *PAGE_REQUESTS])
 def test_with_https_on_every_request_is_redirected(acme, https, name):
     https("on")
-    response = (CALLS | PAGES)[name](acme)
+    response = (API_REQUESTS | PAGE_REQUESTS)[name](acme)
     assert response.status_code == 301
     assert response.headers["Location"].startswith(f"https://{acme.host}/")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", PAGE_REQUESTS)
 def test_with_https_pages_only_pages_are_redirected(acme, https, name):
     https("pages")
-    response = PAGES[name](acme)
+    response = PAGE_REQUESTS[name](acme)
     assert response.status_code == 301
     assert response.headers["Location"].startswith(f"https://{acme.host}/")
     assert response.headers["Location"].endswith("?order=top")

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account
@@ -13,7 +14,7 @@ from tests.support.assertions import assert_answered, assert_refused, headers_of
 from tests.support.factories import make_client, make_post, make_task, make_token
 from tests.support.threads import at_once
 
-ANOTHER = {"idempotency_key": ["was used for another request in the last 24 hours"]}
+KEY_WAS_USED = {"idempotency_key": ["was used for another request in the last 24 hours"]}
 ANN = {"client": {"name": "Ann", "shoe_size": 42}}
 
 
@@ -52,9 +53,9 @@ def test_it_works(acme):
     ],
     ids=str,
 )
-def test_it_rejects_another_request_under_the_same_key(acme, path, body):
+def test_it_rejects_another_request_with_the_same_key(acme, path, body):
     post(acme.json())
-    assert_refused(post(acme.json(), body, path=path), 422, "validation_failed", ANOTHER)
+    assert_refused(post(acme.json(), body, path=path), 422, "validation_failed", KEY_WAS_USED)
     assert acme.account.clients.count() == 1
 
 
@@ -68,11 +69,11 @@ def test_it_rejects_the_same_request_with_other_headers(acme):
     first = send(*bulk)
     assert first.status_code == 200
     assert_replayed(send(*bulk, **{"X-Atomic": "FALSE"}), first)
-    assert_refused(send(*bulk, **{"X-Atomic": "1"}), 422, "validation_failed", ANOTHER)
-    one = "/app/clients.json", ANN
-    first = send(*one)
-    assert_replayed(send(*one, Prefer="handling=lenient", **{"X-Atomic": "true"}), first)
-    assert_refused(send(*one, Prefer="handling=strict"), 422, "validation_failed", ANOTHER)
+    assert_refused(send(*bulk, **{"X-Atomic": "1"}), 422, "validation_failed", KEY_WAS_USED)
+    single = "/app/clients.json", ANN
+    first = send(*single)
+    assert_replayed(send(*single, Prefer="handling=lenient", **{"X-Atomic": "true"}), first)
+    assert_refused(send(*single, Prefer="handling=strict"), 422, "validation_failed", KEY_WAS_USED)
     assert acme.account.clients.count() == 2
 
 
@@ -94,8 +95,6 @@ def test_it_rejects_a_key_that_is_too_long(acme):
 @pytest.mark.django_db(transaction=True)
 def test_it_rejects_a_request_while_the_first_one_is_running(acme):
     """An open transaction holds the lock of the key."""
-    from django.db import transaction
-
     token = acme.bob.tokens.get()
     with transaction.atomic():
         assert locks.try_acquire(("idempotency key", acme.account.id, f"token {token.id}", "key 1"))
@@ -124,7 +123,7 @@ def test_the_token_may_be_in_another_place_in_the_second_request(acme):
     client = acme.json()
     del client.headers["Authorization"]
     assert_replayed(post(client, {**ANN, "api_token": acme.bob_token}), first)
-    # The token may move to the query too.
+    # The token may also be in the query.
     token = acme.bob_token.replace("/", "%2F")
     assert_replayed(post(client, path=f"/app/clients.json?api_token={token}"), first)
 
@@ -149,18 +148,21 @@ def test_the_order_of_json_keys_and_spaces_are_ignored(acme):
         ("/app/posts.json", {"post": {"task_kind": "comment", "post_id": "POST", "content": "a"}}),
         ("/app/posts/POST/comments.json", {"comment": {"comment": "a"}}),
         ("/app/posts/POST/vote.json", {}),
-        ("/app/trash/GONE/restore.json", {}),
+        ("/app/trash/TRASHED/restore.json", {}),
         ("/app/statuses.json", {"status": {"code": "a", "name": "a"}}),
     ],
     ids=str,
 )
 def test_every_post_request_is_idempotent(acme, path, body):
-    gone, task = make_client(acme.alice), make_task(acme.alice)
-    gone.trash(by=acme.alice)
+    trashed, task = make_client(acme.alice), make_task(acme.alice)
+    trashed.trash(by=acme.alice)
     client = acme.json(acme.alice_token)
-    for name, id in (("POST", task.id), ("GONE", gone.id)):
+    for name, id in (("POST", task.id), ("TRASHED", trashed.id)):
         path = path.replace(name, f"{id}")
-        body = {key: {k: id if v == name else v for k, v in fields.items()} for key, fields in body.items()}
+        body = {
+            resource: {field: id if value == name else value for field, value in fields.items()}
+            for resource, fields in body.items()
+        }
     first = post(client, body, path=path)
     assert first.status_code in (200, 201), first.text
     assert_replayed(post(client, body, path=path), first)
@@ -177,9 +179,9 @@ def test_xml_requests_are_idempotent(acme):
     first = send(acme.carol)
     assert first.status_code == 201
     assert_replayed(send(acme.carol), first)
-    refused = send(acme.carol, title="Another")
-    assert refused.status_code == 422
-    assert "<error>Idempotency key was used for another request in the last 24 hours</error>" in refused.text
+    rejected = send(acme.carol, title="Another")
+    assert rejected.status_code == 422
+    assert "<error>Idempotency key was used for another request in the last 24 hours</error>" in rejected.text
     assert send(acme.bob).status_code == 201
     assert acme.account.posts.count() == 2
 

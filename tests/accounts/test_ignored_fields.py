@@ -9,9 +9,9 @@ from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_task
 
 
-def post(acme, client, *, prefer=None, **others):
+def post(acme, fields, *, prefer=None, **others):
     headers = {} if prefer is None else {"Prefer": prefer}
-    return acme.json().post("/app/clients.json", content=json.dumps({"client": client, **others}), headers=headers)
+    return acme.json().post("/app/clients.json", content=json.dumps({"client": fields, **others}), headers=headers)
 
 
 def test_it_works(acme):
@@ -72,15 +72,15 @@ def test_long_names_are_truncated_and_the_header_stays_short(acme, character):
     names = [f"{number:02}" + character * 3000 for number in range(20)]
     response = post(acme, {"name": "a", **dict.fromkeys(names, 1)})
     assert response.status_code == 201
-    written = response.headers["X-Ignored-Fields"]
-    assert len(written) < 2000
-    listed = unquote(written).split(",")
-    assert listed == [name[:64] for name in names[: len(listed)]]
-    assert len(listed) == {"a": 20, "ą": 5, "😀": 2}[character]
+    header = response.headers["X-Ignored-Fields"]
+    assert len(header) < 2000
+    reported = unquote(header).split(",")
+    assert reported == [name[:64] for name in names[: len(reported)]]
+    assert len(reported) == {"a": 20, "ą": 5, "😀": 2}[character]
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
+    ("name", "encoded"),
     [
         ("a,b", "a%2Cb"),
         ("a b", "a%20b"),
@@ -92,10 +92,10 @@ def test_long_names_are_truncated_and_the_header_stays_short(acme, character):
     ],
     ids=ascii,
 )
-def test_names_are_percent_encoded(acme, name, written):
+def test_names_are_percent_encoded(acme, name, encoded):
     response = post(acme, {"name": "a", name: 1})
     assert response.status_code == 201
-    assert response.headers["X-Ignored-Fields"] == written
+    assert response.headers["X-Ignored-Fields"] == encoded
     response = post(acme, {"name": "a", name: 1}, prefer="handling=strict")
     assert response.status_code == 422
     assert list(read(response)["errors"].values()) == [["is not a field that can be set"]]
@@ -112,12 +112,12 @@ def test_ignored_fields_of_a_comment(acme):
 
 
 def test_read_only_fields_of_a_post(acme):
-    given = {"user_id": 1, "nick": "x", "agent": "x", "votes_cache": 9, "comments_cache": 9, "points": 9}
-    given |= {"response_user_id": 1, "duplicate_from_id": 1, "post_id": 1}
-    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **given}})
-    assert response.headers["X-Ignored-Fields"] == ",".join(given)
+    fields = {"user_id": 1, "nick": "x", "agent": "x", "votes_cache": 9, "comments_cache": 9, "points": 9}
+    fields |= {"response_user_id": 1, "duplicate_from_id": 1, "post_id": 1}
+    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **fields}})
+    assert response.headers["X-Ignored-Fields"] == ",".join(fields)
     body = read(response)
-    assert [body[name] for name in given] == [acme.bob.id, "Bob Nowak", "tests/1.0", 0, 0, 0, None, None, None]
+    assert [body[name] for name in fields] == [acme.bob.id, "Bob Nowak", "tests/1.0", 0, 0, 0, None, None, None]
 
 
 def test_another_resource_in_the_body(acme):

@@ -218,7 +218,7 @@ def test_the_last_of_duplicate_keys_wins(acme):
 
 
 @pytest.mark.parametrize(
-    ("sent", "answered"),
+    ("sent", "returned"),
     [
         ("12345678901234.567891", "12345678901234.567891"),
         ("-12345678901234.567891", "-12345678901234.567891"),
@@ -242,15 +242,15 @@ def test_the_last_of_duplicate_keys_wins(acme):
         ('"-.5"', "-0.5"),
     ],
 )
-def test_decimals_are_exact(acme, sent, answered):
+def test_decimals_are_exact(acme, sent, returned):
     response = acme.json().post("/app/deals.json", content=f'{{"deal": {{"name": "a", "price": {sent}}}}}')
-    if answered is None:
+    if returned is None:
         assert_refused(response, 422, "validation_failed", {"price": ["must have at most 6 decimal places"]})
         return
     assert response.status_code == 201
-    assert f'"price":{answered},' in response.text
-    again = acme.json().get(f"/app/deals/{read(response)['id']}.json")
-    assert f'"price":{answered},' in again.text
+    assert f'"price":{returned},' in response.text
+    reread = acme.json().get(f"/app/deals/{read(response)['id']}.json")
+    assert f'"price":{returned},' in reread.text
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_it_rejects_a_gzip_body_that_inflates_to_more_than_one_mebibyte(acme):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("corrupt", "message"),
     [
         (lambda body: body[:-1], "The body in gzip is not complete, or goes on after its end"),
         (lambda body: body + b"x", "The body in gzip is not complete, or goes on after its end"),
@@ -384,8 +384,8 @@ def test_it_rejects_a_gzip_body_that_inflates_to_more_than_one_mebibyte(acme):
         (lambda body: b"{}", "The body is not in gzip, as its Content-Encoding says"),
     ],
 )
-def test_it_rejects_invalid_gzip_bodies(acme, change, message):
-    body = change(gzip.compress(b'{"client": {"name": "a"}}'))
+def test_it_rejects_invalid_gzip_bodies(acme, corrupt, message):
+    body = corrupt(gzip.compress(b'{"client": {"name": "a"}}'))
     assert_refused(post(acme, body, GZIP), 400, "bad_request", message=message)
 
 

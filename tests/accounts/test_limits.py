@@ -231,17 +231,17 @@ def test_limits_may_be_off(acme, settings):
     assert used_counts() == []
 
 
-def test_most_requests_need_no_further_query(acme, settings, clock, django_assert_num_queries):
+def test_most_requests_need_no_query_for_the_limit(acme, settings, clock, django_assert_num_queries):
     settings.RATE_LIMIT = 600
     client = acme.xml()
     client.get(ME)
-    # The first lease is 1, later ones are 10.
+    # One query per request, and 3 more for leases of 10 requests. The first lease is for 1 request.
     with django_assert_num_queries(30 + 3):
         assert [client.get(ME).status_code for _ in range(30)] == [200] * 30
     assert used_counts() == [31]
 
 
-def test_rejected_requests_need_no_further_query(acme, settings, clock, django_assert_num_queries):
+def test_rejected_requests_need_no_query_for_the_limit(acme, settings, clock, django_assert_num_queries):
     settings.RATE_LIMIT = 1
     client = acme.xml()
     assert [client.get(ME).status_code for _ in range(2)] == [200, 429]
@@ -251,7 +251,7 @@ def test_rejected_requests_need_no_further_query(acme, settings, clock, django_a
 
 @pytest.mark.django_db(transaction=True)
 def test_requests_are_counted_before_the_transaction_opens(acme, settings, monkeypatch):
-    """The count is not rolled back with a rejected write, and holds no lock during the request."""
+    """Otherwise a rejected write would roll back the count, and the request would hold the lock of the count."""
     settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = settings.ACCOUNT_LIMIT = 100
     acme.account.partner_key = "acme-partner"
     acme.account.save()
@@ -292,7 +292,7 @@ def test_requests_are_accepted_if_counting_fails(acme, settings, monkeypatch, ca
     }
 
 
-# Rate limiters: a process has one, so several in a test stand for several processes
+# Rate limiters. Each process has one, so a test uses several limiters to simulate several processes.
 
 
 @pytest.mark.parametrize("processes", [1, 2, 5])
@@ -330,9 +330,9 @@ def test_a_lease_ends_with_its_window(db, clock):
 
 
 def test_a_late_response_of_the_database_does_not_affect_the_next_window(clock):
-    """The response arrives after the end of its window, when another thread has opened the next."""
-    answers = [Window(1, 100.0, 60.0), Window(11, 100.0, 60.0), Window(11, 40.0, 0.0), Window(12, 100.0, 60.0)]
-    limiter = RateLimiter(lambda *args: answers.pop(0))
+    """The third response belongs to a window that has ended, and arrives after another thread has opened the next one."""
+    windows = [Window(1, 100.0, 60.0), Window(11, 100.0, 60.0), Window(11, 40.0, 0.0), Window(12, 100.0, 60.0)]
+    limiter = RateLimiter(lambda *args: windows.pop(0))
     assert [limiter.hit("key", 600, MINUTE).remaining for _ in range(2)] == [599, 598]
     limiter._leases["key"].left = 0
     assert limiter.hit("key", 600, MINUTE).allowed
@@ -345,7 +345,7 @@ def test_a_process_caches_a_limited_number_of_keys(db, clock):
     for key in ("a", "b", "c", "d"):
         limiter.hit(key, 1, MINUTE)
     assert list(limiter._leases) == ["c", "d"]
-    # The database still has the count that the limiter has dropped.
+    # The database still has the counts that are no longer cached.
     assert not any(limiter.hit(key, 1, MINUTE).allowed for key in ("a", "b", "c", "d"))
 
 
@@ -362,9 +362,9 @@ def test_simultaneous_requests_are_allowed_up_to_the_limit(db, limit):
 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_requests_are_each_counted_once(db):
-    taken = at_once(*(lambda: [rate_limits.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
-    left = sorted(status.remaining for each in taken for status in each if status.allowed)
-    assert left == list(range(100))
+    results = at_once(*(lambda: [rate_limits.hit("key", 100, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
+    remaining = sorted(status.remaining for statuses in results for status in statuses if status.allowed)
+    assert remaining == list(range(100))
     at_once(*(lambda: [rate_limits.increment("key", -1, HOUR) for _ in range(10)] for _ in range(CONNECTIONS)))
     assert used_counts() == [0]
 
@@ -415,7 +415,7 @@ def test_failed_logins_of_a_user_are_limited_from_all_addresses(acme, other, set
     assert len(hashed) == 8
     response = fail_to_log_in(acme, "alice", "198.51.100.1")
     assert shown(response) == refusal(429, TOO_MANY)
-    # The reset is that of the login's count, which is sooner.
+    # The count of the login ends before that of the address, so its reset is returned.
     assert limit_headers(response) == expected_headers(3, 0, 3500, 3500)
     assert log_in(acme, "alice", address="198.51.100.1").status_code == 429
     assert len(hashed) == 8
@@ -433,8 +433,8 @@ def test_login_and_email_of_a_user_share_a_count(acme, settings, clock, hashed):
     for number, name in enumerate(names):
         assert fail_to_log_in(acme, name, f"192.0.2.{number}").status_code == 401
     # The attempts of a new address are counted for the user, not for each name.
-    answers = [fail_to_log_in(acme, name, "198.51.100.1").status_code for name in names]
-    assert answers == [401, 401, 401, 429, 429]
+    statuses = [fail_to_log_in(acme, name, "198.51.100.1").status_code for name in names]
+    assert statuses == [401, 401, 401, 429, 429]
     assert log_in(acme, "alice@acme.example", address="198.51.100.1").status_code == 429
     assert len(hashed) == 8
     # Another user and an unknown name are not affected.
@@ -447,10 +447,10 @@ def test_unknown_names_are_counted_separately(acme, settings, clock):
     acme.carol.deactivate(by=acme.alice)
     for login in ("nobody", "carol"):
         assert [fail_to_log_in(acme, login, f"192.0.2.{number}").status_code for number in range(3)] == [401] * 3
-        answers = [
+        statuses = [
             fail_to_log_in(acme, f"{login}@acme.example", f"198.51.100.{number}").status_code for number in range(3)
         ]
-        assert answers == [401] * 3
+        assert statuses == [401] * 3
         RateCount.objects.all().delete()
 
 
@@ -472,7 +472,8 @@ def test_all_pages_that_ask_for_a_password_share_the_count(acme, settings, clock
         else:
             assert "Is wrong" in send_wrong_password(page, attempt)
     assert used_counts("login:") == [3]
-    # Without the limit of all attempts of an address, that of `page` has three for this user (MAX_FAILURES_PER_ADDRESS).
+    # Reset the counts of all attempts of an address. The address of `page` still has `MAX_FAILURES_PER_ADDRESS` (3) attempts
+    # for this user.
     RateCount.objects.filter(key__startswith="address:").delete()
     for part, message in [("email", "Is wrong"), ("password", "Is wrong"), ("email", "Is wrong")]:
         assert message in send_wrong_password(page, part)
@@ -514,17 +515,17 @@ def test_correct_passwords_are_not_counted(acme, settings, clock):
 def test_known_and_unknown_logins_get_the_same_responses(acme, settings, clock, hashed):
     settings.FAILED_LOGIN_LIMIT = 3
     XMLClient(acme.host).get(ME)
-    answers = {}
+    observed = {}
     for login in ("alice", "nobody"):
-        answers[login] = []
+        observed[login] = []
         for number in range(5):
             before = len(hashed)
             with connection.execute_wrapper(recorder := StatementRecorder()):
                 response = fail_to_log_in(acme, login, "192.0.2.1" if number > 2 else f"192.0.2.{number}")
             headers = {name: value for name, value in response.headers.items() if name != "x-request-id"}
-            answers[login].append((shown(response), headers, recorder.statements, len(hashed) - before))
+            observed[login].append((shown(response), headers, recorder.statements, len(hashed) - before))
         RateCount.objects.all().delete()
-    assert answers["alice"] == answers["nobody"]
+    assert observed["alice"] == observed["nobody"]
 
 
 class StatementRecorder:
@@ -623,8 +624,8 @@ def test_wrong_tokens_of_an_address_are_limited(acme, settings, clock):
 )
 def test_the_client_address_behind_a_proxy(settings, remote, forwarded, address):
     settings.TRUST_PROXY = True
-    given = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
-    assert throttling.client_address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **given)) == address
+    headers = {} if forwarded is None else {"HTTP_X_FORWARDED_FOR": forwarded}
+    assert throttling.client_address_of(RequestFactory().get("/", REMOTE_ADDR=remote, **headers)) == address
 
 
 def test_the_client_address_without_a_proxy(settings):

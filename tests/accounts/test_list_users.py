@@ -43,7 +43,7 @@ def test_it_rejects_unknown_parameters(acme):
 
 def test_pages_orders_and_searches(acme):
     make_user(acme.account, "zoe", role=User.Role.ADMIN, name="Żaneta Lis")
-    make_user(acme.account, "gone", role=User.Role.AGENT, is_active=False)
+    make_user(acme.account, "deactivated", role=User.Role.AGENT, is_active=False)
     assert values_by_page(acme.json(), f"{PATH}?per_page=2", "login") == [["alice", "bob"], ["zoe"]]
     assert values_of(acme.json().get(f"{PATH}?order=-name"), "login") == ["zoe", "bob", "alice"]
     assert values_of(acme.json().get(f"{PATH}?updated_since=2009-01-26"), "login") == ["alice", "bob", "zoe"]

@@ -23,8 +23,8 @@ def log():
     """Capture the service's log at the lowest level, with the handler of the settings."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    settled = settings.LOGGING["formatters"]["line"]
-    handler.setFormatter(RedactingFormatter(settled["format"], style=settled["style"]))
+    formatter = settings.LOGGING["formatters"]["line"]
+    handler.setFormatter(RedactingFormatter(formatter["format"], style=formatter["style"]))
     # Ignore the log of the test client.
     handler.addFilter(lambda record: not record.name.startswith("http"))
     root, names = logging.getLogger(), ["django", "django.request", "django.server", "django.db.backends", "rostrum"]
@@ -40,15 +40,15 @@ def log():
 
 def secrets_of(acme) -> set[str]:
     """Return all 8-character pieces of the passwords and tokens."""
-    whole = [acme.alice_token, acme.bob_token]
-    whole += [token.partition("/")[0] for token in whole]
-    whole += [base64.b64encode(f"{login}:{PASSWORD}".encode()).decode() for login in ("alice", "bob", "nobody")]
-    whole += [PASSWORD, NEW_PASSWORD]
-    pieces = {text[start : start + 8] for text in whole for start in range(len(text) - 7)}
+    secrets = [acme.alice_token, acme.bob_token]
+    secrets += [token.partition("/")[0] for token in secrets]
+    secrets += [base64.b64encode(f"{login}:{PASSWORD}".encode()).decode() for login in ("alice", "bob", "nobody")]
+    secrets += [PASSWORD, NEW_PASSWORD]
+    pieces = {text[start : start + 8] for text in secrets for start in range(len(text) - 7)}
     return pieces - {piece for piece in pieces if piece.endswith("/acme")}
 
 
-def assert_unsaid(log: io.StringIO, acme, *, lines: int = 1) -> str:
+def assert_no_secrets(log: io.StringIO, acme, *, lines: int = 1) -> str:
     text = log.getvalue()
     assert text.count("\n") >= lines
     leaked = [piece for piece in secrets_of(acme) if piece in text]
@@ -62,7 +62,7 @@ USER = f"<user><login>new</login><email>n@example.com</email><password>{NEW_PASS
 JSON, XML = "application/json", "application/xml"
 CLIENT = '"client":{"name":"a"}'
 
-# (method, path, headers, body), with {token} for bob's token and {quoted} for the same in a query.
+# (method, path, headers, body). {token} is bob's token, {quoted} is bob's token in a query, and {alice} is alice's token.
 REQUESTS = [
     ("GET", "/app/users/me.xml", {"Authorization": BASIC}, None),
     ("GET", "/app/users/me.xml", {"Authorization": WRONG}, None),
@@ -143,22 +143,22 @@ every_request = pytest.mark.parametrize(
 @every_request
 def test_it_works(acme, log, method, path, headers, body):
     response = send(acme, method, path, headers, body)
-    text = assert_unsaid(log, acme)
+    text = assert_no_secrets(log, acme)
     assert f" {response.status_code} " in text
 
 
 @every_request
 def test_tracebacks_contain_no_secrets(acme, log, monkeypatch, method, path, headers, body):
-    """Tracebacks are logged without secrets: here the message of the exception quotes the whole request."""
-    given = [unquote(path), str(headers), repr(headers), body or "", repr(body), repr((body or "").encode())]
+    """The message of the exception quotes the whole request."""
+    parts = [unquote(path), str(headers), repr(headers), body or "", repr(body), repr((body or "").encode())]
 
     def fail(self, *args, **kwargs):
-        filled = " ".join(given).replace("{token}", acme.bob_token).replace("{alice}", acme.alice_token)
-        raise RuntimeError(filled.replace("{quoted}", acme.bob_token.replace("/", "%2F")))
+        message = " ".join(parts).replace("{token}", acme.bob_token).replace("{alice}", acme.alice_token)
+        raise RuntimeError(message.replace("{quoted}", acme.bob_token.replace("/", "%2F")))
 
     monkeypatch.setattr("core.api.views.TenantViewSet.initial", fail)
     response = send(acme, method, path, headers, body)
-    text = assert_unsaid(log, acme)
+    text = assert_no_secrets(log, acme)
     if response.status_code == 500:
         assert "Traceback" in text
         assert "RuntimeError" in text
@@ -173,7 +173,7 @@ def test_database_errors_are_logged_without_row_values(acme, log, monkeypatch):
 
     monkeypatch.setattr("core.api.views.TenantViewSet.initial", fail)
     send(acme, "GET", "/app/tasks.json", {}, None)
-    text = assert_unsaid(log, acme)
+    text = assert_no_secrets(log, acme)
     assert IntegrityError.__name__ in text
     assert acme.bob.password not in text
 
@@ -184,22 +184,22 @@ def test_an_unavailable_database_is_logged_without_secrets(acme, log, monkeypatc
 
     monkeypatch.setattr(APIToken, "digest_of", fail)
     send(acme, "GET", "/app/tasks.json", {"Authorization": "Bearer {token}"}, None)
-    assert "the database is unavailable: OperationalError" in assert_unsaid(log, acme)
+    assert "the database is unavailable: OperationalError" in assert_no_secrets(log, acme)
 
 
 def test_fields_of_the_access_log(acme, log):
     client = make_client(acme.alice)
     response = send(acme, "GET", f"/app/clients/{client.id}.json?api_token={{quoted}}&x=ą b", {}, None)
     line = next(line for line in log.getvalue().splitlines() if "rostrum.access" in line)
-    when, clock, level, name, number, method, target, status, length, took, who = line.split(" ")
+    date, time, level, name, request_id, method, target, status, length, duration, user = line.split(" ")
     assert (level, name, method, status) == ("INFO", "rostrum.access:", "GET", "200")
-    assert number == response.headers["X-Request-Id"]
+    assert request_id == response.headers["X-Request-Id"]
     assert target == f"acme.example.test/app/clients/{client.id}.json?api_token=[redacted]&x=%C4%85%20b"
     assert length == response.headers["Content-Length"] == str(len(response.content))
-    assert took.endswith("ms")
+    assert duration.endswith("ms")
     # Users appear as ids, without login and name.
-    assert who == f"acme#{acme.bob.id}"
-    assert when.count("-") == clock.count(":") == 2
+    assert user == f"acme#{acme.bob.id}"
+    assert date.count("-") == time.count(":") == 2
 
 
 @pytest.mark.parametrize("path", ["/app/x.json%0Ax", "/%0d%0aFAKE", "/a?x=%0AFAKE", "/\u2028x", "/%00", "/%1b[31m"])
@@ -212,7 +212,7 @@ def test_every_record_is_one_line(acme, log, path):
 
 
 @pytest.mark.parametrize(
-    ("query", "written"),
+    ("query", "redacted"),
     [
         ("", ""),
         ("page=1", "page=1"),
@@ -247,8 +247,8 @@ def test_every_record_is_one_line(acme, log, path):
         ("title=Why%3F", "title=Why%3F"),
     ],
 )
-def test_query_strings_are_redacted(query, written):
-    assert redact_query(query) == written
+def test_query_strings_are_redacted(query, redacted):
+    assert redact_query(query) == redacted
 
 
 def test_query_strings_are_logged_if_log_queries_is_on(settings):
@@ -259,7 +259,7 @@ def test_query_strings_are_logged_if_log_queries_is_on(settings):
 
 
 @pytest.mark.parametrize(
-    ("path", "written"),
+    ("path", "redacted"),
     [
         ("/app/tasks.json?api_token=", "/app/tasks.json?api_token="),
         ("/app/tasks.json?x=1&password=&", "/app/tasks.json?x=1&password=&"),
@@ -272,16 +272,16 @@ def test_query_strings_are_logged_if_log_queries_is_on(settings):
         ("/Why%3F", "/Why%3F"),
     ],
 )
-def test_the_access_log_redacts_query_strings_in_any_path(acme, log, path, written):
+def test_the_access_log_redacts_query_strings_in_any_path(acme, log, path, redacted):
     response = Client(acme.host).get(path)
     line = next(line for line in log.getvalue().splitlines() if "rostrum.access" in line)
     status, length = str(response.status_code), response.headers["Content-Length"]
-    assert line.split(" ")[6:9] == [f"acme.example.test{written}", status, length]
+    assert line.split(" ")[6:9] == [f"acme.example.test{redacted}", status, length]
     assert "Ann" not in log.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("text", "written"),
+    ("text", "redacted"),
     [
         ("Error at /app/clients.json?q=Ann: it failed", "Error at /app/clients.json?q=[omitted] it failed"),
         ("'/app/clients?page=1&client[email]=ann@b.c&x=1'", "'/app/clients?page=1&client[email]=[omitted]&x=1'"),
@@ -291,8 +291,8 @@ def test_the_access_log_redacts_query_strings_in_any_path(acme, log, path, writt
         ("a query of q=1, page=2&quality=3", "a query of q=1, page=2&quality=3"),
     ],
 )
-def test_query_strings_in_other_records_are_redacted(text, written):
-    assert redact(text) == written
+def test_query_strings_in_other_records_are_redacted(text, redacted):
+    assert redact(text) == redacted
 
 
 def test_a_form_with_too_many_fields_is_not_logged_as_an_error(acme, log):
@@ -337,11 +337,11 @@ def test_a_form_with_too_many_fields_is_not_logged_as_an_error(acme, log):
     ],
 )
 def test_secrets_are_redacted(text):
-    written = redact(f"before {text}")
-    assert "[redacted]" in written
-    assert "hunter2" not in written
-    assert "aHVudGVyMg" not in written
-    assert written.startswith("before ")
+    redacted = redact(f"before {text}")
+    assert "[redacted]" in redacted
+    assert "hunter2" not in redacted
+    assert "aHVudGVyMg" not in redacted
+    assert redacted.startswith("before ")
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_other_text_is_not_redacted(text):
     ],
 )
 def test_redaction_takes_linear_time(text):
-    """Each text is repeated a million times, so that a pattern with quadratic time would not finish."""
+    """Each text is repeated to a million characters, for which a pattern with quadratic time would take hours."""
     before = process_time()
     redact(text * (1_000_000 // len(text)))
     redact_query(text * (1_000_000 // len(text)))

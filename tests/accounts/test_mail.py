@@ -12,7 +12,7 @@ from accounts import mail
 from accounts.mail import MailQueue, QueuedEmail
 
 
-def letter(**context) -> QueuedEmail:
+def make_email(**context) -> QueuedEmail:
     context = {"by": "Alice", "url": "https://acme.example.test/app/invitation?secret=x&y=1", **context}
     return QueuedEmail("new@example.com", "invitation", "en", "Ideas & Co", context)
 
@@ -46,12 +46,12 @@ def test_line_breaks_in_names_cannot_add_headers():
 
 
 def test_emails_are_in_the_language_of_the_recipient():
-    *_, page = letter().render()
+    *_, page = make_email().render()
     assert '<html lang="en">' in page
-    polish = letter()
+    polish = make_email()
     polish.language = "pl"
     assert '<html lang="pl">' in polish.render()[2]
-    unknown = letter()
+    unknown = make_email()
     unknown.language = "xx"
     assert '<html lang="en">' in unknown.render()[2]
 
@@ -70,34 +70,34 @@ def deliver(mail_queue: MailQueue, *emails: QueuedEmail) -> None:
     mail_queue.run()
 
 
-def failing(monkeypatch, *errors: Exception) -> list[QueuedEmail]:
-    """Return the list of attempted e-mails. The first attempts raise these errors."""
-    tried, left, send = [], list(errors), QueuedEmail.send
+def make_attempts_fail(monkeypatch, *errors: Exception) -> list[QueuedEmail]:
+    """Make the first attempts to send raise these errors. Return a list that receives the e-mail of each attempt."""
+    attempts, remaining, send = [], list(errors), QueuedEmail.send
 
     def attempt(self):
-        tried.append(self)
-        if left:
-            raise left.pop(0)
+        attempts.append(self)
+        if remaining:
+            raise remaining.pop(0)
         send(self)
 
     monkeypatch.setattr(QueuedEmail, "send", attempt)
-    return tried
+    return attempts
 
 
 def test_emails_are_sent_by_another_thread(monkeypatch, mail_queue):
     threads = []
     monkeypatch.setattr(QueuedEmail, "send", lambda self: threads.append(threading.current_thread()))
-    # The server's threads are daemons too. The sending thread is joined when the process ends.
-    server = threading.Thread(target=mail_queue.enqueue, args=[letter()], daemon=True)
+    # The threads of the server are daemons. The mail thread must not inherit this, as the process has to wait for it.
+    server = threading.Thread(target=mail_queue.enqueue, args=[make_email()], daemon=True)
     server.start()
     server.join()
-    if (thread := mail_queue.thread) is not None:
-        thread.join()
-    assert [(one.name, one.daemon) for one in threads] == [("mail", False)]
+    if (mail_thread := mail_queue.thread) is not None:
+        mail_thread.join()
+    assert [(thread.name, thread.daemon) for thread in threads] == [("mail", False)]
     assert mail_queue.thread is None
 
 
-LATER = [
+TEMPORARY_ERRORS = [
     ConnectionRefusedError("new@example.com"),
     TimeoutError(),
     socket.gaierror(),
@@ -106,7 +106,7 @@ LATER = [
     smtplib.SMTPDataError(451, b""),
     smtplib.SMTPRecipientsRefused({"new@example.com": (450, b"")}),
 ]
-NEVER = [
+PERMANENT_ERRORS = [
     smtplib.SMTPRecipientsRefused({"new@example.com": (550, b"")}),
     smtplib.SMTPSenderRefused(553, b"", "new@example.com"),
     smtplib.SMTPAuthenticationError(535, b""),
@@ -119,49 +119,49 @@ def name_of(error: Exception) -> str:
     return type(error).__name__
 
 
-@pytest.mark.parametrize("error", LATER, ids=name_of)
+@pytest.mark.parametrize("error", TEMPORARY_ERRORS, ids=name_of)
 def test_temporary_errors_are_retried(monkeypatch, caplog, mail_queue, error):
-    tried = failing(monkeypatch, error)
+    attempts = make_attempts_fail(monkeypatch, error)
     with caplog.at_level(logging.INFO, "rostrum.mail"):
-        deliver(mail_queue, letter())
-    assert (len(tried), len(django_mail.outbox)) == (2, 1)
+        deliver(mail_queue, make_email())
+    assert (len(attempts), len(django_mail.outbox)) == (2, 1)
     assert [record.getMessage() for record in caplog.records] == [
         f"an e-mail will be sent again later: {name_of(error)}"
     ]
 
 
-@pytest.mark.parametrize("error", NEVER, ids=name_of)
+@pytest.mark.parametrize("error", PERMANENT_ERRORS, ids=name_of)
 def test_permanent_errors_are_logged_without_the_address(monkeypatch, caplog, mail_queue, error):
-    tried = failing(monkeypatch, error)
+    attempts = make_attempts_fail(monkeypatch, error)
     with caplog.at_level(logging.INFO, "rostrum.mail"):
-        deliver(mail_queue, letter())
-    assert (len(tried), django_mail.outbox) == (1, [])
+        deliver(mail_queue, make_email())
+    assert (len(attempts), django_mail.outbox) == (1, [])
     assert [record.getMessage() for record in caplog.records] == [f"an e-mail was not sent: {name_of(error)}"]
 
 
-def test_it_gives_up_after_five_attempts(monkeypatch, caplog, mail_queue):
-    tried = failing(monkeypatch, *(TimeoutError() for _ in range(9)))
-    deliver(mail_queue, letter())
-    assert len(tried) == 5
+def test_it_stops_after_five_attempts(monkeypatch, caplog, mail_queue):
+    attempts = make_attempts_fail(monkeypatch, *(TimeoutError() for _ in range(9)))
+    deliver(mail_queue, make_email())
+    assert len(attempts) == 5
     assert caplog.records[-1].getMessage() == "an e-mail was not sent: TimeoutError"
     assert mail_queue.pending == []
 
 
 def test_a_retry_does_not_delay_others(monkeypatch, mail_queue):
     monkeypatch.setattr(mail, "RETRY_DELAYS", (0, 0.05))
-    first, second = letter(), letter()
-    tried = failing(monkeypatch, TimeoutError())
+    first, second = make_email(), make_email()
+    attempts = make_attempts_fail(monkeypatch, TimeoutError())
     deliver(mail_queue, first, second)
-    assert tried == [first, second, first]
+    assert attempts == [first, second, first]
 
 
 def test_an_ending_process_tries_each_pending_email_once(monkeypatch, caplog, mail_queue):
     monkeypatch.setattr(mail, "RETRY_DELAYS", (600, 600))
     monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
-    first, second = letter(), letter()
-    tried = failing(monkeypatch, TimeoutError())
+    first, second = make_email(), make_email()
+    attempts = make_attempts_fail(monkeypatch, TimeoutError())
     deliver(mail_queue, first, second)
-    assert tried == [first, second]
+    assert attempts == [first, second]
     assert len(django_mail.outbox) == 1
     assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: TimeoutError"]
 
@@ -169,15 +169,15 @@ def test_an_ending_process_tries_each_pending_email_once(monkeypatch, caplog, ma
 def test_an_ending_process_drops_emails_after_a_time_limit(monkeypatch, caplog, mail_queue):
     monkeypatch.setattr(mail, "SHUTDOWN_SECONDS", -1)
     monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread())
-    deliver(mail_queue, letter(), letter())
+    deliver(mail_queue, make_email(), make_email())
     assert django_mail.outbox == []
     assert [record.getMessage() for record in caplog.records] == ["2 e-mails were not sent: the process ended"]
 
 
 def test_a_full_queue_rejects_emails(monkeypatch, caplog, mail_queue):
     monkeypatch.setattr(mail, "MAX_QUEUED", 1)
-    mail_queue.push(letter())
-    mail_queue.enqueue(letter())
+    mail_queue.push(make_email())
+    mail_queue.enqueue(make_email())
     assert mail_queue.thread is None
     assert len(mail_queue.pending) == 1
     assert [record.getMessage() for record in caplog.records] == ["an e-mail was not sent: the queue is full"]

@@ -1,4 +1,4 @@
-"""POST requests that stand for PUT, PATCH or DELETE, with a token."""
+"""POST requests that override their method with PUT, PATCH or DELETE. They need a token."""
 
 import pytest
 
@@ -12,7 +12,8 @@ def ann(acme):
     return make_client(acme.alice, "Ann", note="first")
 
 
-SAID = {
+# The arguments of a POST request, by the place of the overriding method.
+REQUESTS = {
     "in the body": lambda path, method: {"url": path, "json": {"_method": method, "client": {"note": "second"}}},
     "in the query": lambda path, method: {"url": f"{path}?_method={method}", "json": {"client": {"note": "second"}}},
     "in a form": lambda path, method: {"url": path, "data": {"_method": method, "client[note]": "second"}},
@@ -24,17 +25,17 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("place", REQUESTS)
 @pytest.mark.parametrize("method", ["put", "PUT", "Patch"])
-def test_it_works(acme, ann, said, method):
-    response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", method))
+def test_it_works(acme, ann, place, method):
+    response = acme.json().post(**REQUESTS[place](f"/app/clients/{ann.id}.json", method))
     assert (response.status_code, read(response)["note"]) == (200, "second")
     assert "X-Ignored-Fields" not in response.headers
 
 
-@pytest.mark.parametrize("said", SAID)
-def test_a_post_may_stand_for_delete(acme, ann, said):
-    response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", "delete"))
+@pytest.mark.parametrize("place", REQUESTS)
+def test_a_post_may_be_a_delete(acme, ann, place):
+    response = acme.json().post(**REQUESTS[place](f"/app/clients/{ann.id}.json", "delete"))
     assert (response.status_code, read(response)) == (200, "ok")
     assert acme.json().get(f"/app/clients/{ann.id}.json").status_code == 404
 
@@ -50,18 +51,18 @@ def test_the_body_of_an_overridden_delete_may_contain_the_token(acme, ann):
     assert JSONClient(acme.host).post(f"/app/clients/{ann.id}.json", json=body).status_code == 200
 
 
-def test_a_post_may_stand_for_a_put_by_external_id(acme):
+def test_a_post_may_be_a_put_by_external_id(acme):
     make_client(acme.alice, "Ann", external_ids={"shop": "5"})
     response = acme.json().post("/app/clients.json?external_ids[shop]=5&_method=put", json={"client": {"name": "Jan"}})
     assert (response.status_code, read(response)["name"]) == (200, "Jan")
 
 
-@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("place", REQUESTS)
 @pytest.mark.parametrize("method", ["get", "head", "options", "PUTT", "put,delete", "ł"])
-def test_it_rejects_other_methods(acme, ann, said, method):
-    if not method.isascii() and said == "in a header":
+def test_it_rejects_other_methods(acme, ann, place, method):
+    if not method.isascii() and place == "in a header":
         return
-    response = acme.json().post(**SAID[said](f"/app/clients/{ann.id}.json", method))
+    response = acme.json().post(**REQUESTS[place](f"/app/clients/{ann.id}.json", method))
     rule = "is not one of PUT, PATCH, DELETE"
     assert_refused(response, 422, "validation_failed", {"_method": [rule]}, message=f"Method {rule}")
 

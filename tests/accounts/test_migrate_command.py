@@ -13,17 +13,17 @@ def timeouts() -> tuple:
 
 
 def test_it_works(transactional_db):
-    """Migrations run without statement timeouts, as creating an index on a large table takes long."""
-    seen = set()
+    """Migrations run without statement timeouts, as creating an index on a large table may take longer."""
+    during = set()
 
-    def look(**kwargs):
-        seen.add(timeouts())
+    def record(**kwargs):
+        during.add(timeouts())
 
     before = timeouts()
-    pre_migrate.connect(look)
+    pre_migrate.connect(record)
     try:
         call_command("migrate", stdout=StringIO())
     finally:
-        pre_migrate.disconnect(look)
-    assert seen == {("0", None)}
+        pre_migrate.disconnect(record)
+    assert during == {("0", None)}
     assert timeouts() == before != ("0", None)

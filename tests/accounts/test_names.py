@@ -18,7 +18,7 @@ from tests.support.settings import send
 from tests.support.threads import at_once
 from tests.support.xml import refusal, shown
 
-# Lookalikes of `boss`.
+# Names that look like `boss`.
 INVISIBLE = {
     "zero width space": "bo\u200bss",
     "soft hyphen": "bo\u00adss",
@@ -40,12 +40,12 @@ LOOKALIKES = {
     "variation selector": "bo\ufe0fss",
     "ligature-like long s": "bo\u017fs",
 }
-SENTENCE = "has an invisible character, or one that changes the direction of the text"
-PAGE_WORDS = "Has an invisible character, or one that changes the direction of the text"
-A_GOOD_PASSWORD = "grasshopper lighthouse vinegar"
+API_ERROR = "has an invisible character, or one that changes the direction of the text"
+PAGE_ERROR = "Has an invisible character, or one that changes the direction of the text"
+NEW_PASSWORD = "grasshopper lighthouse vinegar"
 
 
-def table(names: dict[str, str]):
+def each_name(names: dict[str, str]):
     return pytest.mark.parametrize("name", names.values(), ids=[key.replace(" ", "-") for key in names])
 
 
@@ -57,7 +57,7 @@ def boss(acme) -> User:
 # The rule
 
 
-@table(LOOKALIKES)
+@each_name(LOOKALIKES)
 def test_it_works(name):
     assert look_alike("boss", name)
     assert look_alike(name, "BOSS")
@@ -66,7 +66,7 @@ def test_it_works(name):
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        # Scripts create such logins in series.
+        # Scripts create series of such logins.
         ("user1", "userl"),
         ("user10", "userl0"),
         ("rnary", "mary"),
@@ -99,31 +99,31 @@ def test_the_skeleton_of_a_skeleton_is_the_same(text):
     assert skeleton(skeleton(text)) == skeleton(text)
 
 
-# Every path: XML
+# The Forum API
 
 
 def create(acme, login="dora", email="dora@acme.example"):
-    body = f"<user><login>{login}</login><email>{email}</email><password>{A_GOOD_PASSWORD}</password></user>"
+    body = f"<user><login>{login}</login><email>{email}</email><password>{NEW_PASSWORD}</password></user>"
     return acme.xml().send_xml("POST", "/app/users.xml", body)
 
 
-@table(INVISIBLE)
+@each_name(INVISIBLE)
 def test_it_rejects_invisible_characters_by_xml(acme, name):
-    found = shown(create(acme, name, f"{name}@acme.example"))
-    assert found == refusal(422, f"Login {SENTENCE}", f"Email {SENTENCE}")
-    assert shown(create(acme, email=f"dora@{name}.example")) == refusal(422, f"Email {SENTENCE}")
+    response = shown(create(acme, name, f"{name}@acme.example"))
+    assert response == refusal(422, f"Login {API_ERROR}", f"Email {API_ERROR}")
+    assert shown(create(acme, email=f"dora@{name}.example")) == refusal(422, f"Email {API_ERROR}")
 
 
-@table(LOOKALIKES)
+@each_name(LOOKALIKES)
 def test_it_rejects_lookalikes_by_xml(acme, boss, name):
     assert shown(create(acme, name)) == refusal(422, "Login is already taken")
-    found = shown(create(acme, f"{name}@acme.example", f"{name}@acme.example"))
-    assert found == refusal(422, "Login is already taken", "Email is already taken")
+    response = shown(create(acme, f"{name}@acme.example", f"{name}@acme.example"))
+    assert response == refusal(422, "Login is already taken", "Email is already taken")
     assert shown(create(acme, email=f"boss@{'аcme'}.example")) == refusal(422, "Email is already taken")
     assert acme.account.users.count() == 4
 
 
-@table(LOOKALIKES)
+@each_name(LOOKALIKES)
 def test_it_rejects_a_plain_name_that_looks_like_an_existing_one(acme, name):
     """The plain name is created second. Another account may have both."""
     make_user(acme.account, name, email="first@acme.example")
@@ -136,58 +136,57 @@ def test_ordinary_names_are_accepted(acme):
     names = ["user1", "userl", "user10", "userl0", "łukasz", "lukasz", "zażółć", "Łukаsz2", "нина"]
     for number, name in enumerate(names):
         assert create(acme, name, f"u{number}@acme.example").status_code == 201
-        client = XMLClient(acme.host, auth=(name.upper(), A_GOOD_PASSWORD))
+        client = XMLClient(acme.host, auth=(name.upper(), NEW_PASSWORD))
         assert client.get("/app/users/me.xml").status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)
 def test_only_one_of_simultaneous_lookalikes_is_created(acme):
     names = ["boss", "bоss", "ｂoss", "вoss", "𝐛oss", "BOSS"]
-    acts = [lambda name=name, n=n: create(acme, name, f"boss{n}@acme.example") for n, name in enumerate(names)]
-    statuses = [response.status_code for response in at_once(*acts)]
+    requests = [lambda name=name, n=n: create(acme, name, f"boss{n}@acme.example") for n, name in enumerate(names)]
+    statuses = [response.status_code for response in at_once(*requests)]
     assert sorted(statuses) == [201] + [422] * (len(names) - 1)
 
 
-def test_lookalikes_need_no_further_query(acme, boss):
-    """The search for lookalikes needs no further statement."""
+def test_the_check_for_lookalikes_needs_no_further_statement(acme, boss):
     create(acme, "first", "first@acme.example")
     _response, queries = capture_queries(lambda: create(acme))
     assert len([sql for sql in queries if "login_skeleton" in sql and sql.startswith("SELECT")]) == 2
     assert len(queries) == 4, queries
 
 
-# JSON and the command
+# The Account API and the command
 
 
-def partner_creates(acme, **changes: str):
+def create_account(acme, **changes: str):
     acme.account.partner_key = "key"
     acme.account.save()
     account = {"prefix": changes.pop("prefix", "newone"), "name": changes.pop("name", "")}
-    user = {"login": "ann", "email": "ann@new.example", "password": A_GOOD_PASSWORD, **changes}
+    user = {"login": "ann", "email": "ann@new.example", "password": NEW_PASSWORD, **changes}
     return acme.json(acme.alice_token).post("/app/account.json", json={"account": account, "user": user})
 
 
-@table(INVISIBLE)
+@each_name(INVISIBLE)
 @pytest.mark.parametrize("field", ["login", "email", "prefix", "name"])
 def test_it_rejects_invisible_characters_in_new_accounts(acme, field, name):
-    response = partner_creates(acme, **{field: f"{name}@new.example" if field == "email" else name})
+    response = create_account(acme, **{field: f"{name}@new.example" if field == "email" else name})
     assert response.status_code == 422
-    [(found, [rule])] = response.json()["errors"].items()
-    assert found == f"{'account' if field in ('prefix', 'name') else 'user'}.{field}"
-    assert rule == (SENTENCE if field != "prefix" else rule)
+    [(wrong_field, [rule])] = response.json()["errors"].items()
+    assert wrong_field == f"{'account' if field in ('prefix', 'name') else 'user'}.{field}"
+    assert rule == (API_ERROR if field != "prefix" else rule)
     assert Account.objects.count() == 1
 
 
-@table(LOOKALIKES)
+@each_name(LOOKALIKES)
 def test_it_rejects_prefixes_with_other_letters(acme, name):
-    assert partner_creates(acme, prefix=name).status_code == 422
+    assert create_account(acme, prefix=name).status_code == 422
 
 
-@table(INVISIBLE)
+@each_name(INVISIBLE)
 def test_it_rejects_invisible_characters_by_the_command(db, name):
-    for given in ({"login": name}, {"email": f"{name}@new.example"}):
-        values = {"login": "ann", "email": "ann@new.example", "password": A_GOOD_PASSWORD, **given}
-        with pytest.raises(CommandError, match=SENTENCE):
+    for changes in ({"login": name}, {"email": f"{name}@new.example"}):
+        values = {"login": "ann", "email": "ann@new.example", "password": NEW_PASSWORD, **changes}
+        with pytest.raises(CommandError, match=API_ERROR):
             call_command("create_account", "new-one", **values, stdout=io.StringIO())
     with pytest.raises(CommandError, match="Prefix must be"):
         call_command("create_account", name, login="ann", email="a@b.example", password=PASSWORD, stdout=io.StringIO())
@@ -197,9 +196,9 @@ def test_it_rejects_invisible_characters_by_the_command(db, name):
 # Pages
 
 
-def join(acme, path: str, login: str):
+def submit_login(acme, path: str, login: str):
     form = acme.page().get(path).forms["join"]
-    form["name"], form["login"], form["password"] = "Eve", login, A_GOOD_PASSWORD
+    form["name"], form["login"], form["password"] = "Eve", login, NEW_PASSWORD
     return form.submit(status=422)
 
 
@@ -213,19 +212,19 @@ def invitation_path(acme) -> str:
     return f"/app/invitation?secret={secret}"
 
 
-@table(INVISIBLE | LOOKALIKES)
+@each_name(INVISIBLE | LOOKALIKES)
 @pytest.mark.parametrize("path", [sign_up_path, invitation_path])
 def test_it_rejects_logins_of_new_members(acme, boss, path, name):
-    words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
-    assert words in join(acme, path(acme), name)
+    error = PAGE_ERROR if name in INVISIBLE.values() else "Is already taken"
+    assert error in submit_login(acme, path(acme), name)
     assert acme.account.users.count() == 4
 
 
-@table(INVISIBLE | LOOKALIKES)
+@each_name(INVISIBLE | LOOKALIKES)
 def test_it_rejects_logins_in_the_profile(acme, boss, name):
-    words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
+    error = PAGE_ERROR if name in INVISIBLE.values() else "Is already taken"
     page = acme.page(acme.carol)
-    assert words in send(page, "/app/profile", status=422, part="about", name="Carol", login=name)
+    assert error in send(page, "/app/profile", status=422, part="about", name="Carol", login=name)
     # Users may change the case of their own login.
     send(page, "/app/profile", part="about", name="Carol", login="CAROL")
 
@@ -234,46 +233,46 @@ def test_it_rejects_logins_in_the_profile(acme, boss, name):
 EMAILS = {"zero width space": "boss@ac\u200bme.example", "Cyrillic": "boss@аcme.example"}
 
 
-@table(EMAILS)
+@each_name(EMAILS)
 def test_it_rejects_confusable_emails_in_forms(acme, boss, name):
     invisible = "\u200b" in name
-    words = PAGE_WORDS if invisible else "Is of somebody who is a user here already"
+    error = PAGE_ERROR if invisible else "Is of somebody who is a user here already"
     page = acme.page(acme.alice)
-    assert words in send(page, "/app/account/users", status=422, do="invite", email=name, role="agent")
+    assert error in send(page, "/app/account/users", status=422, do="invite", email=name, role="agent")
     assert not acme.account.invitations.exists()
     if invisible:
-        assert words in send(acme.page(), "/app/sign-up", status=422, email=name)
+        assert error in send(acme.page(), "/app/sign-up", status=422, email=name)
         values = {"part": "email", "email": name, "current": PASSWORD}
-        assert words in send(page, "/app/profile/security", status=422, **values)
+        assert error in send(page, "/app/profile/security", status=422, **values)
 
 
-def forum(acme, name: str, **values: str) -> dict[str, str]:
+def forum_values(acme, name: str, **values: str) -> dict[str, str]:
     return {"do": "save", "name": name, "host": f"host-{acme.account.forums.count()}", "access": "public", **values}
 
 
-@table(INVISIBLE | LOOKALIKES)
+@each_name(INVISIBLE | LOOKALIKES)
 def test_it_rejects_confusable_names_of_forums(acme, name):
     page, path = acme.page(acme.alice), "/app/account/forums/new"
-    send(page, path, **forum(acme, "boss"))
-    send(page, path, **forum(acme, "other"))
-    words = PAGE_WORDS if name in INVISIBLE.values() else "Is already taken"
-    assert words in send(page, path, status=422, **forum(acme, name, host="more"))
+    send(page, path, **forum_values(acme, "boss"))
+    send(page, path, **forum_values(acme, "other"))
+    error = PAGE_ERROR if name in INVISIBLE.values() else "Is already taken"
+    assert error in send(page, path, status=422, **forum_values(acme, name, host="more"))
     other = Forum.objects.get(name="other")
-    assert words in send(page, f"/app/account/forums/{other.id}", status=422, **forum(acme, name, host="host-2"))
+    assert error in send(page, f"/app/account/forums/{other.id}", status=422, **forum_values(acme, name, host="host-2"))
     assert sorted(acme.account.forums.values_list("name", flat=True)) == ["Acme", "boss", "other"]
 
 
 def test_an_older_forum_may_keep_a_taken_name(acme, other):
     """Older forums may share a name. Other changes still succeed, and so does another case of the name."""
     page = acme.page(acme.alice)
-    send(page, "/app/account/forums/new", **forum(acme, "other"))
+    send(page, "/app/account/forums/new", **forum_values(acme, "other"))
     row = Forum.objects.get(account=acme.account, name="other")
     Forum.objects.filter(pk=row.pk).update(name="ACME")
     path = f"/app/account/forums/{row.id}"
-    send(page, path, **forum(acme, "ACME", host="host-1", description="More"))
-    send(page, path, status=422, **forum(acme, "acme", host="host-1"))
-    send(page, path, **forum(acme, "Ideas", host="host-1"))
-    send(page, path, **forum(acme, "IDEAS", host="host-1"))
+    send(page, path, **forum_values(acme, "ACME", host="host-1", description="More"))
+    send(page, path, status=422, **forum_values(acme, "acme", host="host-1"))
+    send(page, path, **forum_values(acme, "Ideas", host="host-1"))
+    send(page, path, **forum_values(acme, "IDEAS", host="host-1"))
 
 
 # The migration

@@ -1,4 +1,4 @@
-"""Parameters of JSON lists: their places, and unknown ones."""
+"""Parameters of JSON lists, in the query and in the body, and unknown parameters."""
 
 import json
 
@@ -18,14 +18,14 @@ def get(acme, body, path=PATH, **kwargs):
 
 
 @pytest.fixture
-def three(acme):
+def three_clients(acme):
     return [make_client(acme.alice, name, external_ids={"shop": name}) for name in ("Ann", "Eve", "Jan")]
 
 
 # In the body of a GET
 
 
-def test_it_works(acme, three):
+def test_it_works(acme, three_clients):
     body = {"api_token": acme.bob_token, "order": "-name", "per_page": 2}
     response = JSONClient(acme.host).request("GET", PATH, json=body)
     assert values_of(response) == ["Jan", "Eve"]
@@ -33,17 +33,17 @@ def test_it_works(acme, three):
     assert response.links["next"]["url"].partition("?")[2] == "order=-name&per_page=2&page=2"
 
 
-def test_a_client_may_read_pages_until_one_is_empty(acme, three):
-    found, page = [], 1
+def test_a_client_may_read_pages_until_one_is_empty(acme, three_clients):
+    names, page = [], 1
     while rows := read(get(acme, {"page": page, "per_page": 2})):
-        found += [row["name"] for row in rows]
+        names += [row["name"] for row in rows]
         page += 1
-    assert (found, page) == (["Ann", "Eve", "Jan"], 3)
+    assert (names, page) == (["Ann", "Eve", "Jan"], 3)
 
 
 def test_the_body_may_filter_statuses(acme):
-    found = read(get(acme, {"api_token": acme.bob_token, "kind": "deal"}, "/app/statuses.json"))
-    assert {status["kind"] for status in found} == {"deal"}
+    statuses = read(get(acme, {"api_token": acme.bob_token, "kind": "deal"}, "/app/statuses.json"))
+    assert {status["kind"] for status in statuses} == {"deal"}
 
 
 @pytest.mark.parametrize(
@@ -59,15 +59,15 @@ def test_the_body_may_filter_statuses(acme):
         ([{"page": 2}], ["Ann", "Eve", "Jan"]),
     ],
 )
-def test_values_of_parameters_in_the_body(acme, three, body, expected):
+def test_values_of_parameters_in_the_body(acme, three_clients, body, expected):
     assert values_of(get(acme, body)) == expected
 
 
-def test_the_query_takes_precedence_over_the_body(acme, three):
+def test_the_query_takes_precedence_over_the_body(acme, three_clients):
     assert values_of(get(acme, {"page": 2, "order": "-name"}, f"{PATH}?page=1")) == ["Jan", "Eve", "Ann"]
 
 
-def test_the_body_of_a_get_may_be_a_form(acme, three):
+def test_the_body_of_a_get_may_be_a_form(acme, three_clients):
     response = acme.json().request("GET", PATH, data={"order": "-name", "external_ids[shop]": "Eve"})
     assert values_of(response) == ["Eve"]
 
@@ -116,7 +116,7 @@ def test_a_put_reads_parameters_only_from_its_query(acme):
 UNKNOWN = "_=1&callback=show&locale=pl&format=json&utf8=%E2%9C%93&limit=5"
 
 
-def test_unknown_parameters_are_ignored_and_reported(acme, three):
+def test_unknown_parameters_are_ignored_and_reported(acme, three_clients):
     response = acme.json().get(f"{PATH}?{UNKNOWN}&order=-name&external_ids=1")
     assert values_of(response) == ["Jan", "Eve", "Ann"]
     assert response.headers["X-Ignored-Parameters"] == "_,callback,locale,format,utf8,limit,external_ids"
@@ -138,7 +138,7 @@ def test_every_list_reports_unknown_parameters(acme, path):
     assert "X-Ignored-Parameters" not in client.get(f"/app/{path}.json").headers
 
 
-def test_unknown_parameters_in_a_body(acme, three):
+def test_unknown_parameters_in_a_body(acme, three_clients):
     body = {"api_token": acme.bob_token, "shoe": {"size": 42}, "\ud800": 1, "a" * 65: {"b": 1}, "deep": {"a": {"b": 1}}}
     response = get(acme, body)
     assert values_of(response) == ["Ann", "Eve", "Jan"]
@@ -146,7 +146,7 @@ def test_unknown_parameters_in_a_body(acme, three):
 
 
 def test_a_long_name_is_reported_once(acme):
-    """Otherwise the response would grow by the name for each member."""
+    """Reporting it for each of its members would make the response larger than the request."""
     body = {"a" * 400_000: dict.fromkeys(map(str, range(50_000)), 1)}
     response = get(acme, body)
     assert response.status_code == 200

@@ -39,17 +39,18 @@ def test_the_hash_of_an_unknown_user_has_the_same_cost():
 
 
 def test_simultaneous_hashes_are_limited(monkeypatch):
-    """The number of simultaneous hashes is limited, which limits the memory that wrong passwords can use."""
-    together, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(passwords.MAX_CONCURRENT_HASHES, timeout=60)
+    """The limit bounds the memory that requests with wrong passwords can use."""
+    running, peak, lock = 0, 0, threading.Lock()
+    barrier = threading.Barrier(passwords.MAX_CONCURRENT_HASHES, timeout=60)
 
     def check(*args, **kwargs):
-        nonlocal together, most
+        nonlocal running, peak
         with lock:
-            together += 1
-            most = max(most, together)
-        full.wait()
+            running += 1
+            peak = max(peak, running)
+        barrier.wait()
         with lock:
-            together -= 1
+            running -= 1
         return False
 
     monkeypatch.setattr(passwords, "check_password", check)
@@ -60,7 +61,7 @@ def test_simultaneous_hashes_are_limited(monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == passwords.MAX_CONCURRENT_HASHES
+    assert peak == passwords.MAX_CONCURRENT_HASHES
 
 
 @pytest.mark.parametrize("password", ["pässwörd 😀", "a" * 1000, "\x00\x01", " "], ids=ascii)

@@ -36,7 +36,7 @@ every_link = pytest.mark.parametrize("link", LINKS)
 every_link_to_a_client = pytest.mark.parametrize("kind", ["contact", "deal", "post"])
 
 
-def trashed(acme, make=make_client):
+def make_trashed(acme, make=make_client):
     row = make(acme.alice)
     row.trash(by=acme.alice)
     return row
@@ -47,11 +47,12 @@ def restore(acme, row):
     assert response.status_code == 200, response.text
 
 
-def named(field: str, id: int):
+def link_to(field: str, id: int):
+    """Return the value of the field that links to this id."""
     return [id] if field.endswith("_ids") else id
 
 
-def empty(field: str):
+def empty_link(field: str):
     return [] if field.endswith("_ids") else None
 
 
@@ -70,69 +71,69 @@ def get(acme, kind, row_id):
 @every_link
 def test_it_works(acme, link):
     kind, values, field, make = LINKS[link]
-    gone = trashed(acme, make)
-    response = post(acme, kind, **values, **{field: named(field, gone.id)})
+    trashed = make_trashed(acme, make)
+    response = post(acme, kind, **values, **{field: link_to(field, trashed.id)})
     assert (response.status_code, response.headers["X-Pending-Links"]) == (201, field)
-    made = read(response)
-    assert made[field] == empty(field)
-    restore(acme, gone)
-    assert get(acme, kind, made["id"])[field] == named(field, gone.id)
+    created = read(response)
+    assert created[field] == empty_link(field)
+    restore(acme, trashed)
+    assert get(acme, kind, created["id"])[field] == link_to(field, trashed.id)
     # Later responses have no such header.
-    assert "X-Pending-Links" not in acme.json().get(f"/app/{kind}s/{made['id']}.json").headers
+    assert "X-Pending-Links" not in acme.json().get(f"/app/{kind}s/{created['id']}.json").headers
 
 
 @every_link
 def test_it_rejects_ids_that_do_not_exist_and_ids_of_other_accounts(acme, other, link):
     kind, values, field, make = LINKS[link]
-    theirs = make(other.mallory)
-    theirs.trash(by=other.mallory)
-    for id in (theirs.id + 10**6, 10**15):
-        type(theirs).objects.filter(pk=theirs.pk).update(id=id)
-        theirs.id = id
+    other_row = make(other.mallory)
+    other_row.trash(by=other.mallory)
+    for id in (other_row.id + 10**6, 10**15):
+        type(other_row).objects.filter(pk=other_row.pk).update(id=id)
+        other_row.id = id
         rule = f"{id} can't be found" if field.endswith("_ids") else "can't be found"
         with CaptureQueriesContext(connection) as queries:
-            response = post(acme, kind, **values, **{field: named(field, id)})
+            response = post(acme, kind, **values, **{field: link_to(field, id)})
         assert_refused(response, 422, "validation_failed", {field: [rule]})
         # The statements are the same for an existing row, a row in the trash and no row.
-        table = theirs._meta.db_table
+        table = other_row._meta.db_table
         assert len([query for query in queries if f'FROM "{table}"' in query["sql"] and "FOR " in query["sql"]]) >= 1
 
 
 @every_link_to_a_client
 def test_an_update_may_link_to_a_trashed_row(acme, kind):
-    live, gone = make_client(acme.alice), trashed(acme)
+    live, trashed = make_client(acme.alice), make_trashed(acme)
     row = MAKE[kind](acme.alice, client_id=live.id)
-    response = put(acme, kind, row.id, client_id=gone.id)
+    response = put(acme, kind, row.id, client_id=trashed.id)
     assert (response.status_code, response.headers["X-Pending-Links"]) == (200, "client_id")
     assert read(response)["client_id"] is None
-    restore(acme, gone)
-    assert get(acme, kind, row.id)["client_id"] == gone.id
+    restore(acme, trashed)
+    assert get(acme, kind, row.id)["client_id"] == trashed.id
 
 
 @every_link_to_a_client
 def test_another_link_cancels_a_pending_link(acme, kind):
-    live, gone = make_client(acme.alice), trashed(acme)
+    live, trashed = make_client(acme.alice), make_trashed(acme)
     row = MAKE[kind](acme.alice)
-    put(acme, kind, row.id, client_id=gone.id)
+    put(acme, kind, row.id, client_id=trashed.id)
     response = put(acme, kind, row.id, client_id=live.id)
     assert "X-Pending-Links" not in response.headers
     put(acme, kind, row.id, client_id=None)
-    restore(acme, gone)
+    restore(acme, trashed)
     assert get(acme, kind, row.id)["client_id"] is None
 
 
 @every_link_to_a_client
 def test_sending_the_whole_row_back_keeps_a_pending_link(acme, kind):
-    gone = trashed(acme)
+    trashed = make_trashed(acme)
     row = MAKE[kind](acme.alice)
-    whole = read(put(acme, kind, row.id, client_id=gone.id))
-    assert put(acme, kind, row.id, **whole).status_code == 200
-    restore(acme, gone)
-    assert get(acme, kind, row.id)["client_id"] == gone.id
+    body = read(put(acme, kind, row.id, client_id=trashed.id))
+    assert put(acme, kind, row.id, **body).status_code == 200
+    restore(acme, trashed)
+    assert get(acme, kind, row.id)["client_id"] == trashed.id
 
 
 def test_the_last_of_two_pending_links_wins(acme):
-    first, last = trashed(acme), trashed(acme)
+    first, last = make_trashed(acme), make_trashed(acme)
     deal = make_deal(acme.alice)
     put(acme, "deal", deal.id, client_id=first.id)
     put(acme, "deal", deal.id, client_id=last.id)
@@ -143,66 +144,66 @@ def test_the_last_of_two_pending_links_wins(acme):
 
 
 def test_the_linking_row_may_be_trashed_too(acme):
-    gone, deal = trashed(acme), make_deal(acme.alice)
-    put(acme, "deal", deal.id, client_id=gone.id)
+    trashed, deal = make_trashed(acme), make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=trashed.id)
     deal.refresh_from_db()
     deal.trash(by=acme.alice)
-    restore(acme, gone)
+    restore(acme, trashed)
     restore(acme, deal)
-    assert get(acme, "deal", deal.id)["client_id"] == gone.id
+    assert get(acme, "deal", deal.id)["client_id"] == trashed.id
 
 
 def test_a_nested_client_cancels_a_pending_link(acme):
-    gone, deal = trashed(acme), make_deal(acme.alice)
-    put(acme, "deal", deal.id, client_id=gone.id)
+    trashed, deal = make_trashed(acme), make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=trashed.id)
     client_id = read(put(acme, "deal", deal.id, client={"name": "Ann"}))["client_id"]
-    restore(acme, gone)
-    assert get(acme, "deal", deal.id)["client_id"] == client_id != gone.id
+    restore(acme, trashed)
+    assert get(acme, "deal", deal.id)["client_id"] == client_id != trashed.id
 
 
-def test_some_of_several_contact_lists_are_in_the_trash(acme):
-    here, gone = make_contact_list(acme.alice), trashed(acme, make_contact_list)
-    response = post(acme, "contact", name="a", contact_list_ids=[gone.id, here.id])
-    assert (read(response)["contact_list_ids"], response.headers["X-Pending-Links"]) == ([here.id], "contact_list_ids")
-    restore(acme, gone)
+def test_only_the_links_to_trashed_contact_lists_are_pending(acme):
+    live, trashed = make_contact_list(acme.alice), make_trashed(acme, make_contact_list)
+    response = post(acme, "contact", name="a", contact_list_ids=[trashed.id, live.id])
+    assert (read(response)["contact_list_ids"], response.headers["X-Pending-Links"]) == ([live.id], "contact_list_ids")
+    restore(acme, trashed)
     contact = read(response)
-    assert get(acme, "contact", contact["id"])["contact_list_ids"] == [here.id, gone.id]
-    assert get(acme, "contact_list", gone.id)["contacts_count"] == 1
+    assert get(acme, "contact", contact["id"])["contact_list_ids"] == [live.id, trashed.id]
+    assert get(acme, "contact_list", trashed.id)["contacts_count"] == 1
 
 
 def test_several_pending_links_are_reported(acme):
-    client, contact_list = trashed(acme), trashed(acme, make_contact_list)
+    client, contact_list = make_trashed(acme), make_trashed(acme, make_contact_list)
     response = post(acme, "contact", name="a", client_id=client.id, contact_list_ids=[contact_list.id])
     assert response.headers["X-Pending-Links"] == "client_id,contact_list_ids"
 
 
 def test_a_pending_link_is_removed_when_its_target_is_erased(acme):
-    gone, deal = trashed(acme), make_deal(acme.alice)
-    put(acme, "deal", deal.id, client_id=gone.id)
-    Client.objects.filter(pk=gone.pk).update(trashed_at=timezone.now() - timedelta(days=31))
+    trashed, deal = make_trashed(acme), make_deal(acme.alice)
+    put(acme, "deal", deal.id, client_id=trashed.id)
+    Client.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now() - timedelta(days=31))
     call_command("housekeeping")
     deal.refresh_from_db()
     assert (deal.client_id, deal.trashed_client_id) == (None, None)
-    refused = {"client_id": ["can't be found"]}
-    assert_refused(put(acme, "deal", deal.id, client_id=gone.id), 422, "validation_failed", refused)
+    errors = {"client_id": ["can't be found"]}
+    assert_refused(put(acme, "deal", deal.id, client_id=trashed.id), 422, "validation_failed", errors)
 
 
 def test_pending_links_in_bulk_creates(acme):
-    gone, here = trashed(acme), make_client(acme.alice)
-    items = [{"name": "a", "client_id": id} for id in (gone.id, here.id, 10**15)]
+    trashed, live = make_trashed(acme), make_client(acme.alice)
+    items = [{"name": "a", "client_id": id} for id in (trashed.id, live.id, 10**15)]
     response = acme.json().post("/app/deals/bulk.json", json={"deals": items})
     results = read(response)
     assert [result["status"] for result in results] == [201, 201, 422]
     assert [result.get("pending_links") for result in results] == [["client_id"], None, None]
     assert response.headers["X-Pending-Links"] == "client_id"
-    restore(acme, gone)
-    assert get(acme, "deal", results[0]["deal"]["id"])["client_id"] == gone.id
+    restore(acme, trashed)
+    assert get(acme, "deal", results[0]["deal"]["id"])["client_id"] == trashed.id
 
 
 def test_pending_links_in_upserts(acme):
-    gone, contact = trashed(acme), trashed(acme, make_contact)
+    trashed, contact = make_trashed(acme), make_trashed(acme, make_contact)
     for _ in range(2):
-        body = {"deal": {"name": "a", "client_id": gone.id}}
+        body = {"deal": {"name": "a", "client_id": trashed.id}}
         response = acme.json().put("/app/deals.json?external_ids[shop]=1", json=body)
         assert response.headers["X-Pending-Links"] == "client_id"
     for _ in range(2):
@@ -211,43 +212,43 @@ def test_pending_links_in_upserts(acme):
 
 
 def test_an_idempotent_replay_reports_pending_links(acme):
-    gone = trashed(acme)
+    trashed = make_trashed(acme)
     for replayed in (None, "true"):
-        response = post(acme, "deal", {"Idempotency-Key": "1"}, name="a", client_id=gone.id)
+        response = post(acme, "deal", {"Idempotency-Key": "1"}, name="a", client_id=trashed.id)
         assert response.headers.get("Idempotent-Replayed") == replayed
         assert response.headers["X-Pending-Links"] == "client_id"
     assert acme.account.deals.count() == 1
 
 
 def test_a_nested_client_is_created_again_if_the_existing_one_is_in_the_trash(acme):
-    gone = make_client(acme.alice, external_ids={"shop": "17"})
-    gone.trash(by=acme.alice)
+    trashed = make_client(acme.alice, external_ids={"shop": "17"})
+    trashed.trash(by=acme.alice)
     deal = read(post(acme, "deal", name="a", client={"external_ids": {"shop": 17}}))
-    restore(acme, gone)
-    assert get(acme, "deal", deal["id"])["client_id"] == deal["client_id"] != gone.id
-    assert get(acme, "client", gone.id)["external_ids"] == {}
+    restore(acme, trashed)
+    assert get(acme, "deal", deal["id"])["client_id"] == deal["client_id"] != trashed.id
+    assert get(acme, "client", trashed.id)["external_ids"] == {}
 
 
 @pytest.mark.parametrize("link", ["deal of client", "comment on post"])
 def test_a_pending_link_takes_no_more_statements_than_another_link(acme, link):
     kind, values, field, make = LINKS[link]
-    numbers = []
-    for row in (make(acme.alice), trashed(acme, make), trashed(acme, make)):
+    counts = []
+    for row in (make(acme.alice), make_trashed(acme, make), make_trashed(acme, make)):
         with CaptureQueriesContext(connection) as queries:
-            post(acme, kind, **values, **{field: named(field, row.id)})
-        numbers.append(len(queries))
-    assert numbers[1] == numbers[2] <= numbers[0]
+            post(acme, kind, **values, **{field: link_to(field, row.id)})
+        counts.append(len(queries))
+    assert counts[1] == counts[2] <= counts[0]
 
 
 @pytest.mark.django_db(transaction=True)
 @every_link_to_a_client
 def test_a_write_during_the_restore_of_its_target(acme, kind):
     """The write waits for the restore, and then links the row."""
-    gone, row = trashed(acme), MAKE[kind](acme.alice)
+    trashed, row = make_trashed(acme), MAKE[kind](acme.alice)
     client = acme.json()
-    path, body = f"/app/{kind}s/{row.id}.json", {kind: {"client_id": gone.id}}
-    response = while_held(gone, lambda held: held.restore(), lambda: client.put(path, json=body))
-    assert (response.status_code, read(response)["client_id"]) == (200, gone.id)
+    path, body = f"/app/{kind}s/{row.id}.json", {kind: {"client_id": trashed.id}}
+    response = while_held(trashed, lambda locked_row: locked_row.restore(), lambda: client.put(path, json=body))
+    assert (response.status_code, read(response)["client_id"]) == (200, trashed.id)
     assert "X-Pending-Links" not in response.headers
 
 
@@ -255,19 +256,19 @@ def test_a_write_during_the_restore_of_its_target(acme, kind):
 def test_simultaneous_writes_and_restores(acme):
     """In either order, the row is linked in the end."""
     for _ in range(10):
-        gone = trashed(acme)
+        trashed = make_trashed(acme)
         clients = [acme.json() for _ in range(3)]
 
-        def bring_back(gone=gone):
+        def restore_client(trashed=trashed):
             with transaction.atomic():
-                Client.objects.locked().get(pk=gone.pk).restore()
+                Client.objects.locked().get(pk=trashed.pk).restore()
 
-        acts = [
-            lambda client=client, gone=gone: client.post(
-                "/app/deals.json", json={"deal": {"name": "a", "client_id": gone.id}}
+        requests = [
+            lambda client=client, trashed=trashed: client.post(
+                "/app/deals.json", json={"deal": {"name": "a", "client_id": trashed.id}}
             )
             for client in clients
         ]
-        *responses, _ = at_once(*acts, bring_back)
+        *responses, _ = at_once(*requests, restore_client)
         assert [response.status_code for response in responses] == [201] * 3
-        assert get(acme, "client", gone.id)["deals_count"] == 3
+        assert get(acme, "client", trashed.id)["deals_count"] == 3

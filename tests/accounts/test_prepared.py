@@ -21,8 +21,8 @@ def users(account_id, role, start, size, order):
 
 
 def test_it_works(acme):
-    def logins(**given):
-        return [user.login for user in users(account_id=acme.account.id, **given)]
+    def logins(**arguments):
+        return [user.login for user in users(account_id=acme.account.id, **arguments)]
 
     for order in ("login", "-login"):
         for role in ("owner", "member", "nothing"):
@@ -60,13 +60,13 @@ def test_lists_of_values(acme):
 
     @prepared(account_id=int, ids=list)
     def clients(account_id, ids):
-        found = Client.objects.filter(account_id=account_id, id__any=ids).order_by("-id")
-        return found.values_list("name", "external_ids", "additional_fields", "id", "discount", "created_at")
+        rows = Client.objects.filter(account_id=account_id, id__any=ids).order_by("-id")
+        return rows.values_list("name", "external_ids", "additional_fields", "id", "discount", "created_at")
 
-    for wanted in ([], ids[:1], ids[1:2], ids, [*ids, 2**40, 2**62], [*ids, *range(7)], [*ids, *range(30)]):
-        given = {"account_id": acme.account.id, "ids": wanted}
-        assert clients(**given) == list(clients.build(**given))
-    # Statements for 1, 3 and 5 ids, and one for 0 and for 10 or more.
+    for some_ids in ([], ids[:1], ids[1:2], ids, [*ids, 2**40, 2**62], [*ids, *range(7)], [*ids, *range(30)]):
+        arguments = {"account_id": acme.account.id, "ids": some_ids}
+        assert clients(**arguments) == list(clients.build(**arguments))
+    # One statement each for 1, 3 and 5 ids, and one for both 0 ids and 10 or more.
     assert len(clients._statements) == 4
 
     @prepared(account_id=int)
@@ -94,14 +94,14 @@ def test_a_query_is_compiled_once_for_each_shape(acme, django_assert_num_queries
     calls = []
 
     @prepared(account_id=int)
-    def some(account_id, role):
+    def prepared_query(account_id, role):
         calls.append(role)
         return User.objects.filter(account_id=account_id, role=role).values_list("login", flat=True)
 
     for _ in range(3):
         for role in ("owner", "agent"):
             with django_assert_num_queries(1):
-                some(account_id=acme.account.id, role=role)
+                prepared_query(account_id=acme.account.id, role=role)
     assert calls == ["owner", "agent"]
 
 
@@ -117,34 +117,35 @@ def test_it_rejects_an_unused_parameter():
 @pytest.mark.django_db(transaction=True)
 def test_a_lost_connection_is_reopened():
     @prepared(account_id=int)
-    def some(account_id):
+    def prepared_query(account_id):
         return User.objects.filter(account_id=account_id).values_list("id", flat=True)
 
-    some(account_id=1)
+    prepared_query(account_id=1)
     before = connection.connection
     before.pgconn.finish()
-    assert some(account_id=1) == []
+    assert prepared_query(account_id=1) == []
     assert connection.connection is not before
 
 
-def seen_by_others(**fields) -> bool:
+def is_committed(**fields) -> bool:
+    """Return True if another connection sees a client with these values."""
     with ThreadPoolExecutor(1) as pool:
 
-        def look():
+        def exists():
             try:
                 return Client.objects.filter(**fields).exists()
             finally:
                 connection.close()
 
-        return pool.submit(look).result()
+        return pool.submit(exists).result()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_single_row_is_committed_by_its_own_statement(acme):
-    """A query without lock does not open the transaction, so a lone insert commits itself."""
+    """A query without a lock does not open the transaction in the database, so the insert is committed at once."""
 
     @prepared(account_id=int)
-    def some(account_id, locked):
+    def prepared_query(account_id, locked):
         rows = User.objects.filter(account_id=account_id)
         return rows.select_for_update() if locked else rows
 
@@ -152,18 +153,18 @@ def test_a_single_row_is_committed_by_its_own_statement(acme):
         return Client(account=acme.account, name=name, creator_id=acme.alice.id, updater_id=acme.alice.id)
 
     with transaction.atomic():
-        some(account_id=acme.account.id, locked=False)
+        prepared_query(account_id=acme.account.id, locked=False)
         insert(make("Alone"), single_statement=True)
-        assert seen_by_others(name="Alone")
-        insert(make("Not alone"))
-        insert(make("Alone, it says"), single_statement=True)
-        assert not seen_by_others(name="Not alone")
-        assert not seen_by_others(name="Alone, it says")
+        assert is_committed(name="Alone")
+        insert(make("First"))
+        insert(make("Second"), single_statement=True)
+        assert not is_committed(name="First")
+        assert not is_committed(name="Second")
         transaction.set_rollback(True)
     with transaction.atomic():
-        some(account_id=acme.account.id, locked=True)
+        prepared_query(account_id=acme.account.id, locked=True)
         insert(make("Behind a lock"), single_statement=True)
-        assert not seen_by_others(name="Behind a lock")
+        assert not is_committed(name="Behind a lock")
     assert set(Client.objects.values_list("name", flat=True)) == {"Alone", "Behind a lock"}
     # Each insert is in the change feed, although the transaction had no COMMIT.
     assert acme.account.changes.filter(resource="client").count() == 2
@@ -171,7 +172,7 @@ def test_a_single_row_is_committed_by_its_own_statement(acme):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_single_row_may_fail_at_its_commit(acme):
-    """Deferred triggers run after the row was returned, and their error is raised."""
+    """Deferred triggers run after the statement has returned the row. Their error is raised."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE accounts_change ADD CONSTRAINT none CHECK (resource <> 'client')")
     try:
@@ -186,8 +187,9 @@ def test_a_single_row_may_fail_at_its_commit(acme):
 
 
 def values_of(row) -> dict:
-    own = {"id", "created_at", "updated_at"}
-    fields = [field.attname for field in row._meta.concrete_fields if field.attname not in own]
+    """Return the stored values that do not depend on the time or order of inserts."""
+    excluded = {"id", "created_at", "updated_at"}
+    fields = [field.attname for field in row._meta.concrete_fields if field.attname not in excluded]
     return {name: getattr(type(row).objects.get(pk=row.pk), name) for name in fields}
 
 
@@ -216,28 +218,28 @@ def values_of(row) -> dict:
             scheduled_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
         ),
     ],
-    ids=["client", "client without much", "task"],
+    ids=["client", "client with few values", "task"],
 )
 def test_inserts_and_updates_equal_those_of_the_orm(acme, make):
-    ours, theirs = make(acme.account, acme.alice), make(acme.account, acme.alice)
-    insert(ours)
-    theirs.save(force_insert=True)
-    assert not ours._state.adding
-    assert theirs.id == ours.id + 1
-    assert values_of(ours) == values_of(theirs)
-    names = ["tags", "updated_at", *(["name"] if isinstance(ours, Client) else [])]
-    for row in (ours, theirs):
+    by_prepared, by_orm = make(acme.account, acme.alice), make(acme.account, acme.alice)
+    insert(by_prepared)
+    by_orm.save(force_insert=True)
+    assert not by_prepared._state.adding
+    assert by_orm.id == by_prepared.id + 1
+    assert values_of(by_prepared) == values_of(by_orm)
+    names = ["tags", "updated_at", *(["name"] if isinstance(by_prepared, Client) else [])]
+    for row in (by_prepared, by_orm):
         row.tags = ["c"]
         row.name = "Another"
-    update(ours, names)
-    theirs.save(update_fields=names)
-    assert values_of(ours) == values_of(theirs)
-    ours.delete()
-    with pytest.raises(type(ours).DoesNotExist):
-        update(ours, names)
+    update(by_prepared, names)
+    by_orm.save(update_fields=names)
+    assert values_of(by_prepared) == values_of(by_orm)
+    by_prepared.delete()
+    with pytest.raises(type(by_prepared).DoesNotExist):
+        update(by_prepared, names)
 
 
 def test_values_computed_by_the_database_are_read(acme):
     post = make_post(acme.bob)
-    again = Post.objects.get(pk=post.pk)
-    assert (post.id, post.shelf) == (again.id, again.shelf)
+    stored = Post.objects.get(pk=post.pk)
+    assert (post.id, post.shelf) == (stored.id, stored.shelf)

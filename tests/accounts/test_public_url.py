@@ -23,7 +23,7 @@ from tests.support.settings import send, token_of
         (True, 443, "ideas.customer.test", "https://ideas.customer.test"),
         (True, 80, "acme", "https://acme.example.test:80"),
         (True, 8443, "acme", "https://acme.example.test:8443"),
-        # HTTPS has more values than on and off.
+        # HTTPS may be `pages` too.
         ("pages", None, "acme", "https://acme.example.test"),
     ],
 )
@@ -32,7 +32,7 @@ def test_it_works(settings, https, port, name, url):
     assert public_url(name) == url
 
 
-def forget_password(acme, visitor):
+def reset_password(acme, visitor):
     send(visitor, "/app/password", login="carol")
 
 
@@ -60,7 +60,7 @@ def change_password(acme, visitor):
     send(visitor, "/app/profile/security", part="password", current=PASSWORD, password=new)
 
 
-@pytest.mark.parametrize("act", [forget_password, sign_up, sign_up_again, invite, change_email, change_password])
+@pytest.mark.parametrize("send_email", [reset_password, sign_up, sign_up_again, invite, change_email, change_password])
 @pytest.mark.parametrize(
     ("stored", "host"),
     [
@@ -70,10 +70,10 @@ def change_password(acme, visitor):
         ("ideas.example.org", "ideas.example.org.:8"),
     ],
 )
-def test_links_in_emails_ignore_the_host_header(acme, settings, act, stored, host):
+def test_links_in_emails_ignore_the_host_header(acme, settings, send_email, stored, host):
     settings.PUBLIC_PORT = 8101
     make_forum(acme.account, "ideas")
-    act(acme, Visitor(host))
+    send_email(acme, Visitor(host))
     [letter] = mail.outbox
     links = re.findall(r"https?://[^/\s]+", letter.body)
     assert links

@@ -39,10 +39,10 @@ def test_it_rejects_other_methods(acme):
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])
 def test_hosts_without_an_account_show_the_account_of_the_token(acme, host):
-    response = acme.json()
-    response.base_url = f"http://{host}:8000"
-    answer = response.get("/app/account.json")
-    assert_answered(answer, 200, body(acme.account, url="http://acme.example.test:8000"))
+    client = acme.json()
+    client.base_url = f"http://{host}:8000"
+    response = client.get("/app/account.json")
+    assert_answered(response, 200, body(acme.account, url="http://acme.example.test:8000"))
 
 
 def test_the_response_does_not_contain_the_partner_key(acme):

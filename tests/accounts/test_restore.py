@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from core.db.trash import trash_contents
 from crm.models import Client, Deal
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
@@ -42,10 +43,11 @@ def entry(row, kind, name, by) -> dict:
     }
 
 
-def fill(acme) -> list[dict]:
-    """Put one row of each kind into the trash, an hour apart, and return them, newest first."""
+def fill_trash(acme) -> list[dict]:
+    """Trash one row of each kind, an hour after each other, and return the expected entries, newest first."""
     entries = []
     for hours, (kind, make) in enumerate(MAKE.items()):
+        # A row that is not in the trash.
         make(acme.alice)
         row = make(acme.alice, f"My {kind}")
         row.trash(by=acme.bob)
@@ -56,7 +58,7 @@ def fill(acme) -> list[dict]:
 
 
 def test_it_works(acme, admin):
-    entries = fill(acme)
+    entries = fill_trash(acme)
     assert_answered(admin.get("/app/trash.json"), 200, entries, link=f'<{URL}?page=1>; rel="first"')
     first = entries[0]
     response = admin.post(f"/app/trash/{first['id']}/restore.json")
@@ -108,7 +110,7 @@ def test_it_rejects_other_parameters_and_methods(admin):
 
 
 def test_pages_and_filter_by_resource(acme, admin):
-    entries = fill(acme)
+    entries = fill_trash(acme)
     response = admin.get("/app/trash.json?per_page=4")
     assert read(response) == entries[:4]
     assert response.headers["Link"] == f'<{URL}?per_page=4&page=1>; rel="first", <{URL}?per_page=4&page=2>; rel="next"'
@@ -129,18 +131,18 @@ def test_it_rejects_an_ambiguous_id(acme, admin):
     assert_refused(restore(admin, client), 422, "validation_failed", errors)
     response = restore(admin, client, "?resource=deal")
     assert (response.status_code, read(response)["name"]) == (200, deal.name)
-    # Now only one of the two is in the trash.
+    # Only one of the two is still in the trash, so the id is no longer ambiguous.
     assert read(restore(admin, client))["name"] == client.name
 
 
 def test_it_rejects_a_contact_list_whose_name_was_taken(acme, admin):
-    gone = make_contact_list(acme.alice, "News")
-    gone.trash(by=acme.alice)
+    trashed = make_contact_list(acme.alice, "News")
+    trashed.trash(by=acme.alice)
     other = make_contact_list(acme.alice, "News")
     errors = {"name": [f"was given to contact list {other.id} meanwhile; rename that one first"]}
-    assert_refused(restore(admin, gone), 422, "validation_failed", errors)
+    assert_refused(restore(admin, trashed), 422, "validation_failed", errors)
     admin.put(f"/app/contact_lists/{other.id}.json", json={"contact_list": {"name": "More"}})
-    assert read(restore(admin, gone))["name"] == "News"
+    assert read(restore(admin, trashed))["name"] == "News"
 
 
 def test_a_client_is_restored_with_its_related_rows(acme, admin):
@@ -166,18 +168,17 @@ def test_it_takes_few_queries(acme, admin):
     for path, number in (("/app/trash.json", 1), ("/app/trash.json?page=1000", 1)):
         with CaptureQueriesContext(connection) as queries:
             assert admin.get(path).status_code == 200
+        # One statement authenticates the token.
         assert len(queries) == 1 + number
     with CaptureQueriesContext(connection) as queries:
         assert restore(admin, client).status_code == 200
-    # The kinds with the id; the locked row; its update; three kinds of linked rows; its external ids; the row for the response.
+    # Statements: the kinds with the id, the locked row, its update, three kinds of linked rows, its external ids, the response.
     statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert len(statements) <= 1 + 10, statements
 
 
 def test_the_trash_is_read_from_indexes(acme):
-    """A page of the trash reads each kind from its index, up to the end of the page."""
-    from core.db.trash import trash_contents
-
+    """Each kind is read from its index, and no further than the end of the page."""
     client = make_client(acme.alice)
     Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now(), trashed_by_id=acme.alice.id)
     with connection.cursor() as cursor:

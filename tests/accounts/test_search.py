@@ -15,17 +15,22 @@ from tests.support.lists import values_of
 PATH = "/app/clients.json"
 
 
-def found(acme, query: str) -> list[str]:
+def search_names(acme, query: str) -> list[str]:
     return values_of(acme.json().get(PATH, params={"q": query}))
 
 
 def test_it_works(acme):
     make_client(acme.alice, "Łucja Źdźbło", email="lucja@example.com")
     make_client(acme.alice, "John Smith", email="john@example.com")
-    assert found(acme, "łucja") == found(acme, "LUCJA") == found(acme, "źdźbło Łucja") == ["Łucja Źdźbło"]
-    assert found(acme, "john") == ["John Smith"]
-    assert found(acme, "example.com") == ["Łucja Źdźbło", "John Smith"]
-    assert found(acme, "łucja smith") == []
+    assert (
+        search_names(acme, "łucja")
+        == search_names(acme, "LUCJA")
+        == search_names(acme, "źdźbło Łucja")
+        == ["Łucja Źdźbło"]
+    )
+    assert search_names(acme, "john") == ["John Smith"]
+    assert search_names(acme, "example.com") == ["Łucja Źdźbło", "John Smith"]
+    assert search_names(acme, "łucja smith") == []
 
 
 JAN = {
@@ -95,7 +100,7 @@ JAN = {
 def test_matching_queries(acme, query):
     make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
     make_client(acme.alice, "Somebody Else", email="else@example.org", phone="700 800 900", external_ids={"shop": "55"})
-    assert found(acme, query) == ["Zakłady Mięsne Sp. z o.o."]
+    assert search_names(acme, query) == ["Zakłady Mięsne Sp. z o.o."]
 
 
 @pytest.mark.parametrize(
@@ -113,20 +118,20 @@ def test_matching_queries(acme, query):
 )
 def test_queries_that_do_not_match(acme, query):
     make_client(acme.alice, "Zakłady Mięsne Sp. z o.o.", **JAN)
-    assert found(acme, query) == []
+    assert search_names(acme, query) == []
 
 
-def test_short_parts_are_found_together_with_longer_words(acme):
+def test_short_terms_are_found_together_with_longer_ones(acme):
     make_client(acme.alice, "Felix Michalewicz", email="felix.michalewicz84@example.com")
     make_client(acme.alice, "Felix Michalewicz", email="felix.michalewicz91@example.com")
     for query in ("felix michalewicz 84", "84 felix", "michalewicz 84 example"):
-        assert len(found(acme, query)) == 1, query
+        assert len(search_names(acme, query)) == 1, query
 
 
 def test_fields_that_are_not_searched(acme):
     make_client(acme.alice, "A", origin="allegro", bank_account="PL611090", country="Polska", tags=["vip"])
     for query in ("allegro", "611090", "polska", "vip"):
-        assert found(acme, query) == []
+        assert search_names(acme, query) == []
 
 
 @pytest.mark.parametrize(
@@ -142,19 +147,19 @@ def test_results_are_ordered_by_rank(acme, query, expected):
     for name in ("Nowka", "Nowakowski", "Jan Nowak", "Ewa Nowak", "Nowak"):
         make_client(acme.alice, name)
     make_client(acme.alice, "In the note", note="Knows Nowak")
-    assert found(acme, query) == expected
+    assert search_names(acme, query) == expected
 
 
 def test_a_whole_phone_number_ranks_above_a_part_of_one(acme):
     make_client(acme.alice, "Middle", phone="91234567")
     make_client(acme.alice, "Whole", phone="234-567")
-    assert found(acme, "234567") == ["Whole", "Middle"]
+    assert search_names(acme, "234567") == ["Whole", "Middle"]
 
 
 def test_results_may_have_another_order(acme):
     for name in ("Zenon Nowak", "Nowak", "Adam Nowak"):
         make_client(acme.alice, name)
-    assert found(acme, "nowak")[0] == "Nowak"
+    assert search_names(acme, "nowak")[0] == "Nowak"
     json = acme.json()
     assert values_of(json.get(f"{PATH}?q=nowak&order=name")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
     assert values_of(json.get(f"{PATH}?q=nowak&order=-id")) == ["Adam Nowak", "Nowak", "Zenon Nowak"]
@@ -172,28 +177,31 @@ def test_pages_of_a_search(acme):
     assert pages == [["Nowak 0", "Nowak 1"], ["Nowak 2", "Nowak 3"], ["Nowak 4", "Nowka"]]
 
 
-@pytest.mark.parametrize("front", [1, 3, 100])
-@pytest.mark.parametrize("most", [2, 1000])
-def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatch, front, most):
-    monkeypatch.setattr("core.search.queries.estimate_counts", lambda every, *several: [0, *(10_000 for _ in several)])
-    monkeypatch.setattr("core.search.queries.SCAN_ROWS", front)
-    monkeypatch.setattr("core.search.queries.MAX_RESULTS", most)
-    monkeypatch.setattr("core.search.queries.RANKED_BATCH", most)
+@pytest.mark.parametrize("scan_rows", [1, 3, 100])
+@pytest.mark.parametrize("max_results", [2, 1000])
+def test_frequent_words_are_searched_in_the_order_of_ids(acme, other, monkeypatch, scan_rows, max_results):
+    # Estimate that the list is short and that every condition is common.
+    monkeypatch.setattr(
+        "core.search.queries.estimate_counts", lambda list_rows, *matches: [0, *(10_000 for _ in matches)]
+    )
+    monkeypatch.setattr("core.search.queries.SCAN_ROWS", scan_rows)
+    monkeypatch.setattr("core.search.queries.MAX_RESULTS", max_results)
+    monkeypatch.setattr("core.search.queries.RANKED_BATCH", max_results)
     for name in ("Ewa Nowak", "Adam Nowak", "Nowak", "Nowka"):
         make_client(acme.alice, name)
         make_client(other.mallory, name)
     # If more rows match than are ranked, the oldest are ranked.
-    expected = ["Ewa Nowak", "Adam Nowak"] if most == 2 else ["Nowak", "Ewa Nowak", "Adam Nowak", "Nowka"]
-    assert found(acme, "nowak") == expected
+    expected = ["Ewa Nowak", "Adam Nowak"] if max_results == 2 else ["Nowak", "Ewa Nowak", "Adam Nowak", "Nowka"]
+    assert search_names(acme, "nowak") == expected
 
 
 def test_only_live_rows_of_the_account_are_found(acme, other):
     make_client(other.mallory, "Nowak")
     make_client(acme.alice, "Nowak").trash(by=acme.alice)
-    assert found(acme, "nowak") == found(acme, "nowka") == []
+    assert search_names(acme, "nowak") == search_names(acme, "nowka") == []
 
 
-def test_at_most_a_thousand_are_found(acme, monkeypatch):
+def test_at_most_a_thousand_results_are_found(acme, monkeypatch):
     monkeypatch.setattr("core.search.queries.MAX_RESULTS", 5)
     monkeypatch.setattr("core.api.lists.MAX_RESULTS", 5)
     for number in range(8):
@@ -280,12 +288,12 @@ def test_folded_texts(db, text, folded):
 def test_composed_and_normalized_texts_are_equal(db, texts):
     with connection.cursor() as cursor:
         cursor.execute("SELECT t, search.composed(t), normalize(t, NFKC) FROM unnest(%s::text[]) AS t", [texts])
-        for text, composed, always in cursor.fetchall():
-            assert composed == always, ascii(text)
+        for text, composed, normalized in cursor.fetchall():
+            assert composed == normalized, ascii(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "digits", "words", "like_words"),
+    ("text", "digits", "words", "variants"),
     [
         ("jan", "", "'jan':*", "'jan'"),
         ("a b2 a", "", "'a' & 'b2':*", "'a' & 'b2'"),
@@ -300,6 +308,6 @@ def test_composed_and_normalized_texts_are_equal(db, texts):
         ),
     ],
 )
-def test_terms_of_a_query(text, digits, words, like_words):
+def test_terms_of_a_query(text, digits, words, variants):
     query = Query(text)
-    assert (query.digits, query.prefix_tsquery, query.variant_tsquery) == (digits, words, like_words)
+    assert (query.digits, query.prefix_tsquery, query.variant_tsquery) == (digits, words, variants)

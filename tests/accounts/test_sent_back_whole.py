@@ -19,31 +19,31 @@ def put(acme, kind: str, row, /, **fields):
 
 
 @pytest.fixture(params=[{"is_active": False}, {"role": User.Role.MEMBER}], ids=["deactivated", "demoted"])
-def former(acme, request) -> tuple[User, dict]:
-    """Return a user of the team, and the values that take them out of it."""
+def leaving_user(acme, request) -> tuple[User, dict]:
+    """Return a user of the team, and the changes that remove them from it."""
     return make_user(acme.account, "dave", role=User.Role.AGENT), request.param
 
 
 @pytest.mark.parametrize("kind", MAKE)
-def test_the_responsible_user_may_have_left_the_team(acme, former, kind):
-    dave, how = former
+def test_the_responsible_user_may_have_left_the_team(acme, leaving_user, kind):
+    dave, changes = leaving_user
     row, another = (MAKE[kind](acme.alice, responsible_id=id) for id in (dave.id, acme.bob.id))
-    User.objects.filter(pk=dave.pk).update(**how)
-    whole = read(acme.json().get(path_of(kind, row)))
-    response = put(acme, kind, row, **whole)
+    User.objects.filter(pk=dave.pk).update(**changes)
+    body = read(acme.json().get(path_of(kind, row)))
+    response = put(acme, kind, row, **body)
     assert response.status_code == 200, response.text
     assert read(response)["responsible_id"] == dave.id
-    # A user who left the team cannot become responsible, not even again.
-    refused = {"responsible_id": ["can't be found"]}
-    assert_refused(put(acme, kind, another, responsible_id=dave.id), 422, "validation_failed", refused)
+    # A user who left the team cannot become responsible, even if they were before.
+    errors = {"responsible_id": ["can't be found"]}
+    assert_refused(put(acme, kind, another, responsible_id=dave.id), 422, "validation_failed", errors)
     assert put(acme, kind, row, responsible_id=acme.bob.id).status_code == 200
-    assert_refused(put(acme, kind, row, **whole), 422, "validation_failed", refused)
+    assert_refused(put(acme, kind, row, **body), 422, "validation_failed", errors)
 
 
-def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, former):
-    dave, how = former
+def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, leaving_user):
+    dave, changes = leaving_user
     make_client(acme.alice, "Ann", external_ids={"shop": "1"}, responsible_id=dave.id)
-    User.objects.filter(pk=dave.pk).update(**how)
+    User.objects.filter(pk=dave.pk).update(**changes)
     items = [{"name": "Ann", "responsible_id": dave.id, "external_ids": {"shop": number}} for number in (1, 2)]
     response = acme.json().post("/app/clients/bulk.json", json={"try_update": True, "clients": items})
     results = read(response)
@@ -53,12 +53,12 @@ def test_the_responsible_user_of_bulk_updates_may_have_left_the_team(acme, forme
 
 
 def test_a_link_to_a_client_trashed_meanwhile_is_pending(acme):
-    """A deal may be sent with a client that is in the trash meanwhile. The restore links it again."""
+    """The client is trashed after the deal was read. Restoring the client will link the deal again."""
     client = make_client(acme.alice)
     deal = make_deal(acme.alice, client_id=client.id)
-    whole = read(acme.json().get(path_of("deal", deal)))
+    body = read(acme.json().get(path_of("deal", deal)))
     client.trash(by=acme.alice)
-    response = put(acme, "deal", deal, **whole)
+    response = put(acme, "deal", deal, **body)
     assert (response.status_code, read(response)["client_id"]) == (200, None)
     assert response.headers["X-Pending-Links"] == "client_id"
 
@@ -75,27 +75,27 @@ def test_a_status_is_changed_by_its_code_or_by_its_id(acme, make):
         ({"status": None, "status_id": ids["new"]}, "new"),
         ({"status": "planned", "status_id": None}, "planned"),
     ):
-        whole = read(acme.json().get(path_of("post", row)))
-        body = read(put(acme, "post", row, **{**whole, **changed}))
+        body = read(acme.json().get(path_of("post", row)))
+        body = read(put(acme, "post", row, **{**body, **changed}))
         assert (body["status"], body["status_id"]) == (code, ids[code])
 
 
 def test_it_rejects_two_different_statuses(acme):
     ids = dict(acme.account.statuses.filter(kind="post").values_list("code", "id"))
-    given = {"status": "planned", "status_id": ids["started"]}
-    refused = {"status_id": ["is that of another status than planned"]}
+    fields = {"status": "planned", "status_id": ids["started"]}
+    errors = {"status_id": ["is that of another status than planned"]}
     row = make_post(acme.alice)
-    assert_refused(put(acme, "post", row, **given), 422, "validation_failed", refused)
-    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", **given}})
-    assert_refused(response, 422, "validation_failed", refused)
-    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", **given, "status_id": ids["planned"]}})
+    assert_refused(put(acme, "post", row, **fields), 422, "validation_failed", errors)
+    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", **fields}})
+    assert_refused(response, 422, "validation_failed", errors)
+    response = acme.json().post("/app/posts.json", json={"post": {"title": "a", **fields, "status_id": ids["planned"]}})
     assert (response.status_code, read(response)["status"]) == (201, "planned")
 
 
 def test_a_deal_may_keep_an_invalid_currency(acme):
     deal, another = make_deal(acme.alice, currency="ZZZ"), make_deal(acme.alice)
-    whole = read(acme.json().get(path_of("deal", deal)))
-    response = put(acme, "deal", deal, **whole)
+    body = read(acme.json().get(path_of("deal", deal)))
+    response = put(acme, "deal", deal, **body)
     assert (response.status_code, read(response)["currency"]) == (200, "ZZZ")
-    refused = {"currency": ["is not a code of ISO 4217, such as EUR"]}
-    assert_refused(put(acme, "deal", another, currency="ZZZ"), 422, "validation_failed", refused)
+    errors = {"currency": ["is not a code of ISO 4217, such as EUR"]}
+    assert_refused(put(acme, "deal", another, currency="ZZZ"), 422, "validation_failed", errors)

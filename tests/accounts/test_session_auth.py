@@ -35,7 +35,7 @@ def test_it_rejects_a_wrong_csrf_token(acme, path):
     right = token_of(bob)
     assert status(bob, path, X_CSRFToken="x" * len(right)) == 403
     assert status(bob, path, X_CSRFToken="") == 403
-    # Browsers send the origin of another site.
+    # The origin is that of another site.
     assert status(bob, path, X_CSRFToken=right, Origin="http://evil.example") == 403
 
 
@@ -54,7 +54,7 @@ def test_browsers_get_no_basic_challenge(acme, path):
     acme.account.sessions.all().delete()
     response = bob.get(path, headers={"X-CSRFToken": token}, status=401)
     assert "Basic" not in response.headers["WWW-Authenticate"]
-    # API clients get a challenge.
+    # Clients of the Forum API get the challenge.
     assert acme.xml().get("/app/users/me.xml", auth=("alice", "wrong")).headers["WWW-Authenticate"].startswith("Basic")
 
 
@@ -73,11 +73,11 @@ def test_credentials_take_precedence_over_a_session(acme, path):
     assert status(bob, path, X_CSRFToken=token, Authorization="Bearer wrong") == 401
     client = acme.xml(acme.alice) if path.endswith("xml") else acme.json(acme.alice_token)
     client.get(path)
-    _, plain = capture_queries(lambda: client.get(path))
+    _, expected = capture_queries(lambda: client.get(path))
     headers = {"Cookie": f"session={bob.cookies['session']}; csrf={bob.cookies['csrf']}", "X-CSRFToken": token}
     response, queries = capture_queries(lambda: client.get(path, headers=headers))
     assert "alice" in response.text or response.json()["prefix"] == "acme"
-    assert len(queries) == len(plain)
+    assert len(queries) == len(expected)
 
 
 @pytest.mark.parametrize("host", ["example.test", "api.example.test"])

@@ -1,4 +1,4 @@
-"""The words of an account's rows. Triggers record them on every write; housekeeping removes unused ones."""
+"""The words of an account's rows. Triggers record them on every write. Housekeeping removes unused words."""
 
 import pytest
 from django.db import connection
@@ -21,7 +21,7 @@ def clean_up() -> None:
     assert not StaleWord.objects.exists()
 
 
-def found(acme, query: str, path: str = "/app/clients.json") -> list[str]:
+def search_names(acme, query: str, path: str = "/app/clients.json") -> list[str]:
     return values_of(acme.json().get(path, params={"q": query}))
 
 
@@ -49,13 +49,13 @@ def test_each_searched_table_has_its_own_words(acme):
         "accounts_status": "waits",
         "accounts_user": "wilhelmina",
     }.items():
-        having = Word.objects.filter(account=acme.account, word=word).values_list("kind", flat=True)
-        assert list(having) == [table]
+        tables = Word.objects.filter(account=acme.account, word=word).values_list("kind", flat=True)
+        assert list(tables) == [table]
 
 
 def test_bulk_writes_record_words(acme):
-    made = {"account": acme.account, "creator_id": acme.alice.id, "updater_id": acme.alice.id}
-    rows = Client.objects.bulk_create([Client(**made, name=name) for name in ("Anton", "Berta")])
+    common = {"account": acme.account, "creator_id": acme.alice.id, "updater_id": acme.alice.id}
+    rows = Client.objects.bulk_create([Client(**common, name=name) for name in ("Anton", "Berta")])
     assert words(acme.account) == {"anton", "berta"}
     Client.objects.filter(id=rows[0].id).update(name="Caesar")
     assert words(acme.account) == {"anton", "berta", "caesar"}
@@ -82,7 +82,7 @@ def test_a_word_is_recorded_again_when_its_row_is_restored(acme):
     client.restore()
     clean_up()
     assert words(acme.account) == {"kowalski"}
-    assert found(acme, "kovalski") == ["Kowalski"]
+    assert search_names(acme, "kovalski") == ["Kowalski"]
 
 
 def test_the_words_of_a_deleted_row_are_removed(acme):
@@ -109,11 +109,11 @@ def test_similar_words_are_ordered_and_of_the_same_account(acme, other):
     for name in ("Kowalski", "Kowalska", "Kowalewski", "Nowak"):
         make_client(acme.alice, name)
     make_client(other.mallory, "Kovalskij")
-    like = Word.objects.similar(acme.account.id, "crm_client", ["kowalskki", "nowka", "zebra"])
-    assert like["kowalskki"][0] == "kowalski"
-    assert set(like["kowalskki"]) == {"kowalski", "kowalska", "kowalewski"}
-    assert like["nowka"] == ["nowak"]
-    assert like["zebra"] == []
+    similar = Word.objects.similar(acme.account.id, "crm_client", ["kowalskki", "nowka", "zebra"])
+    assert similar["kowalskki"][0] == "kowalski"
+    assert set(similar["kowalskki"]) == {"kowalski", "kowalska", "kowalewski"}
+    assert similar["nowka"] == ["nowak"]
+    assert similar["zebra"] == []
     assert Word.objects.similar(acme.account.id, "crm_contact", ["kovalski"]) == {"kovalski": []}
 
 
@@ -121,19 +121,23 @@ def test_a_mistyped_word_finds_a_new_row(acme):
     json = acme.json()
     response = json.post("/app/clients.json", json={"client": {"name": "Przedsiębiorstwo Wielobranżowe"}})
     assert response.status_code == 201, read(response)
-    assert found(acme, "wielobranzwoe") == found(acme, "przedsiebiorstow") == ["Przedsiębiorstwo Wielobranżowe"]
+    assert (
+        search_names(acme, "wielobranzwoe")
+        == search_names(acme, "przedsiebiorstow")
+        == ["Przedsiębiorstwo Wielobranżowe"]
+    )
 
 
 @pytest.mark.django_db(transaction=True)
-def test_simultaneous_connections_record_their_own_words(acme):
-    """Each connection writes its own notes, and the same note only once."""
+def test_each_connection_records_its_own_stale_words(acme):
+    """A connection records each stale word once, even if other connections have recorded it too."""
     client = make_client(acme.alice, "Kowalski")
     for name in ("Nowak", "Kowalski", "Nowak"):
         Client.objects.filter(id=client.id).update(name=name)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
-        [own] = cursor.fetchone()
-    assert set(StaleWord.objects.values_list("word", "noted_by")) == {("kowalski", own), ("nowak", own)}
-    StaleWord.objects.create(account=acme.account, kind="crm_client", word="nowak", noted_by=own + 1)
+        [pid] = cursor.fetchone()
+    assert set(StaleWord.objects.values_list("word", "noted_by")) == {("kowalski", pid), ("nowak", pid)}
+    StaleWord.objects.create(account=acme.account, kind="crm_client", word="nowak", noted_by=pid + 1)
     clean_up()
     assert words(acme.account) == {"nowak"}

@@ -29,17 +29,17 @@ def stored(acme) -> list[dict]:
 
 
 def test_it_works(acme, admin):
-    given = {"code": "waiting", "name": "Czeka", "kind": "deal", "color": "#abc", "position": 3, "closed": True}
-    response = post(admin, **given)
+    fields = {"code": "waiting", "name": "Czeka", "kind": "deal", "color": "#abc", "position": 3, "closed": True}
+    response = post(admin, **fields)
     row = acme.account.statuses.get(code="waiting")
-    body = status_body(row, **given)
+    body = status_body(row, **fields)
     path = f"/app/statuses/{row.id}.json"
     assert_answered(response, 201, body, location=f"http://acme.example.test{path}")
     assert_answered(acme.json().get(path), 200, body)
 
     response = admin.put(path, json={"status": {"name": "Waiting", "color": None, "position": "", "closed": None}})
     row.refresh_from_db()
-    body = status_body(row, **{**given, "name": "Waiting", "color": None})
+    body = status_body(row, **{**fields, "name": "Waiting", "color": None})
     assert_answered(response, 200, body)
     assert_answered(acme.json().get(path), 200, body)
 
@@ -48,7 +48,7 @@ def test_it_works(acme, admin):
 
 
 @pytest.mark.parametrize(
-    ("given", "errors"),
+    ("fields", "errors"),
     [
         ({}, {"code": ["can't be blank"], "name": ["can't be blank"]}),
         ({"code": " ", "name": None}, {"code": ["can't be blank"], "name": ["can't be blank"]}),
@@ -74,9 +74,9 @@ def test_it_works(acme, admin):
     ],
     ids=lambda value: str(value)[:50],
 )
-def test_it_rejects_invalid_values(acme, admin, given, errors):
+def test_it_rejects_invalid_values(acme, admin, fields, errors):
     before = stored(acme)
-    assert_refused(post(admin, **given), 422, "validation_failed", errors)
+    assert_refused(post(admin, **fields), 422, "validation_failed", errors)
     assert stored(acme) == before
 
 
@@ -113,7 +113,7 @@ def test_default_values(acme, admin):
     row = acme.account.statuses.get(code="a")
     location = f"http://acme.example.test/app/statuses/{row.id}.json"
     assert_answered(response, 201, status_body(row, code="a", name="A"), location=location)
-    # The first status of its kind, with a position after the last.
+    # The position is that after the last status of the kind.
     assert read(post(admin, code="a", name="A", kind="client"))["position"] == 1
     post(admin, code="b", name="B", position=2**31 - 1)
     assert read(post(admin, code="c", name="C"))["position"] == 2**31 - 1
@@ -135,13 +135,13 @@ def test_posting_an_existing_code_updates_its_status(acme, admin):
 
 
 def test_a_shop_may_post_its_whole_list_repeatedly(acme, admin):
-    given = [{"code": 10 + number, "name": f"Step {number}", "kind": "deal"} for number in range(3)]
-    first = [post(admin, **status) for status in given]
-    second = [post(admin, **status) for status in given]
+    statuses = [{"code": 10 + number, "name": f"Step {number}", "kind": "deal"} for number in range(3)]
+    first = [post(admin, **status) for status in statuses]
+    second = [post(admin, **status) for status in statuses]
     assert [response.status_code for response in first + second] == [201] * 3 + [200] * 3
-    wanted = [(status["id"], status["code"], status["name"]) for status in map(read, first)]
-    assert [(status["id"], status["code"], status["name"]) for status in map(read, second)] == wanted
-    assert [code for _, code, _ in wanted] == ["10", "11", "12"]
+    expected = [(status["id"], status["code"], status["name"]) for status in map(read, first)]
+    assert [(status["id"], status["code"], status["name"]) for status in map(read, second)] == expected
+    assert [code for _, code, _ in expected] == ["10", "11", "12"]
 
 
 def test_codes_and_names_may_change_to_unused_values(acme, admin):
@@ -190,7 +190,7 @@ def test_orders_filters_and_searches(acme, other):
     Status.objects.exclude(kind="deal").delete()
     json = acme.json()
 
-    def found(query: str) -> list[str]:
+    def codes(query: str) -> list[str]:
         return values_of(json.get(f"/app/statuses.json?{query}"), "code")
 
     assert values_by_page(json, "/app/statuses.json?per_page=2", "code") == [
@@ -198,14 +198,14 @@ def test_orders_filters_and_searches(acme, other):
         ["proposal", "won"],
         ["lost"],
     ]
-    assert found("order=name") == ["lost", "new", "proposal", "qualified", "won"]
-    assert found("order=-id") == ["lost", "won", "proposal", "qualified", "new"]
+    assert codes("order=name") == ["lost", "new", "proposal", "qualified", "won"]
+    assert codes("order=-id") == ["lost", "won", "proposal", "qualified", "new"]
     Status.objects.filter(account=acme.account, code="won").update(updated_at="2009-01-26T17:06:53Z")
-    assert found("order=updated_at&per_page=1") == ["won"]
-    assert found("updated_since=2010-01-01") == ["new", "qualified", "proposal", "lost"]
-    assert found("q=qualifeid") == ["qualified"]
-    assert found("q=propos&kind=deal") == ["proposal"]
-    assert found("q=propos&kind=post") == []
+    assert codes("order=updated_at&per_page=1") == ["won"]
+    assert codes("updated_since=2010-01-01") == ["new", "qualified", "proposal", "lost"]
+    assert codes("q=qualifeid") == ["qualified"]
+    assert codes("q=propos&kind=deal") == ["proposal"]
+    assert codes("q=propos&kind=post") == []
     assert_refused(
         json.get("/app/statuses.json?tag=a&order=position", headers={"Prefer": "handling=strict"}),
         422,
@@ -223,8 +223,8 @@ def test_orders_filters_and_searches(acme, other):
 def test_it_rejects_the_deletion_of_a_status_in_use(acme, admin, kind, make):
     status = acme.account.statuses.create(kind=kind, code="mine", name="Mine")
     row = make(acme.alice, **({"status": status} if kind == "post" else {"status_id": status.id}))
-    for act in (lambda: None, lambda: row.trash(by=acme.alice)):
-        act()
+    for prepare in (lambda: None, lambda: row.trash(by=acme.alice)):
+        prepare()
         response = admin.delete(f"/app/statuses/{status.id}.json")
         errors = {"status": [f"is in use by a {kind}, perhaps one in the trash"]}
         assert_refused(response, 422, "validation_failed", errors)
@@ -255,9 +255,9 @@ def test_a_new_status_can_be_used_for_posts(acme, admin):
     ("method", "number", "body"),
     [
         ("GET", 1, None),
-        # The row; whether its code or name is taken; its update.
+        # Statements: the row, whether its code or name is taken, its update.
         ("PUT", 4, {"status": {"code": "planned", "name": "Planned"}}),
-        # All statuses; another status; the deletion, with the lookups of foreign keys.
+        # Statements: all statuses, another status, the deletion with its lookups of foreign keys.
         ("DELETE", 3, None),
     ],
 )
@@ -272,7 +272,7 @@ def test_requests_take_few_queries(acme, admin, method, number, body):
 
 # The names of a shop's own statuses, in English and Polish. A plug-in that finds one of them in the account assumes that its
 # own statuses are set up, and creates none.
-OF_A_SHOP = {
+SHOP_STATUS_NAMES = {
     "pending payment", "processing", "on hold", "completed", "cancelled", "refunded", "failed", "draft",
     "oczekuje na płatność", "oczekujące na płatność", "w trakcie realizacji", "przetwarzane", "wstrzymane", "wstrzymano",
     "zrealizowane", "zakończone", "anulowane", "zwrócone", "niepowodzenie", "nieudane", "nie powiodło się", "szkic",
@@ -286,7 +286,7 @@ def test_no_default_status_has_the_name_of_a_shop_status(acme):
     with translation.override("pl"):
         names |= {gettext(status.name).lower() for status in posts}
         assert gettext("Done") == "Gotowe"
-    assert names & OF_A_SHOP == set()
+    assert names & SHOP_STATUS_NAMES == set()
 
 
 def test_paths_may_end_in_a_slash(acme):

@@ -8,9 +8,7 @@ from django.apps import apps
 
 from accounts.models import Account
 from tests.support.assertions import assert_refused, read
-from tests.support.factories import (
-    make_token,
-)
+from tests.support.factories import make_token
 from tests.support.fill import SECRET, fill_both
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.forms import form_of
@@ -57,25 +55,25 @@ def snapshot(account: Account) -> dict[str, list]:
     return rows
 
 
-def send_otherwise(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
-    """Send the request as a form with GET or POST, with parameters and the method in the body."""
+def send_as_form(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
+    """Send a POST form with parameters and the method in its body, or a GET request with its parameters in a JSON body."""
     form = dict(form_of(row.body(body) if row.body else {})) | dict(parse_qsl(row.query.removeprefix("?")))
     address = row.path(path).partition("?")[0]
     if row.method == "GET":
         return client.request("GET", address, json=form, headers=row.headers)
     if row.method in ("PUT", "PATCH") and row.query:
-        # The external id stays in the query.
+        # External ids of an upsert are read only from the query.
         address = row.path(path)
     return client.post(address, data={**form, "_method": row.method}, headers=row.headers)
 
 
-def assert_nothing_told(response) -> None:
+def assert_no_leak(response) -> None:
     text = f"{response.text} {response.headers}".lower()
     assert SECRET not in text
     assert "acme" not in text.replace("acme.example.test", "")
 
 
-def assert_turned_away(row: Row, response, status: int) -> None:
+def assert_rejected(row: Row, response, status: int) -> None:
     if not row.is_json:
         assert response.status_code == status
         assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>')
@@ -85,8 +83,8 @@ def assert_turned_away(row: Row, response, status: int) -> None:
 
 @every_row
 def test_it_works(world, row):
-    """The requests of the table are valid: the account's own team succeeds."""
-    response = send(row, caller(row, world.acme.host, world.acme.alice), world.theirs, world.theirs)
+    """The requests of the table are valid: the owner of the account succeeds."""
+    response = send(row, caller(row, world.acme.host, world.acme.alice), world.acme_ids, world.acme_ids)
     assert response.status_code == row.team, response.text
 
 
@@ -98,27 +96,27 @@ def test_every_route_has_a_row_in_the_table():
 @every_guarded_row
 def test_it_rejects_users_of_another_account(world, row):
     # Mallory's login exists only in the other account.
-    response = send(row, caller(row, world.acme.host, world.other.mallory), world.theirs, world.theirs)
-    assert_turned_away(row, response, 401)
+    response = send(row, caller(row, world.acme.host, world.other.mallory), world.acme_ids, world.acme_ids)
+    assert_rejected(row, response, 401)
     assert SECRET not in response.text
     assert snapshot(world.acme.account) == world.before
 
 
 @every_guarded_row
 def test_it_rejects_requests_without_credentials(world, row):
-    response = send(row, caller(row, world.acme.host, None), world.theirs, world.theirs)
-    assert_turned_away(row, response, 401)
+    response = send(row, caller(row, world.acme.host, None), world.acme_ids, world.acme_ids)
+    assert_rejected(row, response, 401)
     assert SECRET not in response.text
     assert snapshot(world.acme.account) == world.before
 
 
 @every_row
 def test_responses_to_a_member(world, row):
-    response = send(row, caller(row, world.acme.host, world.acme.carol), world.theirs, world.theirs)
+    response = send(row, caller(row, world.acme.host, world.acme.carol), world.acme_ids, world.acme_ids)
     assert response.status_code == row.member, response.text
     if row.member == 403 and row.is_json:
-        who = "an admin or the owner" if row.admins_only else "the team"
-        assert_refused(response, 403, "forbidden", message=f"Only {who} may do this")
+        permitted = "an admin or the owner" if row.admins_only else "the team"
+        assert_refused(response, 403, "forbidden", message=f"Only {permitted} may do this")
     elif row.member == 403:
         assert response.text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>')
         assert SECRET not in response.text
@@ -128,12 +126,12 @@ def test_responses_to_a_member(world, row):
 
 @every_row
 def test_ids_of_another_account_are_not_found(world, row):
-    response = send(row, caller(row, world.other.host, world.other.mallory), world.theirs, world.hers)
-    if row.names_a_thing:
-        assert_turned_away(row, response, 404)
+    response = send(row, caller(row, world.other.host, world.other.mallory), world.acme_ids, world.other_ids)
+    if row.has_parameter:
+        assert_rejected(row, response, 404)
     else:
         assert response.status_code == row.team, response.text
-    assert_nothing_told(response)
+    assert_no_leak(response)
     assert snapshot(world.acme.account) == world.before
 
 
@@ -144,30 +142,30 @@ every_json_row = pytest.mark.parametrize(
 
 @every_json_row
 def test_every_json_route_accepts_forms(world, row):
-    response = send_otherwise(row, caller(row, world.acme.host, world.acme.alice), world.theirs, world.theirs)
+    response = send_as_form(row, caller(row, world.acme.host, world.acme.alice), world.acme_ids, world.acme_ids)
     assert response.status_code == row.team, response.text
 
 
 @every_json_row
 def test_it_rejects_forms_of_another_account(world, row):
     mallory = world.other.mallory
-    response = send_otherwise(row, caller(row, world.acme.host, mallory), world.theirs, world.theirs)
-    assert_turned_away(row, response, 401)
-    response = send_otherwise(row, caller(row, world.other.host, mallory), world.theirs, world.hers)
-    if row.names_a_thing:
-        assert_turned_away(row, response, 404)
+    response = send_as_form(row, caller(row, world.acme.host, mallory), world.acme_ids, world.acme_ids)
+    assert_rejected(row, response, 401)
+    response = send_as_form(row, caller(row, world.other.host, mallory), world.acme_ids, world.other_ids)
+    if row.has_parameter:
+        assert_rejected(row, response, 404)
     else:
         assert response.status_code == row.team, response.text
-    assert_nothing_told(response)
+    assert_no_leak(response)
     assert snapshot(world.acme.account) == world.before
 
 
 @every_row_with_ids
 def test_it_rejects_ids_of_another_account_in_the_body(world, row):
-    hers = snapshot(world.other.account)
-    response = send(row, caller(row, world.other.host, world.other.mallory), world.hers, world.theirs)
+    before = snapshot(world.other.account)
+    response = send(row, caller(row, world.other.host, world.other.mallory), world.other_ids, world.acme_ids)
     if row.is_json:
-        ids = str(world.theirs.contact_list)
+        ids = str(world.acme_ids.contact_list)
         assert_refused(
             response,
             422,
@@ -181,18 +179,18 @@ def test_it_rejects_ids_of_another_account_in_the_body(world, row):
         errors = "".join(f"  <error>{sentence}</error>\n" for sentence in row.foreign)
         assert response.status_code == 422
         assert response.text == f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{errors}</errors>\n'
-    assert_nothing_told(response)
+    assert_no_leak(response)
     assert snapshot(world.acme.account) == world.before
-    assert snapshot(world.other.account) == hers
+    assert snapshot(world.other.account) == before
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.method == "GET"], ids=lambda row: f"/{row.route}")
 def test_head_has_the_status_and_headers_of_get(world, row):
     for host, user, path in (
-        (world.acme.host, None, world.theirs),
-        (world.acme.host, world.other.mallory, world.theirs),
-        (world.acme.host, world.acme.carol, world.theirs),
-        (world.other.host, world.other.mallory, world.theirs),
+        (world.acme.host, None, world.acme_ids),
+        (world.acme.host, world.other.mallory, world.acme_ids),
+        (world.acme.host, world.acme.carol, world.acme_ids),
+        (world.other.host, world.other.mallory, world.acme_ids),
     ):
         client = caller(row, host, user)
         head = client.head(row.path(path))
@@ -205,7 +203,7 @@ def test_head_has_the_status_and_headers_of_get(world, row):
 
 
 def test_it_rejects_comments_on_posts_of_another_account(world):
-    body = {"post": {"task_kind": "comment", "post_id": world.theirs.post, "content": "Mine"}}
+    body = {"post": {"task_kind": "comment", "post_id": world.acme_ids.post, "content": "Mine"}}
     response = world.other.json().post("/app/posts.json", json=body)
     assert_refused(response, 422, "validation_failed", {"post_id": ["can't be found"]})
     assert snapshot(world.acme.account) == world.before

@@ -19,24 +19,24 @@ def query(sql: str, parameters=()) -> list[tuple]:
         return cursor.fetchall()
 
 
-def count_from(number: int, account: Account) -> None:
+def set_sequence(account: Account, number: int) -> None:
     query("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])
 
 
 def test_two_accounts_may_have_rows_with_the_same_id(acme, other):
     for account in (acme.account, other.account):
-        count_from(5000, account)
-    ours, hers = make_client(acme.alice, "Ours"), make_client(other.mallory, "Hers")
-    assert ours.id == hers.id == 5001
-    assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Ours"
-    assert read(other.json().get("/app/clients/5001.json"))["name"] == "Hers"
-    assert other.json().put("/app/clients/5001.json", json={"client": {"name": "Hers still"}}).status_code == 200
+        set_sequence(account, 5000)
+    own, foreign = make_client(acme.alice, "Of acme"), make_client(other.mallory, "Of other")
+    assert own.id == foreign.id == 5001
+    assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Of acme"
+    assert read(other.json().get("/app/clients/5001.json"))["name"] == "Of other"
+    assert other.json().put("/app/clients/5001.json", json={"client": {"name": "Changed"}}).status_code == 200
     assert other.json().delete("/app/clients/5001.json").status_code == 200
-    assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Ours"
+    assert read(acme.json().get("/app/clients/5001.json"))["name"] == "Of acme"
 
 
 def test_ids_reveal_nothing_about_other_accounts(acme, other):
-    """Each account numbers its own rows."""
+    """Each account has its own sequence of ids."""
 
     def ids(client):
         return [read(client.post("/app/clients.json", json={"client": {"name": "a"}}))["id"] for _ in range(3)]
@@ -49,15 +49,15 @@ def test_ids_reveal_nothing_about_other_accounts(acme, other):
 
 
 def test_the_sequence_of_an_account_is_dropped_with_it(acme):
-    bare = Account.objects.create(prefix="bare")
+    empty = Account.objects.create(prefix="empty")
 
     def sequences() -> set[str]:
         return {name for (name,) in query("SELECT sequencename FROM pg_sequences WHERE schemaname = 'account_ids'")}
 
-    gone, kept = f"a{bare.id}", f"a{acme.account.id}"
-    assert {gone, kept} <= sequences()
-    Account.objects.filter(id=bare.id).delete()
-    assert gone not in sequences()
+    dropped, kept = f"a{empty.id}", f"a{acme.account.id}"
+    assert {dropped, kept} <= sequences()
+    Account.objects.filter(id=empty.id).delete()
+    assert dropped not in sequences()
     assert kept in sequences()
 
 
@@ -75,25 +75,31 @@ def foreign_keys() -> list[tuple[str, str, tuple[str, ...], str, tuple[str, ...]
         FROM pg_constraint AS con WHERE con.contype = 'f' ORDER BY 1
         """)
     tables = {model._meta.db_table for model in TENANT_TABLES}
-    return [(name, table, tuple(of), to, tuple(ends)) for name, table, to, of, ends in rows if table in tables]
+    return [
+        (name, table, tuple(columns), target, tuple(target_columns))
+        for name, table, target, columns, target_columns in rows
+        if table in tables
+    ]
 
 
 def links() -> list[tuple[str, str, str]]:
     """Return (table, column, target) of every foreign key between tenant tables."""
-    return [(table, of[1], to) for _, table, of, to, _ in foreign_keys() if to != "accounts_account"]
+    return [
+        (table, columns[1], target) for _, table, columns, target, _ in foreign_keys() if target != "accounts_account"
+    ]
 
 
 def test_every_foreign_key_between_tenant_tables_includes_the_account(db):
-    for name, _, columns, target, ends in foreign_keys():
+    for name, _, columns, target, target_columns in foreign_keys():
         if target == "accounts_account":
-            assert (columns, ends) == (("account_id",), ("id",)), name
+            assert (columns, target_columns) == (("account_id",), ("id",)), name
         else:
-            assert (columns[0], ends) == ("account_id", ("account_id", "id")), name
+            assert (columns[0], target_columns) == ("account_id", ("account_id", "id")), name
             assert len(columns) == 2, name
 
 
-# Triggers write these columns from rows of posts, whose ids are checked.
-COPIED = {("forum_postcount", "category_id"), ("forum_postcount", "status_id")}
+# Triggers copy these columns from posts, where they are foreign keys.
+WRITTEN_BY_TRIGGERS = {("forum_postcount", "category_id"), ("forum_postcount", "status_id")}
 
 
 def test_every_id_of_another_row_is_a_foreign_key(db):
@@ -103,7 +109,7 @@ def test_every_id_of_another_row_is_a_foreign_key(db):
         for field in model._meta.local_concrete_fields
         if field.column.endswith("_id") and field.column != "account_id"
     }
-    known = {(table, column) for table, column, _ in links()} | COPIED
+    known = {(table, column) for table, column, _ in links()} | WRITTEN_BY_TRIGGERS
     for table, column in ids - known:
         pytest.fail(
             f"{table}.{column} is not a foreign key: add `composite_foreign_key('{table}', '{column}', …)` to a migration"
@@ -113,28 +119,28 @@ def test_every_id_of_another_row_is_a_foreign_key(db):
 
 def test_the_database_rejects_links_between_accounts(acme, other):
     fill_both(acme, other)
-    refused = set()
+    rejected = set()
     for table, column, target in links():
         rows = query(
             f"SELECT id FROM {target} WHERE account_id = %s AND id NOT IN (SELECT id FROM {target} WHERE account_id = %s)",  # noqa: S608
             [other.account.id, acme.account.id],
         )
         assert rows, target
-        # One row, preferably with such a link.
-        one = f"SELECT ctid FROM {table} WHERE account_id = %s ORDER BY {column} IS NULL LIMIT 1"  # noqa: S608
-        with pytest.raises(IntegrityError) as refusal, transaction.atomic(), connection.cursor() as cursor:
+        # Update one row, preferably one whose column is not null.
+        row = f"SELECT ctid FROM {table} WHERE account_id = %s ORDER BY {column} IS NULL LIMIT 1"  # noqa: S608
+        with pytest.raises(IntegrityError) as error, transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(
-                f"UPDATE {table} SET {column} = %s WHERE ctid = ({one})",  # noqa: S608
+                f"UPDATE {table} SET {column} = %s WHERE ctid = ({row})",  # noqa: S608
                 [rows[0][0], acme.account.id],
             )
-        assert isinstance(refusal.value.__cause__, ForeignKeyViolation), (table, column)
-        refused.add((table, column))
-    assert len(refused) == len(links()) > 30
+        assert isinstance(error.value.__cause__, ForeignKeyViolation), (table, column)
+        rejected.add((table, column))
+    assert len(rejected) == len(links()) > 30
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
 # is never returned.
-EXCEPTIONS = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey"}
+WITHOUT_ACCOUNT = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey"}
 
 
 def test_every_index_and_unique_constraint_begins_with_the_account(db):
@@ -144,9 +150,9 @@ def test_every_index_and_unique_constraint_begins_with_the_account(db):
         JOIN pg_namespace AS space ON space.oid = tab.relnamespace WHERE space.nspname = 'public'
         """)
     tables = {model._meta.db_table for model in TENANT_TABLES}
-    others = {index for table, index, first in rows if table in tables and first != "account_id"}
+    without_account = {index for table, index, first in rows if table in tables and first != "account_id"}
     assert {table for table, _, _ in rows} >= tables
-    assert others == EXCEPTIONS
+    assert without_account == WITHOUT_ACCOUNT
 
 
 def test_statistics_of_every_table_assume_large_accounts(db):
@@ -154,14 +160,14 @@ def test_statistics_of_every_table_assume_large_accounts(db):
         SELECT relname, attoptions FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
         WHERE attname = 'account_id' AND relkind = 'r'
         """)
-    assert {table: chosen for table, chosen in options if chosen != ["n_distinct=2"]} == {}
+    assert {table: values for table, values in options if values != ["n_distinct=2"]} == {}
     assert {table for table, _ in options} == {model._meta.db_table for model in TENANT_TABLES}
 
 
-# Rate limits have keys that contain the account or belong to none.
-OF_NO_TENANT = {"accounts_account", "accounts_ratecount", "django_migrations"}
+# Keys of rate limits contain the account, or belong to no account.
+GLOBAL_TABLES = {"accounts_account", "accounts_ratecount", "django_migrations"}
 
 
 def test_every_table_belongs_to_accounts(db):
     tables = {name for (name,) in query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-    assert tables - OF_NO_TENANT == {model._meta.db_table for model in TENANT_TABLES}
+    assert tables - GLOBAL_TABLES == {model._meta.db_table for model in TENANT_TABLES}

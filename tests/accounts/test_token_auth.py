@@ -1,4 +1,4 @@
-"""Tokens of the Account API: their places in a request, and invalid ones."""
+"""Tokens of the Account API, in every place of a request, and invalid tokens."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -56,17 +56,18 @@ def test_the_token_in_the_query(acme, method, path, body):
         assert response.status_code in (200, 201)
 
 
-def everywhere(acme, header, query, body):
-    sent = {"api_token": body} if body is not ... else {}
+def get_with_tokens(acme, header, query, body):
+    """Send tokens in the header, the query (a list) and the body. An ellipsis stands for no token."""
+    content = {"api_token": body} if body is not ... else {}
     headers = {"Authorization": f"Bearer {header}"} if header is not ... else {}
-    where = "?" + "&".join(f"api_token={quote(token, safe='')}" for token in query)
-    return JSONClient(acme.host).request("GET", "/app/tasks.json" + where, json=sent, headers=headers)
+    parameters = "?" + "&".join(f"api_token={quote(token, safe='')}" for token in query)
+    return JSONClient(acme.host).request("GET", "/app/tasks.json" + parameters, json=content, headers=headers)
 
 
 def test_equal_tokens_in_several_places(acme):
     token = acme.bob_token
-    assert everywhere(acme, token, [token, token], token).status_code == 200
-    assert everywhere(acme, token, [], None).status_code == 200
+    assert get_with_tokens(acme, token, [token, token], token).status_code == 200
+    assert get_with_tokens(acme, token, [], None).status_code == 200
 
 
 def test_it_rejects_different_tokens_in_several_places(acme):
@@ -81,7 +82,7 @@ def test_it_rejects_different_tokens_in_several_places(acme):
         (bob, [], 7),
         (bob, [bob], "x"),
     ):
-        assert_refused(everywhere(acme, header, query, body), 401, "unauthenticated")
+        assert_refused(get_with_tokens(acme, header, query, body), 401, "unauthenticated")
 
 
 @pytest.mark.parametrize(

@@ -86,13 +86,13 @@ def test_rows_linked_to_another_client_meanwhile_keep_their_link(acme):
 
 
 def test_rows_sent_back_whole_meanwhile_are_linked_again(acme):
-    """Clients send all fields: a null that was null before does not remove a pending link."""
+    """Clients send all fields. A null in a field that was null before does not remove the pending link."""
     client = make_client(acme.alice)
     rows = children(client, acme.alice)
     client.trash(by=acme.alice)
     for kind, row in zip(("contact", "deal", "post", "post"), rows, strict=True):
-        whole = read(acme.json().get(path(kind, row)))
-        assert acme.json().put(path(kind, row), json={kind: whole}).status_code == 200
+        body = read(acme.json().get(path(kind, row)))
+        assert acme.json().put(path(kind, row), json={kind: body}).status_code == 200
     client.restore()
     assert client_ids(acme, rows) == [client.id] * 4
 
@@ -118,9 +118,9 @@ def test_the_main_contact_of_a_client(acme):
     contact = make_contact(acme.alice)
     client = make_client(acme.alice, contact_id=contact.id)
     contact.trash(by=acme.alice)
-    whole = read(acme.json().get(path("client", client)))
-    assert whole["contact_id"] is None
-    acme.json().put(path("client", client), json={"client": whole})
+    body = read(acme.json().get(path("client", client)))
+    assert body["contact_id"] is None
+    acme.json().put(path("client", client), json={"client": body})
     contact.restore()
     assert read(acme.json().get(path("client", client)))["contact_id"] == contact.id
     # A row that was linked to another row keeps that link.
@@ -193,13 +193,13 @@ def housekeeping(days: int) -> None:
 
 @every_kind
 def test_rows_are_erased_after_thirty_days(acme, kind):
-    row, kept = MAKE[kind](acme.alice), MAKE[kind](acme.alice)
+    row, live_row = MAKE[kind](acme.alice), MAKE[kind](acme.alice)
     row.trash(by=acme.alice)
     housekeeping(days=29)
     assert type(row).objects.filter(pk=row.pk).exists()
     housekeeping(days=30)
     assert not type(row).objects.filter(pk=row.pk).exists()
-    assert type(row).objects.filter(pk=kept.pk).exists()
+    assert type(row).objects.filter(pk=live_row.pk).exists()
 
 
 def test_rows_of_an_erased_client_are_kept(acme):
@@ -246,19 +246,19 @@ def test_comments_and_votes_are_erased_with_their_post(acme):
 
 
 def test_a_row_restored_during_its_erasure_is_kept(acme, monkeypatch):
-    """A row that is restored between its selection and its deletion is kept."""
+    """The row is restored between its selection and its deletion."""
     client = make_client(acme.alice)
     client.trash(by=acme.alice)
     Client.objects.update(trashed_at=timezone.now() - timedelta(days=31))
-    found = Client.objects.filter(trashed_at__lt=timezone.now())
+    queryset = Client.objects.filter(trashed_at__lt=timezone.now())
     before = timezone.now() - timedelta(days=30)
-    delete = type(found).delete
+    delete = type(queryset).delete
 
     def restore_first(self):
         Client.objects.filter(pk=client.pk).update(trashed_at=None, trashed_by_id=None)
         return delete(self)
 
-    monkeypatch.setattr(type(found), "delete", restore_first)
+    monkeypatch.setattr(type(queryset), "delete", restore_first)
     assert Client.objects.all().erase(before=before, limit=10) == 0
     assert Client.objects.live().filter(pk=client.pk).exists()
 

@@ -47,19 +47,19 @@ def cases(*actions: str, rule: str, targets: list[str] = ROLES) -> list:
     ]
 
 
-def people(acme, actor: str, target: str) -> tuple[User, User]:
+def make_actor_and_target(acme, actor: str, target: str) -> tuple[User, User]:
     """Create the actor and the target. Alice remains another owner."""
     by = make_user(acme.account, "actor", role=actor)
     return by, make_user(acme.account, "target", role=target)
 
 
 def state(user: User) -> tuple:
-    """Return the state that a refused action must leave unchanged."""
+    """Return the state that a rejected action must leave unchanged."""
     user = User.objects.get(pk=user.pk)
     return user.role, user.is_active, list(user.tokens.values_list("id", "revoked_at")), user.sessions.count()
 
 
-# The API of forums
+# The Forum API
 
 
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", rule="create"))
@@ -69,8 +69,8 @@ def test_who_may_create_users_by_xml(acme, actor, action, target, allowed):
     body = f"<user>{fields}<role>{target}</role></user>"
     response = XMLClient(acme.host, auth=("actor", PASSWORD)).send_xml("POST", "/app/users.xml", body)
     assert response.status_code == (201 if allowed else 403)
-    made = acme.account.users.filter(login="dora").values_list("role", flat=True)
-    assert list(made) == ([target] if allowed else [])
+    roles = acme.account.users.filter(login="dora").values_list("role", flat=True)
+    assert list(roles) == ([target] if allowed else [])
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -104,7 +104,7 @@ def test_who_may_send_an_invitation_again(acme, actor, action, target, allowed):
 
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases(*MANAGE, rule="manage"))
 def test_who_may_manage_users(acme, actor, action, target, allowed):
-    by, user = people(acme, actor, target)
+    by, user = make_actor_and_target(acme, actor, target)
     make_token(user)
     values = {"do": "role", "role": "member"}
     if action == "promote":
@@ -122,7 +122,7 @@ def test_who_may_manage_users(acme, actor, action, target, allowed):
 
 @pytest.mark.parametrize("actor", ROLES)
 def test_users_may_end_their_own_tokens_and_sessions(acme, actor):
-    """Users may end their own tokens and sessions. Members have no tokens."""
+    """Members cannot open the page of tokens."""
     by = make_user(acme.account, "actor", role=actor)
     page, _other = acme.page(by), acme.page(by)
     send(page, "/app/profile/sessions", end="others")
@@ -136,7 +136,7 @@ def test_users_may_end_their_own_tokens_and_sessions(acme, actor):
 @pytest.mark.parametrize("actor", ROLES)
 @pytest.mark.parametrize("target", ROLES)
 def test_it_rejects_tokens_and_sessions_of_other_users(acme, actor, target):
-    by, user = people(acme, actor, target)
+    by, user = make_actor_and_target(acme, actor, target)
     make_token(user)
     acme.page(user)
     page, before = acme.page(by), state(user)
@@ -159,10 +159,10 @@ def test_the_page_of_an_owner_has_no_actions_for_admins(acme):
 @pytest.mark.parametrize("is_active", [True, False])
 @pytest.mark.parametrize(("actor", "action", "target", "allowed"), cases("create", "invite", *MANAGE, rule="manage"))
 def test_permissions_in_the_models(acme, actor, action, target, allowed, is_active):
-    by, user = people(acme, actor, target)
+    by, user = make_actor_and_target(acme, actor, target)
     make_token(user)
     token = user.tokens.get()
-    acts = {
+    actions = {
         "create": lambda: by.check_may_create(target),
         "invite": lambda: Invitation.objects.invite(acme.account, email="new@example.com", role=target, by=by),
         "demote": lambda: user.change_role("member", by=by),
@@ -181,21 +181,21 @@ def test_permissions_in_the_models(acme, actor, action, target, allowed, is_acti
     User.objects.filter(pk=by.pk).update(is_active=is_active)
     by.refresh_from_db()
     if allowed and is_active:
-        acts[action]()
+        actions[action]()
     else:
         with pytest.raises(PermissionDenied), transaction.atomic():
-            acts[action]()
+            actions[action]()
 
 
-@pytest.mark.parametrize("end", ["deactivated", "agent", "member"])
+@pytest.mark.parametrize("change", ["deactivated", "agent", "member"])
 @pytest.mark.parametrize("role", ["admin", "agent", "member"])
-def test_an_invitation_is_void_if_the_sender_lost_the_permission(acme, role, end):
-    """The right of the sender is checked on acceptance, as the invitation may still exist after a demotion."""
+def test_an_invitation_is_void_if_the_sender_lost_the_permission(acme, role, change):
+    """The permission of the sender is checked on acceptance, as the invitation may still exist after a demotion."""
     by = make_user(acme.account, "adam", role="admin")
     row, secret = acme.account.invitations.invite(acme.account, email="new@example.com", role=role, by=by)
     accept = partial(User.objects.accept, row, login="new", password=PASSWORD, name="New")
-    change = {"is_active": False} if end == "deactivated" else {"role": end}
-    User.objects.filter(pk=by.pk).update(**change)
+    values = {"is_active": False} if change == "deactivated" else {"role": change}
+    User.objects.filter(pk=by.pk).update(**values)
     if role == "member":
         assert Invitation.objects.find_by_secret(acme.account.id, secret) == row
         assert accept().role == "member"

@@ -42,8 +42,8 @@ RESOURCES: dict[str, tuple[str, type[ResourceSerializer]]] = {
 }
 
 
-# All but one of the custom fields of each type, and `external_id`, which is validated as an external id.
-LEFT_OUT = {"external_id", *(name for name in CUSTOM_FIELDS if name.rstrip("0123456789") + "1" != name)}
+# The custom fields except the first of each type, and `external_id`, which has rules of its own.
+EXCLUDED = {"external_id", *(name for name in CUSTOM_FIELDS if name.rstrip("0123456789") + "1" != name)}
 
 
 def fields_of(kind: type[WireField]) -> list[tuple[str, str]]:
@@ -51,12 +51,12 @@ def fields_of(kind: type[WireField]) -> list[tuple[str, str]]:
         (resource, name)
         for resource, (_, serializer) in RESOURCES.items()
         for name, field in serializer._declared_fields.items()
-        if isinstance(field, kind) and not field.read_only and name not in LEFT_OUT
+        if isinstance(field, kind) and not field.read_only and name not in EXCLUDED
     ]
 
 
 TEXTS, SCALARS, BOOLEANS = fields_of(TextField), fields_of(ScalarField), fields_of(BooleanField)
-# Each value is sent in all fields of its type at once: the answer names every one of them.
+# Each value is sent in all fields of its type at once: the response has an error for each of them.
 every_resource = pytest.mark.parametrize("resource", RESOURCES)
 
 
@@ -130,7 +130,7 @@ with_booleans = pytest.mark.parametrize("resource", sorted({resource for resourc
 
 @with_booleans
 @pytest.mark.parametrize(
-    ("value", "taken"),
+    ("value", "stored"),
     [
         (True, True),
         (False, False),
@@ -144,12 +144,12 @@ with_booleans = pytest.mark.parametrize("resource", sorted({resource for resourc
         ("0", False),
     ],
 )
-def test_accepted_booleans(acme, resource, value, taken):
+def test_accepted_booleans(acme, resource, value, stored):
     names, response = send_in_all(acme, resource, BOOLEANS, value)
     assert response.status_code == 201
     for name in names:
         # `try_update` is an option and is not stored.
-        assert name == "try_update" or read(response)[name] is taken
+        assert name == "try_update" or read(response)[name] is stored
 
 
 @with_booleans
@@ -204,7 +204,7 @@ def test_it_rejects_invalid_dates(acme, date):
 
 
 @pytest.mark.parametrize(
-    ("given", "date"),
+    ("sent", "date"),
     [
         ("2009-01-26", "2009-01-26"),
         (" 2009-01-26 ", "2009-01-26"),
@@ -221,8 +221,8 @@ def test_it_rejects_invalid_dates(acme, date):
     ],
     ids=repr,
 )
-def test_accepted_dates(acme, given, date):
-    assert read(create(acme, "deal", expected_close_date=given))["expected_close_date"] == date
+def test_accepted_dates(acme, sent, date):
+    assert read(create(acme, "deal", expected_close_date=sent))["expected_close_date"] == date
 
 
 @pytest.mark.parametrize(
@@ -252,10 +252,10 @@ def test_it_rejects_invalid_times(acme, time):
     assert_refused(response, 422, "validation_failed", {"scheduled_at": [rule]})
 
 
-@pytest.mark.parametrize("given", ["2009-01-26", "2009/01/26", "26.01.2009", "26-01-2009"])
-def test_a_date_in_a_time_field_is_midnight_in_the_time_zone_of_the_account(acme, given):
+@pytest.mark.parametrize("sent", ["2009-01-26", "2009/01/26", "26.01.2009", "26-01-2009"])
+def test_a_date_in_a_time_field_is_midnight_in_the_time_zone_of_the_account(acme, sent):
     acme.account.change(time_zone="Europe/Warsaw")
-    assert read(create(acme, "post", scheduled_at=given))["scheduled_at"] == "2009-01-26T00:00:00+01:00"
+    assert read(create(acme, "post", scheduled_at=sent))["scheduled_at"] == "2009-01-26T00:00:00+01:00"
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "UTC", "Etc/GMT+12"])
@@ -297,7 +297,7 @@ def test_any_unknown_key_is_ignored(acme, key):
 # Arbitrary values
 
 
-def small(strategy):
+def collections_of(strategy):
     return st.lists(strategy, max_size=3) | st.dictionaries(st.text(max_size=5), strategy, max_size=3)
 
 
@@ -312,14 +312,17 @@ ANY = st.recursive(
     | st.sampled_from(
         ["", " ", "2009-01-26", "2009-01-26T18:06:53+01:00", "EUR", "task", "new", "1e999", "\x00", "a,b"]
     ),
-    small,
+    collections_of,
     max_leaves=5,
 )
 
 
 @pytest.fixture(scope="module")
-def house(django_db_setup, django_db_blocker):
-    """Create one account for all examples, as creating an account takes longer than a request."""
+def shared_account(django_db_setup, django_db_blocker):
+    """Return a client of an account that all examples share, its owner and a strategy for its ids.
+
+    Creating an account takes longer than a request.
+    """
     with committed(django_db_blocker):
         account, owner, token = make_account("house")
         ids = st.sampled_from(
@@ -336,8 +339,8 @@ def house(django_db_setup, django_db_blocker):
 @pytest.mark.parametrize("update", [False, True], ids=["create", "update"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_value_is_rejected_or_returned_unchanged(house, resource, update, data):
-    client, owner, ids = house
+def test_any_value_is_rejected_or_returned_unchanged(shared_account, resource, update, data):
+    client, owner, ids = shared_account
     path, serializer = RESOURCES[resource]
     names = [name for name, field in serializer._declared_fields.items() if not field.read_only]
     fields = data.draw(
@@ -357,6 +360,6 @@ def test_any_value_is_rejected_or_returned_unchanged(house, resource, update, da
     if response.status_code == 422:
         assert set(read(response)) == {"code", "message", "errors"}
     else:
-        again = read(client.get(f"/app/{path}/{read(response)['id']}.json"))
-        assert again == read(response)
-        assert outline({**again, "external_ids": None}) == outline({**read(response), "external_ids": None})
+        reread = read(client.get(f"/app/{path}/{read(response)['id']}.json"))
+        assert reread == read(response)
+        assert outline({**reread, "external_ids": None}) == outline({**read(response), "external_ids": None})

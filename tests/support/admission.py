@@ -15,7 +15,7 @@ def admit(slots=1, capacity=2, queue_timeout=20, max_bodies=1, max_bodies_per_se
     )
 
 
-class Answer:
+class Response:
     streaming = False
     content = b"answered"
 
@@ -34,12 +34,12 @@ class Call:
         self.status, self.headers = line[:3], dict(headers)
 
 
-def answering(act=lambda environ: None):
-    """Return a stub of Django that calls `act` and answers 200."""
+def answering(call=lambda environ: None):
+    """Return a stub of Django that passes the environment to `call` and responds 200."""
 
     def django(environ, start):
-        act(environ)
+        call(environ)
         start("200 OK", [("Content-Length", "8")])
-        return Answer()
+        return Response()
 
     return django

@@ -9,7 +9,7 @@ import httpx
 from core.errors import FieldErrors
 
 # Headers of every response, and headers without meaning for clients.
-USUAL = frozenset(
+COMMON_HEADERS = frozenset(
     [
         "cache-control",
         "content-length",
@@ -36,12 +36,12 @@ REFUSALS = {
     "rate_limited": "Too many requests",
     "unavailable": "The service is not available at the moment; try again",
 }
-# Headers that belong to a status.
-EXPLAINED = {401: "www-authenticate", 405: "allow", 409: "retry-after", 429: "retry-after", 503: "retry-after"}
+# The header that a status requires.
+REQUIRED_HEADERS = {401: "www-authenticate", 405: "allow", 409: "retry-after", 429: "retry-after", 503: "retry-after"}
 
 
 def headers_of(response: httpx.Response) -> dict[str, str]:
-    return {name: value for name, value in response.headers.items() if name not in USUAL}
+    return {name: value for name, value in response.headers.items() if name not in COMMON_HEADERS}
 
 
 def read(response: httpx.Response):
@@ -95,9 +95,9 @@ def assert_refused(
     expected = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
     if status == 401:
         expected.setdefault("www-authenticate", 'Bearer realm="account"')
-    found = headers_of(response)
-    assert found == expected
-    assert (status not in EXPLAINED) or EXPLAINED[status] in found
+    headers_sent = headers_of(response)
+    assert headers_sent == expected
+    assert (status not in REQUIRED_HEADERS) or REQUIRED_HEADERS[status] in headers_sent
     assert ("errors" in read(response)) is (status == 422)
 
 
@@ -111,9 +111,9 @@ def on_the_wire(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(microsecond=0).isoformat()
 
 
-def errors_of(caught: FieldErrors) -> dict[str, list[str]]:
+def errors_of(raised: FieldErrors) -> dict[str, list[str]]:
     """Return the messages of the errors by field."""
-    found: dict[str, list[str]] = {}
-    for error in caught.errors:
-        found.setdefault(error.field, []).append(error.text)
-    return found
+    messages: dict[str, list[str]] = {}
+    for error in raised.errors:
+        messages.setdefault(error.field, []).append(error.text)
+    return messages

@@ -1,7 +1,7 @@
 """Record which routes each test file calls, and fail a run in which the test of a route does not call it.
 
-The table in docs/interface.md names a test file for each route. Nothing is checked if only some tests were selected,
-because such a run may leave out the test that calls the route.
+The table in docs/interface.md names a test file for each route. Nothing is checked if only some tests were selected:
+the tests that call a route may be among the others.
 """
 
 import pytest
@@ -42,8 +42,8 @@ def uncalled(table: list[Line], calls: set[Call], files: set[str]) -> list[Line]
 
 def is_selected(config: pytest.Config) -> bool:
     option = config.option
-    chosen = (option.keyword, option.markexpr, getattr(option, "lf", False), option.deselect, option.maxfail)
-    return any(chosen) or any("::" in argument for argument in config.args)
+    selections = (option.keyword, option.markexpr, getattr(option, "lf", False), option.deselect, option.maxfail)
+    return any(selections) or any("::" in argument for argument in config.args)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -69,6 +69,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def missing(config: pytest.Config) -> list[Line]:
+    """Return the lines of the table whose route was not called; none if only some tests were selected."""
     return [] if is_selected(config) else uncalled(lines(), call_log.calls, call_log.files)
 
 

@@ -43,19 +43,24 @@ class Faults(list[str]):
         context.on("request", self.on_request)
         context.on("response", self.on_response)
 
-    # Messages of the browser and of htmx about error statuses, which `on_response` judges, and htmx's message about a
-    # request that a later one replaced.
-    SAID = ("Failed to load resource", "Response Status Error Code 4", "htmx:afterRequest", "htmx:sendAbort")
+    # The browser and htmx report error statuses, which `on_response` checks. htmx also reports a request that a later one
+    # replaced.
+    IGNORED_MESSAGES = (
+        "Failed to load resource",
+        "Response Status Error Code 4",
+        "htmx:afterRequest",
+        "htmx:sendAbort",
+    )
 
     def on_console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not message.text.startswith(self.SAID):
+        if message.type in ("error", "warning") and not message.text.startswith(self.IGNORED_MESSAGES):
             self.append(f"console: {message.text}")
 
     def on_request(self, request: Request) -> None:
         if not request.url.startswith((f"{ORIGIN}/", "data:", "blob:")):
-            self.append(f"request to elsewhere: {request.url}")
+            self.append(f"request to another host: {request.url}")
 
     def on_response(self, response: Response) -> None:
-        is_part = response.request.resource_type not in ("document", "fetch", "xhr")
-        if response.status >= 500 or (response.status >= 400 and is_part):
+        is_subresource = response.request.resource_type not in ("document", "fetch", "xhr")
+        if response.status >= 500 or (response.status >= 400 and is_subresource):
             self.append(f"{response.status}: {response.url}")

@@ -52,7 +52,7 @@ class XMLClient(Client):
 
 
 class JSONClient(Client):
-    """A client of the Account API, with a token. It is sent in the Authorization header unless a test says otherwise."""
+    """A client of the Account API. It sends its token in the Authorization header."""
 
     def __init__(self, host: str, token: str | None = None, **kwargs):
         super().__init__(host, headers={"Authorization": f"Bearer {token}"} if token else {}, **kwargs)

@@ -19,7 +19,7 @@ def empty() -> None:
     """Remove all rows.
 
     DELETE takes a tenth of the time of TRUNCATE, which creates new files for each table and index. It needs a role that may
-    disable triggers and foreign keys, as the role of the tests' own cluster may.
+    disable triggers and foreign keys, such as the role of the tests' own server; otherwise the tables are truncated.
     """
     sizes = f"SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relname = ANY('{{{','.join(tables())}}}')"  # noqa: S608
     with connection.cursor() as cursor:

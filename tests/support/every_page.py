@@ -50,8 +50,8 @@ class World:
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
             for number in range(4)
         ]
-        self.own = make_post(self.carol, f"For the team alone {LONG_WORD}", private=True)
-        self.answer(self.post)
+        self.private = make_post(self.carol, f"For the team alone {LONG_WORD}", private=True)
+        self.respond_to(self.post)
         self.duplicate = make_post(self.carol, f"The price in the summary {LONG_WORD}")
         self.duplicate.comment(by=self.carol, text="Where else?", agent="test")
         self.duplicate.merge_into(self.post, by=self.bob)
@@ -72,7 +72,7 @@ class World:
         # Session secrets by login.
         self.sessions = {user.login: Session.objects.start(user)[1] for user in (self.alice, self.bob, self.carol)}
 
-    def answer(self, post: Post) -> None:
+    def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
         post.write({"status_id": planned.id, "response": MARKDOWN}, by=self.bob)
 
@@ -81,7 +81,8 @@ class World:
         token = links.sign({"email": "carol@new.example"}, *self.carol.link_subject(purpose))
         return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
 
-    def finish(self) -> str:
+    def sign_up_path(self) -> str:
+        """Return the path of the link that completes signing up."""
         token = links.sign({"email": "eve@acme.example", "next": "/"}, registration.SIGN_UP, self.account.id)
         return f"/app/sign-up/finish?{urlencode({'token': token})}"
 
@@ -108,38 +109,39 @@ class PageCase:
         return self.path(world) if callable(self.path) else self.path or f"/{self.route}"
 
 
-def of_post(end: str = "", *, of: str = "post") -> Callable[[World], str]:
-    return lambda world: f"/app/posts/{getattr(world, of).id}{end}"
+def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
+    """Return a function for the path of the post that is the attribute `name` of the world."""
+    return lambda world: f"/app/posts/{getattr(world, name).id}{end}"
 
 
-def send_nothing(page) -> None:
+def submit_empty_form(page) -> None:
     page.locator("main form button").first.click()
     page.get_by_role("alert").wait_for()
 
 
-def comment_nothing(page) -> None:
-    """Submit an empty comment without htmx, so that the answer is a whole page."""
+def submit_empty_comment(page) -> None:
+    """Submit an empty comment without htmx, so that the response is a whole page."""
     with page.expect_navigation():
         page.evaluate("document.getElementById('comment-form').submit()")
 
 
-def await_tools(page) -> None:
+def wait_for_tools(page) -> None:
     page.locator("#tool-status").wait_for()
 
 
-def begin_a_title(page) -> None:
+def type_a_title(page) -> None:
     type_in(page.get_by_label("Title"), "Suggestion")
     page.get_by_text("Is it one of these?").wait_for()
 
 
-def post_anyway(page) -> None:
-    # Submit as without JavaScript: with it, the similar suggestions appear while typing and the page does not ask again.
+def post_a_similar_title(page) -> None:
+    # Set the value without typing: similar suggestions that appear while typing count as seen, and the page would not ask.
     page.get_by_label("Title").evaluate("(field) => { field.value = 'Suggestion 1'; }")
     page.get_by_role("button", name="Post").click()
     page.get_by_role("button", name="Post anyway").wait_for()
 
 
-def look_for_a_customer(page) -> None:
+def search_for_a_customer(page) -> None:
     type_in(page.get_by_label("Client or contact").first, "north")
     page.get_by_role("radio").first.wait_for()
 
@@ -152,7 +154,7 @@ def make_a_token(page) -> None:
 
 
 def run_an_example(page) -> None:
-    page.locator("details.example").evaluate_all("(all) => all.length && (all[0].open = true)")
+    page.locator("details.example").evaluate_all("(elements) => elements.length && (elements[0].open = true)")
     page.get_by_role("button", name="Run").first.click()
     page.locator(".answer [data-status].good").wait_for()
 
@@ -162,45 +164,49 @@ PAGES = [
     PageCase("", "carol"),
     PageCase("", "bob"),
     PageCase("", path="/?status=completed", state="empty"),
-    PageCase("", path="/?q=suggestion", state="searched"),
-    PageCase("", path="/?q=suggestion+qqqq", state="searched, and something comes close"),
-    PageCase("", path="/?q=qqqq", state="searched in vain"),
+    PageCase("", path="/?q=suggestion", state="search"),
+    PageCase("", path="/?q=suggestion+qqqq", state="search with similar results"),
+    PageCase("", path="/?q=qqqq", state="search without results"),
     PageCase("<category_name:category_name>", path="/ideas for the mobile application"),
     PageCase("app/roadmap"),
     PageCase("app/roadmap", path="/app/roadmap?status=planned", state="of a status"),
     PageCase("app/posts/<id:id>", path=of_post()),
-    PageCase("app/posts/<id:id>", "carol", path=of_post(of="own"), state="of one's own"),
-    PageCase("app/posts/<id:id>", "bob", path=of_post(), prepare=await_tools),
+    PageCase("app/posts/<id:id>", "carol", path=of_post(name="private"), state="of the user"),
+    PageCase("app/posts/<id:id>", "bob", path=of_post(), prepare=wait_for_tools),
     PageCase(
-        "app/posts/<id:id>", "bob", path=of_post("?original=0", of="duplicate"), prepare=await_tools, state="merged"
+        "app/posts/<id:id>",
+        "bob",
+        path=of_post("?original=0", name="duplicate"),
+        prepare=wait_for_tools,
+        state="merged",
     ),
-    PageCase("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=comment_nothing, state="with faults"),
+    PageCase("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=submit_empty_comment, state="with errors"),
     PageCase("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
-    PageCase("app/posts/<id:id>/edit", "carol", path=of_post("/edit", of="own")),
+    PageCase("app/posts/<id:id>/edit", "carol", path=of_post("/edit", name="private")),
     PageCase("app/posts/new", "carol"),
-    PageCase("app/posts/new", "carol", state="with faults", prepare=send_nothing),
-    PageCase("app/posts/new", "bob", prepare=begin_a_title, state="while typing"),
-    PageCase("app/posts/new", "carol", prepare=post_anyway, state="with similar ones"),
+    PageCase("app/posts/new", "carol", state="with errors", prepare=submit_empty_form),
+    PageCase("app/posts/new", "bob", prepare=type_a_title, state="while typing"),
+    PageCase("app/posts/new", "carol", prepare=post_a_similar_title, state="with similar posts"),
     PageCase("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
-    PageCase("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", of="own")),
+    PageCase("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", name="private")),
     PageCase(
         "app/posts/<id:id>/merge",
         "bob",
-        path=lambda world: f"/app/posts/{world.own.id}/merge?into={world.post.id}",
-        state="asking",
+        path=lambda world: f"/app/posts/{world.private.id}/merge?into={world.post.id}",
+        state="confirmation",
     ),
     PageCase("app/posts/<id:id>/behalf", "bob", path=of_post("/behalf?q=north")),
     PageCase("app/posts/behalf", "bob"),
-    PageCase("app/posts/behalf", "bob", prepare=look_for_a_customer, state="while searching"),
+    PageCase("app/posts/behalf", "bob", prepare=search_for_a_customer, state="while searching"),
     PageCase("app/moderation", "bob"),
     PageCase("app/sign-in"),
-    PageCase("app/sign-in", state="with faults", prepare=send_nothing),
+    PageCase("app/sign-in", state="with errors", prepare=submit_empty_form),
     PageCase("app/sign-up"),
     PageCase("app/sign-up/sent"),
-    PageCase("app/sign-up/finish", path=World.finish),
-    PageCase("app/sign-up/finish", path=World.finish, state="with faults", prepare=send_nothing),
+    PageCase("app/sign-up/finish", path=World.sign_up_path),
+    PageCase("app/sign-up/finish", path=World.sign_up_path, state="with errors", prepare=submit_empty_form),
     PageCase("app/invitation", path=lambda world: f"/app/invitation?secret={world.invitation}"),
-    PageCase("app/invitation", status=404, state="void"),
+    PageCase("app/invitation", status=404, state="invalid link"),
     PageCase("app/password"),
     PageCase("app/password/sent"),
     PageCase("app/password/new", path=lambda world: world.link("/app/password/new", password_reset.PURPOSE)),
@@ -218,8 +224,8 @@ PAGES = [
         "app/account/users",
         "alice",
         path="/app/account/users?tab=invitations",
-        state="invitations with faults",
-        prepare=send_nothing,
+        state="invitations with errors",
+        prepare=submit_empty_form,
     ),
     PageCase("app/account/users/<id:id>", "alice", path=lambda world: f"/app/account/users/{world.bob.id}"),
     PageCase("app/account/forums", "alice"),

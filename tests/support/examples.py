@@ -1,18 +1,19 @@
-"""Run the examples of the documents in order against the demo account: `curl` lines in console blocks
+"""Run the examples of the documents in order against the demo account.
+
+A console block has `curl` lines, each with its response:
 
     $ curl -u "demo:$PASSWORD" http://demo.localhost:8000/app/users/me.xml
     HTTP/1.1 200 OK
 
     <?xml …
 
-and whole documents that readers paste into a shell: sh blocks, each followed by an http block with its responses, where
-`…}` ends an object with more fields than shown.
+If the last line of a response is …, the document shows only its beginning. $CURSOR is the last cursor returned.
 
-A response whose last line is … is shown in part.
+Other documents are pasted into a shell as a whole. They have sh blocks, each followed by an http block with its responses.
+There, `…}` ends an object that has more fields than shown.
 
-Values that change from run to run (times, account ids, new tokens, cursors) are shown as fixed samples; $CURSOR is the last
-cursor returned. `make docs` sets UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by
-tests that run in one process.
+Values that change from run to run (times, account ids, new tokens, cursors) are shown as fixed samples. `make docs` sets
+UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by tests that run in one process.
 """
 
 import json
@@ -34,7 +35,7 @@ from tests.support.client import Client
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 HTTP_BLOCK = re.compile(r"(?<=^```http\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
-PASTING = re.compile(r"^\$ (sed .*)$", re.MULTILINE)
+PASTE_COMMAND = re.compile(r"^\$ (sed .*)$", re.MULTILINE)
 SHOWN_HEADERS = (
     "Location",
     "Link",
@@ -46,12 +47,12 @@ SHOWN_HEADERS = (
     "Idempotent-Replayed",
 )
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
-OUTDATED = "the answer is not as shown; if the change is meant, run `make docs`"
+OUTDATED = "the response differs from the document; if the change is intended, run `make docs`"
 
-# Stands for the fields that are not shown.
+# The placeholder for fields that are not shown.
 MORE = "…"
 
-# The reason phrases of the server; Python 3.13 changed its own.
+# The reason phrases of the server. Those of Python depend on its version: 3.13 changed them.
 PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 
 SAMPLES = (
@@ -100,7 +101,9 @@ class Example:
             else:
                 assert not word.startswith("-"), f"{word} is not supported in {self.command}"
                 self.url = word
-        assert not (globbing and set(self.url) & set("[]{}")), f"curl takes the brackets for a pattern: {self.command}"
+        assert not (globbing and set(self.url) & set("[]{}")), (
+            f"curl interprets the brackets as a pattern, write -g: {self.command}"
+        )
         self.method = method or ("POST" if self.body is not None else "GET")
 
     def run(self) -> str:
@@ -174,44 +177,44 @@ def examples_of(block: str) -> Iterator[Example]:
         yield Example("\n".join(lines[: last + 1]), "\n".join(lines[last + 1 :]).rstrip("\n") + "\n")
 
 
-def beginning(answer: str, shown: str) -> str:
-    """Return the shown part of a response that is shown in part."""
-    lines = answer.split("\n")
+def truncate_like(response: str, shown: str) -> str:
+    """Return the beginning of a response that has as many lines as the document shows."""
+    lines = response.split("\n")
     length = shown.count("\n") - 1
-    return "\n".join([*lines[:length], "…", ""]) if len(lines) > length + 1 else answer
+    return "\n".join([*lines[:length], "…", ""]) if len(lines) > length + 1 else response
 
 
 def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
     """Run every example of a document in order. Raise AssertionError at the first response that differs."""
-    ran = []
+    examples = []
 
     def run_block(match: re.Match) -> str:
         texts = []
         for example in examples_of(match[0]):
             command = example.command
             example.read(variables)
-            answer = example.run()
+            response = example.run()
             if example.shown.endswith("\n…\n"):
-                answer = beginning(answer, example.shown)
+                response = truncate_like(response, example.shown)
             if example.cursor:
                 variables["CURSOR"] = example.cursor
             if not UPDATING:
-                assert answer == example.shown, f"{path.name}: {OUTDATED}: $ {command}"
-            ran.append(example)
-            texts.append(f"$ {command}\n{answer}")
+                assert response == example.shown, f"{path.name}: {OUTDATED}: $ {command}"
+            examples.append(example)
+            texts.append(f"$ {command}\n{response}")
         return "\n".join(texts) if texts else match[0]
 
     text = path.read_text()
     updated = BLOCK.sub(run_block, text)
     if UPDATING:
         path.write_text(updated)
-    return ran
+    return examples
 
 
 def paste(path: Path, environment: Mapping[str, str]) -> list[str]:
-    """Run all sh blocks of a document with the command that it gives, and return the output of curl -i for each."""
-    command = PASTING.search(path.read_text())[1]
-    pasted = subprocess.run(
+    """Run all sh blocks of a document with the `$ sed …` command in its text, and return the output of curl -i for each."""
+    command = PASTE_COMMAND.search(path.read_text())[1]
+    completed = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}"],
         cwd=ROOT,
         env=environment,
@@ -219,15 +222,15 @@ def paste(path: Path, environment: Mapping[str, str]) -> list[str]:
         text=True,
         timeout=120,
     )
-    assert pasted.returncode == 0, pasted.stdout[-2000:] + pasted.stderr
-    return re.split(r"^(?=HTTP/)", pasted.stdout.replace("\r\n", "\n"), flags=re.MULTILINE)[1:]
+    assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr
+    return re.split(r"^(?=HTTP/)", completed.stdout.replace("\r\n", "\n"), flags=re.MULTILINE)[1:]
 
 
-def compare_pasted(path: Path, answers: list[str], address: str) -> None:
+def compare_pasted(path: Path, responses: list[str], address: str) -> None:
     """Assert that the document shows these responses; `address` replaces localhost:8000."""
-    remaining = iter(answers)
+    remaining = iter(responses)
 
-    def answer_block(match: re.Match) -> str:
+    def compare_block(match: re.Match) -> str:
         texts = []
         for text in re.split(r"\n(?=HTTP/)", match[0]):
             _, _, expected = text.partition("\n\n")
@@ -235,13 +238,13 @@ def compare_pasted(path: Path, answers: list[str], address: str) -> None:
             status, *lines = head.split("\n")
             headers = httpx.Headers([line.split(": ", 1) for line in lines])
             outline = re.sub(rf"{MORE}(?=\s*}})", f'"{MORE}": null', expected)
-            answer = shown(status.strip(), headers, body.strip(), json.loads(outline))
+            response = shown(status.strip(), headers, body.strip(), json.loads(outline))
             if not UPDATING:
-                assert answer == text.rstrip("\n") + "\n", f"{path.name}: {OUTDATED}"
-            texts.append(answer)
+                assert response == text.rstrip("\n") + "\n", f"{path.name}: {OUTDATED}"
+            texts.append(response)
         return "\n".join(texts)
 
-    updated = HTTP_BLOCK.sub(answer_block, path.read_text())
+    updated = HTTP_BLOCK.sub(compare_block, path.read_text())
     assert list(remaining) == []
     if UPDATING:
         path.write_text(updated)

@@ -19,70 +19,70 @@ from tests.support.factories import (
 SECRET = "acme-secret"
 
 
-def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
-    """Create one row of each kind, with every link set and with `mark` in its texts."""
-    account.partner_key = f"{mark} partner"
+def fill(account: Account, user: User, label: str) -> SimpleNamespace:
+    """Create one row of each kind, with every link set and with `label` in its texts."""
+    account.partner_key = f"{label} partner"
     account.save()
-    statuses = {kind: account.statuses.create(kind=kind, code=mark, name=mark) for kind in Status.Kind}
-    category = make_category(account, f"{mark} category")
-    host = account.hosts.create(name=f"{mark}.elsewhere.test")
-    other_forum = account.forums.create(host_id=host.id, name=f"{mark} forum")
-    other_category = account.categories.create(forum_id=other_forum.id, name=mark)
-    contact_list = make_contact_list(user, f"{mark} list")
-    common = {"responsible_id": user.id, "tags": [f"{mark} tag"], "description": mark}
-    contact = make_contact(user, f"{mark} contact", **common)
+    statuses = {kind: account.statuses.create(kind=kind, code=label, name=label) for kind in Status.Kind}
+    category = make_category(account, f"{label} category")
+    host = account.hosts.create(name=f"{label}.elsewhere.test")
+    other_forum = account.forums.create(host_id=host.id, name=f"{label} forum")
+    other_category = account.categories.create(forum_id=other_forum.id, name=label)
+    contact_list = make_contact_list(user, f"{label} list")
+    common = {"responsible_id": user.id, "tags": [f"{label} tag"], "description": label}
+    contact = make_contact(user, f"{label} contact", **common)
     client = make_client(
         user,
-        f"{mark} client",
+        f"{label} client",
         contact_id=contact.id,
         status_id=statuses[Status.Kind.CLIENT].id,
-        external_ids={"key": mark},
+        external_ids={"key": label},
         **common,
     )
     contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
     deal = make_deal(
         user,
-        f"{mark} deal",
+        f"{label} deal",
         client_id=client.id,
         status_id=statuses[Status.Kind.DEAL].id,
-        external_ids={"key": mark},
+        external_ids={"key": label},
         **common,
     )
     post = make_post(
         user,
-        f"{mark} post",
-        content=mark,
+        f"{label} post",
+        content=label,
         client_id=client.id,
         contact_id=contact.id,
         responsible_id=user.id,
-        tags=[mark],
-        response=mark,
+        tags=[label],
+        response=label,
         category_id=category.id,
         status=statuses[Status.Kind.POST],
     )
-    post.comment(by=user, text=f"{mark} comment")
+    post.comment(by=user, text=f"{label} comment")
     post.cast_proxy_vote(client_id=client.id, by=user)
     post.cast_proxy_vote(contact_id=contact.id, by=user)
-    account.status_changes.create(post_id=post.id, name=mark, user_id=user.id)
+    account.status_changes.create(post_id=post.id, name=label, user_id=user.id)
     post.vote(by=user)
-    make_post(user, f"{mark} duplicate", duplicate_from_id=post.id)
-    task = make_task(user, f"{mark} task", client_id=client.id)
-    Session.objects.start(user, agent=mark)
+    make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
+    task = make_task(user, f"{label} task", client_id=client.id)
+    Session.objects.start(user, agent=label)
     owner = account.users.get(role=User.Role.OWNER)
-    Invitation.objects.invite(account, email=f"{mark}@example.com", role=User.Role.AGENT, by=owner)
+    Invitation.objects.invite(account, email=f"{label}@example.com", role=User.Role.AGENT, by=owner)
 
     # Rows in the trash, and the rows that were linked to them.
-    gone = make_contact(user, f"{mark} gone contact")
-    make_client(user, f"{mark} left client", contact_id=gone.id)
-    gone.trash(by=user)
-    gone = make_client(user, f"{mark} gone client")
-    make_contact(user, f"{mark} left contact", client_id=gone.id)
-    make_deal(user, f"{mark} left deal", client_id=gone.id)
-    make_task(user, f"{mark} left task", client_id=gone.id)
-    gone.trash(by=user)
+    trashed = make_contact(user, f"{label} trashed contact")
+    make_client(user, f"{label} unlinked client", contact_id=trashed.id)
+    trashed.trash(by=user)
+    trashed = make_client(user, f"{label} trashed client")
+    make_contact(user, f"{label} unlinked contact", client_id=trashed.id)
+    make_deal(user, f"{label} unlinked deal", client_id=trashed.id)
+    make_task(user, f"{label} unlinked task", client_id=trashed.id)
+    trashed.trash(by=user)
     for make in (make_contact_list, make_deal, make_post):
-        gone = make(user, f"{mark} gone {make.__name__}")
-        gone.trash(by=user)
+        trashed = make(user, f"{label} trashed {make.__name__}")
+        trashed.trash(by=user)
     return SimpleNamespace(
         user=user.id,
         client=client.id,
@@ -91,8 +91,8 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
         deal=deal.id,
         post=post.id,
         task=task.id,
-        status=account.statuses.create(kind=Status.Kind.POST, code=f"{mark} spare", name=f"{mark} spare").id,
-        trash=gone.id,
+        status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
+        trash=trashed.id,
         category=category.id,
         category_name=category.name,
         other_forum=other_forum.id,
@@ -105,15 +105,15 @@ def fill(account: Account, user: User, mark: str) -> SimpleNamespace:
 
 
 def fill_both(acme, other) -> SimpleNamespace:
-    """Fill both accounts. The ids of acme are far from those of mallory's account."""
+    """Fill both accounts. The ids of the two accounts are in different ranges."""
     for account, number in ((other.account, 500_000), (acme.account, 1_000_000)):
         with connection.cursor() as cursor:
             cursor.execute("SELECT setval(%s, %s)", [f"account_ids.a{account.id}", number])
-    carols = make_post(acme.carol, f"{SECRET} of carol")
+    post = make_post(acme.carol, f"{SECRET} of carol")
     return SimpleNamespace(
         acme=acme,
         other=other,
-        hers=fill(other.account, make_user(other.account, "mallory-own-mike", role="agent"), "mallory-own"),
-        theirs=fill(acme.account, make_user(acme.account, f"{SECRET}-dora", role="agent"), SECRET),
-        carols_post=carols.id,
+        other_ids=fill(other.account, make_user(other.account, "mallory-own-mike", role="agent"), "mallory-own"),
+        acme_ids=fill(acme.account, make_user(acme.account, f"{SECRET}-dora", role="agent"), SECRET),
+        carols_post=post.id,
     )

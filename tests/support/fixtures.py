@@ -45,28 +45,28 @@ def empty_caches() -> None:
 def clear_caches():
     """Clear the caches of the process before each test.
 
-    Cached addresses do not expire within a test. On a busy machine they would otherwise be looked up again between the
-    statements that the test counts.
+    Cached addresses do not expire within a test: on a busy machine, a lookup could otherwise be among the statements that
+    the test counts.
     """
     empty_caches()
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker):
-    """At the end, end the sessions that tests have left open, and fail with their last statements."""
+    """After the last test, end the database sessions that tests have left open, and warn of their last statements."""
     yield
     if OWN_SERVER in os.environ:
-        # The data of the server is deleted at the end of the run. To drop a database may fail: after Playwright has run its event
+        # The data of the server is deleted at the end of the run. Dropping the database may fail: after Playwright has run its event
         # loop in this thread, `connection` is another object than the one that Django closes before it drops the database.
         type(connection.creation)._destroy_test_db = lambda self, name, verbosity: None
-    others = """
+    other_sessions = """
         SELECT pid, query FROM pg_stat_activity
         WHERE datname = current_database() AND backend_type IS DISTINCT FROM 'autovacuum worker' AND pid <> pg_backend_pid()
     """
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         # PostgreSQL takes a moment to end the session of a closed connection.
         for _ in range(20):
-            cursor.execute(others)
+            cursor.execute(other_sessions)
             if not (sessions := cursor.fetchall()):
                 break
             sleep(0.1)
@@ -79,7 +79,7 @@ def django_db_setup(django_db_setup, django_db_blocker):
 
 @pytest.fixture
 def readiness_probe():
-    """Close the connection of `/readyz`: the test database could not be dropped otherwise."""
+    """Close the connection of `/readyz` after the test, as an open connection prevents dropping the test database."""
     yield
     readiness.close()
 
@@ -131,7 +131,7 @@ def make_cast() -> Cast:
 class CommittedCast:
     """The cast, committed once per process for all tests that roll back.
 
-    Creating the cast takes longer than most tests. It is removed before tests that use no cast or that commit.
+    Creating the cast takes longer than most tests. It is removed before a test that does not use it or that commits.
     """
 
     cast: Cast | None = None
@@ -165,7 +165,7 @@ class CommittedCast:
             self.cast = None
 
 
-kept = CommittedCast()
+committed_cast = CommittedCast()
 # Replaces Django's flush, which truncates all tables.
 TransactionTestCase._fixture_teardown = lambda self: database.empty()
 
@@ -177,7 +177,7 @@ def committed(blocker) -> Iterator[None]:
     Tests of that module may not use `acme`: it would be committed beside those rows.
     """
     with blocker.unblock():
-        kept.drop()
+        committed_cast.drop()
         # The fixture of a module runs before `clear_caches`.
         empty_caches()
         try:
@@ -199,9 +199,13 @@ def uses_database(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if kept.cast is not None and uses_database(item) and not ("acme" in item.fixturenames and rolls_back(item)):
+    if (
+        committed_cast.cast is not None
+        and uses_database(item)
+        and not ("acme" in item.fixturenames and rolls_back(item))
+    ):
         with django_db_blocker_of(item).unblock():
-            kept.drop()
+            committed_cast.drop()
 
 
 def django_db_blocker_of(item: pytest.Item):
@@ -210,7 +214,7 @@ def django_db_blocker_of(item: pytest.Item):
 
 @pytest.fixture
 def acme(request, db) -> Cast:
-    return kept.take() if rolls_back(request.node) else make_cast()
+    return committed_cast.take() if rolls_back(request.node) else make_cast()
 
 
 @dataclass

@@ -12,14 +12,14 @@ def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, s
     Nulls, empty objects and names with brackets are left out: a form cannot express them.
     """
     if isinstance(value, dict):
-        said = [
+        pairs = [
             pair
             for key, inner in value.items()
             if key and not set(key) & set("[]") and inner is not None and depth < MAX_DEPTH
             for pair in form_of(inner, f"{name}[{key}]" if name else key, depth + 1)
         ]
         # An empty resource is expressed by an unknown field, which is ignored.
-        yield from said or ([(f"{name}[_]", "")] if depth == 2 else [])
+        yield from pairs or ([(f"{name}[_]", "")] if depth == 2 else [])
     elif isinstance(value, list):
         if all(isinstance(inner, dict) for inner in value) and depth < MAX_DEPTH - 1:
             for inner in value:

@@ -1,7 +1,7 @@
 """Complete generated requests with credentials, ids of existing rows and unused names.
 
-The OpenAPI document does not say which ids an account has and which names are free. A request that is meant to be valid
-gets them here; one that is meant to be invalid is sent unchanged.
+The OpenAPI document does not say which ids an account has and which names are unused. This module
+puts them into requests that are generated as valid. Requests that are generated as invalid are sent unchanged.
 """
 
 import base64
@@ -45,12 +45,12 @@ class World:
 
     def __post_init__(self) -> None:
         self.numbers = itertools.count(1)
-        # Makes the names of each run unique.
-        self.mark = uuid4().hex[:6]
+        # The names of each run are unique.
+        self.prefix = uuid4().hex[:6]
         self.ids: dict[str, list[int]] = {}
 
     def unique(self) -> str:
-        return f"{self.mark}{next(self.numbers)}"
+        return f"{self.prefix}{next(self.numbers)}"
 
     def get(self, path: str) -> Any:
         return (
@@ -61,8 +61,10 @@ class World:
 
     @cached_property
     def category(self) -> str:
-        answer = self.client.get(f"{self.url}/app/categories.xml", auth=(self.login, self.password)).raise_for_status()
-        return xml_values.read(answer.content)[1][0]["name"]
+        response = self.client.get(
+            f"{self.url}/app/categories.xml", auth=(self.login, self.password)
+        ).raise_for_status()
+        return xml_values.read(response.content)[1][0]["name"]
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -88,12 +90,13 @@ class World:
         return id
 
     def one(self, kind: str, value: Any) -> int:
-        """Return the id of one of two rows; the same value always gives the same row."""
+        """Return the id of an existing row of the kind. The same value always gives the same row."""
         if kind not in self.ids:
-            self.ids[kind] = self.some(kind)
+            self.ids[kind] = self.rows(kind)
         return self.ids[kind][len(str(value)) % len(self.ids[kind])]
 
-    def some(self, kind: str) -> list[int]:
+    def rows(self, kind: str) -> list[int]:
+        """Return the ids of rows of the kind, which are created if the account may have none."""
         if kind == "user":
             return [user["id"] for user in self.get("/app/users.json") if user["role"] == "owner"]
         if kind in ("category", "forum"):
@@ -111,7 +114,7 @@ REFERENCES = {
     "forum_id": "forum",
     "post_id": "post",
 }
-LISTED = ("order", "page", "per-page")
+LIST_PARAMETERS = ("order", "page", "per-page")
 
 
 def is_blank(value: Any) -> bool:
@@ -126,37 +129,37 @@ def is_external_id(value: Any) -> bool:
 
 
 class RequestFixer:
-    """Replaces ids and names of a request that is meant to be valid, so that it can succeed."""
+    """Replaces ids and names of a request that was generated as valid, so that it can succeed."""
 
     def __init__(self, world: World):
         self.world = world
 
     def __call__(self, case: schemathesis.Case) -> None:
         if isinstance(case.body, dict) and isinstance(case.body.get("api_token"), str):
-            # The check that removes credentials does not know of tokens in bodies.
+            # Schemathesis checks a request without credentials, but does not remove a token from the body.
             case.body = {name: value for name, value in case.body.items() if name != "api_token"}
         modes = {location: component.mode for location, component in case.meta.components.items()}
 
-        def right(location: ParameterLocation) -> bool:
+        def is_valid(location: ParameterLocation) -> bool:
             return modes.get(location, case.meta.generation.mode) == GenerationMode.POSITIVE
 
         in_xml = case.media_type == "application/xml" and isinstance(case.body, dict)
-        if in_xml and right(ParameterLocation.BODY) and not right(ParameterLocation.QUERY):
-            # Parameters in the body override those of the query, which are meant to be invalid.
-            case.body = {name: value for name, value in case.body.items() if name not in LISTED}
-        if right(ParameterLocation.PATH) and case.path_parameters:
-            self.path(case)
-        if right(ParameterLocation.QUERY) and case.query:
-            self.query(case)
-        if right(ParameterLocation.HEADER) and case.headers:
-            self.headers(case)
-        if right(ParameterLocation.BODY) and isinstance(case.body, dict):
-            case.body = self.body(case, case.body)
+        if in_xml and is_valid(ParameterLocation.BODY) and not is_valid(ParameterLocation.QUERY):
+            # Parameters in the body override those of the query, which were generated as invalid.
+            case.body = {name: value for name, value in case.body.items() if name not in LIST_PARAMETERS}
+        if is_valid(ParameterLocation.PATH) and case.path_parameters:
+            self.fix_path(case)
+        if is_valid(ParameterLocation.QUERY) and case.query:
+            self.fix_query(case)
+        if is_valid(ParameterLocation.HEADER) and case.headers:
+            self.fix_headers(case)
+        if is_valid(ParameterLocation.BODY) and isinstance(case.body, dict):
+            case.body = self.fix_body(case, case.body)
         elif isinstance(case.body, dict):
             self.free_external_ids(case.body.get("deal"))
 
     def free_external_ids(self, deal: Any) -> None:
-        """Replace the external ids of a nested client by unused ones: the other fields of an existing client are not validated."""
+        """Replace the external ids of a nested client by unused ones, as the other fields of an existing client are not validated."""
         client = deal.get("client") if isinstance(deal, dict) else None
         pairs = client.get("external_ids") if isinstance(client, dict) else None
         for key in pairs if isinstance(pairs, dict) else ():
@@ -164,178 +167,178 @@ class RequestFixer:
             if is_external_id(pairs[key]):
                 pairs[key] = self.world.unique()
 
-    def path(self, case) -> None:
-        given = dict(case.path_parameters)
-        if "category_name" in given:
-            given["category_name"] = self.world.category
-        elif "id" in given:
-            things = case.path.split("/")[2]
-            kind = {"statuses": "status"}.get(things, things.removesuffix("s"))
+    def fix_path(self, case) -> None:
+        parameters = dict(case.path_parameters)
+        if "category_name" in parameters:
+            parameters["category_name"] = self.world.category
+        elif "id" in parameters:
+            plural = case.path.split("/")[2]
+            kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
             if case.path.startswith("/app/trash"):
-                given["id"] = self.world.in_trash()
+                parameters["id"] = self.world.in_trash()
             elif case.method == "DELETE" and case.path.count("/") == 3:
-                given["id"] = self.world.make(kind)
+                parameters["id"] = self.world.make(kind)
             elif case.path == "/app/posts/{id}.json":
-                # A comment reads only its text: errors in other fields are not detected.
+                # The update of a comment validates only its text, so it cannot reject errors in other fields.
                 kinds = ("task", "post", "comment") if case.method == "GET" else ("task", "post")
-                given["id"] = self.world.one(kinds[int(given["id"]) % len(kinds)], given["id"])
+                parameters["id"] = self.world.one(kinds[int(parameters["id"]) % len(kinds)], parameters["id"])
             else:
-                given["id"] = self.world.one(kind, given["id"])
-        case.path_parameters = given
+                parameters["id"] = self.world.one(kind, parameters["id"])
+        case.path_parameters = parameters
 
-    def query(self, case) -> None:
-        given = dict(case.query)
-        if isinstance(given.get("q"), str) and not any(letter.isalnum() for letter in given["q"]):
-            given["q"] += "a"
-        if "order" in given and not case.path.endswith(".json"):
-            given["order"] = ORDERS[len(str(given["order"])) % len(ORDERS)]
-        if "since" in given:
-            given["since"] = "now"
+    def fix_query(self, case) -> None:
+        parameters = dict(case.query)
+        if isinstance(parameters.get("q"), str) and not any(letter.isalnum() for letter in parameters["q"]):
+            parameters["q"] += "a"
+        if "order" in parameters and not case.path.endswith(".json"):
+            parameters["order"] = ORDERS[len(str(parameters["order"])) % len(ORDERS)]
+        if "since" in parameters:
+            parameters["since"] = "now"
         if case.path.startswith("/app/trash/"):
             # `in_trash` creates a client.
-            given["resource"] = "client"
+            parameters["resource"] = "client"
         if case.method in ("PUT", "PATCH"):
-            # Two ids could belong to different rows.
-            for name, pairs in given.items():
+            # Existing ids could belong to different rows.
+            for name, pairs in parameters.items():
                 if isinstance(pairs, dict):
-                    given[name] = {key: self.world.unique() for key in pairs}
+                    parameters[name] = {key: self.world.unique() for key in pairs}
                 elif name.startswith("external_ids["):
-                    given[name] = self.world.unique()
-        case.query = given
+                    parameters[name] = self.world.unique()
+        case.query = parameters
 
-    def headers(self, case) -> None:
+    def fix_headers(self, case) -> None:
         if "Idempotency-Key" in case.headers:
             case.headers["Idempotency-Key"] = self.world.unique()
         if "X-Atomic" in case.headers:
-            # The items of a bulk request may be invalid unless it is atomic.
+            # With true, an invalid item would make the request fail.
             case.headers["X-Atomic"] = "false"
 
     # Bodies
 
-    def body(self, case, body: dict) -> dict:
+    def fix_body(self, case, body: dict) -> dict:
         body = dict(body)
         if "strict" in str(case.headers.get("Prefer", "")):
             case.headers["Prefer"] = "handling=lenient"
         if case.media_type == "application/xml":
-            return self.element(case, body)
-        for key, given in body.items():
-            if isinstance(given, dict) and (helper := getattr(self, f"a_{key}", None)):
-                body[key] = helper(case, self.references(dict(given), key))
+            return self.fix_element(case, body)
+        for key, fields in body.items():
+            if isinstance(fields, dict) and (helper := getattr(self, f"fix_{key}_fields", None)):
+                body[key] = helper(case, self.fix_references(dict(fields), key))
         return body
 
-    def element(self, case, given: dict) -> dict:
-        given = dict(given)
-        if not is_blank(given.get("category-id")):
-            given["category-id"] = self.world.one("category", given["category-id"])
-        if not is_blank(given.get("responsible-id")):
-            given["responsible-id"] = self.world.one("user", given["responsible-id"])
-        if not is_blank(given.get("status")):
-            given["status"] = "planned"
-        if "order" in given:
-            given["order"] = ORDERS[len(str(given["order"])) % len(ORDERS)]
-        return self.a_user(case, given) if case.path == "/app/users.xml" else given
+    def fix_element(self, case, fields: dict) -> dict:
+        fields = dict(fields)
+        if not is_blank(fields.get("category-id")):
+            fields["category-id"] = self.world.one("category", fields["category-id"])
+        if not is_blank(fields.get("responsible-id")):
+            fields["responsible-id"] = self.world.one("user", fields["responsible-id"])
+        if not is_blank(fields.get("status")):
+            fields["status"] = "planned"
+        if "order" in fields:
+            fields["order"] = ORDERS[len(str(fields["order"])) % len(ORDERS)]
+        return self.fix_user_fields(case, fields) if case.path == "/app/users.xml" else fields
 
-    def references(self, given: dict, key: str) -> dict:
+    def fix_references(self, fields: dict, key: str) -> dict:
         for name, kind in REFERENCES.items():
-            if not is_blank(given.get(name)):
-                id = self.world.one(kind, given[name])
-                given[name] = str(id) if isinstance(given[name], str) else id
-        if not is_blank(given.get("status_id")):
-            given["status_id"] = self.world.one(f"{key}_status", given["status_id"])
-        if isinstance(given.get("contact_list_ids"), list):
-            given["contact_list_ids"] = [self.world.one("contact_list", id) for id in given["contact_list_ids"]]
-        return self.identified(given)
+            if not is_blank(fields.get(name)):
+                id = self.world.one(kind, fields[name])
+                fields[name] = str(id) if isinstance(fields[name], str) else id
+        if not is_blank(fields.get("status_id")):
+            fields["status_id"] = self.world.one(f"{key}_status", fields["status_id"])
+        if isinstance(fields.get("contact_list_ids"), list):
+            fields["contact_list_ids"] = [self.world.one("contact_list", id) for id in fields["contact_list_ids"]]
+        return self.fix_external_ids(fields)
 
-    def identified(self, given: dict) -> dict:
-        if isinstance(given.get("external_ids"), dict):
-            given["external_ids"] = {
-                key: value if value is None else self.world.unique() for key, value in given["external_ids"].items()
+    def fix_external_ids(self, fields: dict) -> dict:
+        if isinstance(fields.get("external_ids"), dict):
+            fields["external_ids"] = {
+                key: value if value is None else self.world.unique() for key, value in fields["external_ids"].items()
             }
-        for place in (given, given.get("additional_fields")):
-            if isinstance(place, dict) and not is_blank(place.get("external_id")):
-                place["external_id"] = self.world.unique()
-        return given
+        for values in (fields, fields.get("additional_fields")):
+            if isinstance(values, dict) and not is_blank(values.get("external_id")):
+                values["external_id"] = self.world.unique()
+        return fields
 
-    def a_client(self, case, given: dict) -> dict:
+    def fix_client_fields(self, case, fields: dict) -> dict:
         # The existing row may lack the fields that a default name is built from.
-        if case.method != "POST" and ("name" in given or "{" not in case.path) and is_blank(given.get("name")):
-            given["name"] = "Ann"
+        if case.method != "POST" and ("name" in fields or "{" not in case.path) and is_blank(fields.get("name")):
+            fields["name"] = "Ann"
         if "{" not in case.path and case.method != "POST":
             # The query has the external ids that identify the row.
-            given.pop("external_ids", None)
-        if "discount" in given:
-            given["discount"] = exact(given["discount"])
-        return self.additional(given)
+            fields.pop("external_ids", None)
+        if "discount" in fields:
+            fields["discount"] = round_float(fields["discount"])
+        return self.round_numbers(fields)
 
-    a_contact = a_client
+    fix_contact_fields = fix_client_fields
 
-    def additional(self, given: dict) -> dict:
-        for values in (given, given.get("additional_fields")):
+    def round_numbers(self, fields: dict) -> dict:
+        for values in (fields, fields.get("additional_fields")):
             if isinstance(values, dict):
                 for name in values:
-                    values[name] = exact(values[name])
-        return given
+                    values[name] = round_float(values[name])
+        return fields
 
-    def a_contact_list(self, case, given: dict) -> dict:
-        return self.renamed(given, "name")
+    def fix_contact_list_fields(self, case, fields: dict) -> dict:
+        return self.rename(fields, "name")
 
-    def renamed(self, given: dict, *names: str) -> dict:
+    def rename(self, fields: dict, *names: str) -> dict:
         for name in names:
-            if not is_blank(given.get(name)):
-                given[name] = f"{str(given[name])[:200]} {self.world.unique()}"
-        return given
+            if not is_blank(fields.get(name)):
+                fields[name] = f"{str(fields[name])[:200]} {self.world.unique()}"
+        return fields
 
-    def a_deal(self, case, given: dict) -> dict:
-        if isinstance(given.get("client"), dict):
-            given.pop("client_id", None)
-            given["client"] = self.identified(dict(given["client"]))
-        if "price" in given:
-            given["price"] = exact(given["price"])
+    def fix_deal_fields(self, case, fields: dict) -> dict:
+        if isinstance(fields.get("client"), dict):
+            fields.pop("client_id", None)
+            fields["client"] = self.fix_external_ids(dict(fields["client"]))
+        if "price" in fields:
+            fields["price"] = round_float(fields["price"])
         if "{" not in case.path and case.method != "POST":
-            given.setdefault("name", "Order")
-            given.pop("external_ids", None)
-        return self.additional(given)
+            fields.setdefault("name", "Order")
+            fields.pop("external_ids", None)
+        return self.round_numbers(fields)
 
-    def a_status(self, case, given: dict) -> dict:
+    def fix_status_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":
-            given.pop("kind", None)
-        return self.renamed(given, "code", "name")
+            fields.pop("kind", None)
+        return self.rename(fields, "code", "name")
 
-    def a_account(self, case, given: dict) -> dict:
-        if not is_blank(given.get("from_partner")):
-            given["from_partner"] = PARTNER
-        return {**given, "prefix": f"p{self.world.unique()}"}
+    def fix_account_fields(self, case, fields: dict) -> dict:
+        if not is_blank(fields.get("from_partner")):
+            fields["from_partner"] = PARTNER
+        return {**fields, "prefix": f"p{self.world.unique()}"}
 
-    def a_user(self, case, given: dict) -> dict:
+    def fix_user_fields(self, case, fields: dict) -> dict:
         unique = self.world.unique()
-        return {**given, "login": f"l{unique}", "email": f"{unique}@example.org", "password": PASSWORD}
+        return {**fields, "login": f"l{unique}", "email": f"{unique}@example.org", "password": PASSWORD}
 
-    def a_post(self, case, given: dict) -> dict:
-        if given.get("task_kind") == "comment":
-            return given
-        if not is_blank(given.get("status")):
+    def fix_post_fields(self, case, fields: dict) -> dict:
+        if fields.get("task_kind") == "comment":
+            return fields
+        if not is_blank(fields.get("status")):
             # `status` and `status_id` would have to name the same status.
-            given["status"] = "planned"
-            given.pop("status_id", None)
-        is_task = not is_blank(given.get("task_kind")) and given["task_kind"] != "feedback"
-        if "{" in case.path and "task_kind" in given:
+            fields["status"] = "planned"
+            fields.pop("status_id", None)
+        is_task = not is_blank(fields.get("task_kind")) and fields["task_kind"] != "feedback"
+        if "{" in case.path and "task_kind" in fields:
             is_task = self.is_task(case)
-            given["task_kind"] = "task" if is_task else "feedback"
+            fields["task_kind"] = "task" if is_task else "feedback"
         elif "{" in case.path:
             is_task = self.is_task(case)
         if is_task:
-            given = {name: value for name, value in given.items() if name not in ("category_id", "forum_id")}
-        return self.additional(given)
+            fields = {name: value for name, value in fields.items() if name not in ("category_id", "forum_id")}
+        return self.round_numbers(fields)
 
     def is_task(self, case) -> bool:
         return case.path_parameters["id"] in self.world.ids.get("task", ())
 
 
-def exact(value: Any) -> Any:
+def round_float(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-# Everything
+# Hooks of Schemathesis
 
 
 class Target:
@@ -344,11 +347,11 @@ class Target:
     world: World | None = None
 
 
-def respell(case) -> None:
-    """Send some valid JSON requests in an equivalent form: as a form, or with another method (`docs/interface.md`)."""
+def rewrite(case) -> None:
+    """Change some valid JSON requests into equivalent ones: a form body, or a method override (`docs/interface.md`)."""
     choice = crc32(repr((case.query, case.body)).encode(errors="replace")) % 3
     modes = {component.mode for component in case.meta.components.values()}
-    # An invalid request may be valid in another form.
+    # An invalid request may become valid.
     if not case.path.endswith(".json") or modes - {GenerationMode.POSITIVE}:
         return
     if case.method == "GET" and case.query and choice:
@@ -367,22 +370,23 @@ def before_call(context, case, kwargs) -> None:
     case.headers["Accept-Encoding"] = "identity"
     if Target.world is not None and case.meta is not None:
         RequestFixer(Target.world)(case)
-        respell(case)
+        rewrite(case)
 
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response) -> bool:
     """Drop the failure if an invalid value becomes valid as XML, which has neither numbers nor empty objects."""
     is_xml = case.media_type == "application/xml"
-    return not (is_xml and isinstance(failure, AcceptedNegativeData) and reads_as_right(case, response))
+    return not (is_xml and isinstance(failure, AcceptedNegativeData) and is_valid_as_xml(case, response))
 
 
-def reads_as_right(case, response) -> bool:
-    wrong = {location for location, part in case.meta.components.items() if part.mode == GenerationMode.NEGATIVE}
+def is_valid_as_xml(case, response) -> bool:
+    """Return True if the invalid parts of the request are valid as the server reads them."""
+    invalid = {location for location, part in case.meta.components.items() if part.mode == GenerationMode.NEGATIVE}
     if not {parameter.name for parameter in case.operation.query} & set(case.query or {}):
         # Unknown parameters are ignored.
-        wrong.discard(ParameterLocation.QUERY)
-    if wrong - {ParameterLocation.BODY} or not response.request.body:
+        invalid.discard(ParameterLocation.QUERY)
+    if invalid - {ParameterLocation.BODY} or not response.request.body:
         return False
     root, value = xml_values.read(response.request.body)
     if root == "hash" and not isinstance(value, dict):
@@ -422,7 +426,7 @@ def from_xml(context, response) -> Any:
 
 
 def without_forms(value: Any) -> Any:
-    """Return the document without form bodies. `respell` makes forms from JSON."""
+    """Return the document without form bodies. `rewrite` makes forms from JSON."""
     if isinstance(value, dict):
         return {name: without_forms(inner) for name, inner in value.items() if name != URL_ENCODED}
     return [without_forms(inner) for inner in value] if isinstance(value, list) else value
@@ -457,7 +461,7 @@ class Findings:
 
 
 def examine(schema, label: str, findings: Findings, *, systematic: int, random: int, seed: int = 0) -> None:
-    """Send requests to one operation: its examples, about `systematic` systematic and at most `random` random ones."""
+    """Send requests to one operation: about `systematic` explicit examples and at most `random` random ones."""
 
     def check(case) -> None:
         try:

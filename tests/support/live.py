@@ -11,7 +11,7 @@ from django.db import connections
 from tests.support.client import application
 
 
-class Quiet(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     # Browsers open connections ahead of time and may send nothing on them.
     timeout = 10
 
@@ -21,7 +21,7 @@ class Quiet(WSGIRequestHandler):
             super().handle()
 
     def log_message(self, *arguments):
-        """Write nothing: the application writes the access log."""
+        """Do not log: the application writes the access log."""
 
 
 class Threaded(ThreadingMixIn, WSGIServer):
@@ -40,7 +40,7 @@ def serving(app: Callable = application, *, server_class: type[WSGIServer] = WSG
 
     The test's rows must be committed (`transactional_db`).
     """
-    with make_server("127.0.0.1", 0, app, server_class=server_class, handler_class=Quiet) as server:
+    with make_server("127.0.0.1", 0, app, server_class=server_class, handler_class=QuietHandler) as server:
 
         def serve():
             try:

@@ -10,25 +10,25 @@ from tests.support.fill import SECRET
 
 def page_class(pattern: URLPattern) -> type[Page] | None:
     view = getattr(pattern.callback, "page", pattern.callback)
-    found = getattr(view, "view_class", None)
-    return found if isinstance(found, type) and issubclass(found, Page) else None
+    view_class = getattr(view, "view_class", None)
+    return view_class if isinstance(view_class, type) and issubclass(view_class, Page) else None
 
 
 def page_routes() -> dict[str, set[str]]:
     """Return the methods of each route of the pages."""
-    found = {}
+    methods_by_route = {}
     for pattern in get_resolver().url_patterns:
         page = page_class(pattern)
         if page is not None:
-            found[str(pattern.pattern)] = {method for method in ("get", "post") if hasattr(page, method)}
-    return found
+            methods_by_route[str(pattern.pattern)] = {method for method in ("get", "post") if hasattr(page, method)}
+    return methods_by_route
 
 
 ROUTES = page_routes()
 
 
 def things(account, user) -> dict[str, int | str]:
-    """Return a row's id or another value for each parameter of a path. The texts of the rows contain SECRET."""
+    """Create a row of each kind with SECRET in its texts, and return the values for the parameters of paths."""
     category = make_category(account, f"{SECRET} more")
     forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
     make_token(user, label=SECRET)

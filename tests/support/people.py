@@ -26,26 +26,26 @@ def type_in(field: Locator, text: str, *, javascript: bool = True) -> None:
         field.press_sequentially(text)
         return
 
-    def finds(response: Response) -> bool:
+    def is_for_text(response: Response) -> bool:
         return text in dict(parse_qsl(urlsplit(response.url).query)).values()
 
-    with field.page.expect_response(finds):
+    with field.page.expect_response(is_for_text):
         field.press_sequentially(text)
     # htmx removes the class once the results are in the page.
     expect(field).not_to_have_class(re.compile("htmx-request"))
 
 
-def wait_until(page: Page, condition: Callable[[], object], fault: Callable[[], str] = str) -> None:
+def wait_until(page: Page, condition: Callable[[], object], message: Callable[[], str] = str) -> None:
     """Wait for a condition that events of the page change and that no element shows."""
     for _ in range(TIMEOUT_MS // 20):
         if condition():
             return
         page.wait_for_timeout(20)
-    raise AssertionError(fault() or "the condition did not become true in time")
+    raise AssertionError(message() or "the condition did not become true in time")
 
 
 class HeldRequests:
-    """The last request to each of the paths that end in these names, held until the test continues it."""
+    """Holds the last request to each path that ends in one of the names, until the test continues it."""
 
     def __init__(self, page: Page, *names: str):
         self.page, self.routes = page, {}
@@ -60,7 +60,7 @@ class HeldRequests:
 
 
 def messages_on(page: Page) -> Locator:
-    """Return the place of the page's messages."""
+    """Return the element that contains the messages of the page."""
     return page.locator("#messages")
 
 

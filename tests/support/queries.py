@@ -16,28 +16,30 @@ def capture_queries(call: Callable[[], httpx.Response]) -> tuple[httpx.Response,
     return response, [query["sql"].strip() for query in queries if not query["sql"].startswith(savepoints)]
 
 
-def capture_parameters(act: Callable) -> tuple[object, list[tuple[str, list]]]:
-    """Return the result of `act` and its statements with their parameters."""
-    seen = []
+def capture_parameters(call: Callable) -> tuple[object, list[tuple[str, list]]]:
+    """Return the result of `call` and its statements with their parameters."""
+    statements = []
 
-    def note(execute, sql, parameters, many, context):
-        seen.append((sql, parameters))
+    def record(execute, sql, parameters, many, context):
+        statements.append((sql, parameters))
         return execute(sql, parameters, many, context)
 
-    with connection.execute_wrapper(note):
-        return act(), seen
+    with connection.execute_wrapper(record):
+        return call(), statements
 
 
 def nodes(plan: dict) -> Iterator[dict]:
+    """Return the node and all nodes below it."""
     yield plan
     for inner in plan.get("Plans", []):
         yield from nodes(inner)
 
 
 def explained(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
+    """Execute the statement, and return the nodes of its plan. `settings` are statements that are executed before it."""
     with transaction.atomic(), connection.cursor() as cursor:
         for setting in settings:
             cursor.execute(*setting)
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
-        found = cursor.fetchone()[0]
-    return list(nodes((json.loads(found) if isinstance(found, str) else found)[0]["Plan"]))
+        plan = cursor.fetchone()[0]
+    return list(nodes((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]))

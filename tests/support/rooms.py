@@ -1,4 +1,4 @@
-"""Find references to an upper room that are no imports: reverse accessors, strings and templates.
+"""Find references to an upper room other than imports: reverse accessors, strings and names in templates.
 
 The names of each room are read from Django: models, templates, static files, template tags and routes.
 """
@@ -43,7 +43,7 @@ class Names:
 
     # Reverse accessors: `account.posts`, `posts__title`.
     accessors: frozenset[str]
-    # Whole strings: app labels and route names.
+    # Strings that are compared as a whole: app labels and route names.
     words: frozenset[str]
     # Patterns of parts of strings: tables, modules, models ("crm.Client"), templates and static files.
     pattern: re.Pattern
@@ -53,15 +53,16 @@ class Names:
 
 @cache
 def names_above(room: str) -> Names:
-    above = [each for each in ROOMS if each not in USES[room]]
-    tables = {re.escape(model._meta.db_table) for model in apps.get_models() if room_of(model.__module__) in above}
-    files = {re.escape(name) for each in above for name in files_of(each)}
-    modules = {rf"{each}\.[A-Za-z_]\w*" for each in above}
+    """Return the names of the rooms that the room may not use."""
+    forbidden = [each for each in ROOMS if each not in USES[room]]
+    tables = {re.escape(model._meta.db_table) for model in apps.get_models() if room_of(model.__module__) in forbidden}
+    files = {re.escape(name) for each in forbidden for name in files_of(each)}
+    modules = {rf"{each}\.[A-Za-z_]\w*" for each in forbidden}
     return Names(
-        accessors=frozenset(accessors_of(above)),
-        words=frozenset(above) | routes_of(above),
+        accessors=frozenset(accessors_of(forbidden)),
+        words=frozenset(forbidden) | routes_of(forbidden),
         pattern=re.compile(rf"(?<![\w./-])(?:{'|'.join(sorted(tables | files | modules))})(?![\w-])"),
-        libraries=frozenset(library for each in above for library in libraries_of(each)),
+        libraries=frozenset(library for each in forbidden for library in libraries_of(each)),
     )
 
 
@@ -129,7 +130,7 @@ def references_in_python(source: str, names: Names, path: str = "") -> Iterator[
             case ast.keyword(arg=str(name)) if names.accessors & set(name.split("__")[:-1]):
                 yield Reference(path, node.value.lineno, f"{name}=")
             case ast.Constant(value=str(text)) if id(node) not in docstrings:
-                yield from (Reference(path, node.lineno, found) for found in references_in_text(text, names))
+                yield from (Reference(path, node.lineno, name) for name in references_in_text(text, names))
 
 
 def docstrings_of(tree: ast.Module) -> Iterator[int]:
@@ -154,8 +155,8 @@ def references_in_template(source: str, names: Names, path: str = "") -> Iterato
     for token in Lexer(source).tokenize():
         if token.token_type not in (TokenType.BLOCK, TokenType.VAR):
             continue
-        for found in references_in_tag(token.contents, names):
-            yield Reference(path, source.count("\n", 0, source.index(token.contents)) + 1, found)
+        for name in references_in_tag(token.contents, names):
+            yield Reference(path, source.count("\n", 0, source.index(token.contents)) + 1, name)
 
 
 def references_in_tag(contents: str, names: Names) -> Iterator[str]:

@@ -20,7 +20,7 @@ class Row(NamedTuple):
     # The status for a member of the account, and for its team.
     member: int = 403
     team: int = 200
-    # The errors if the ids of the body belong to another account.
+    # The errors if the ids of the body belong to another account: fields in JSON, sentences in XML.
     foreign: list[str] | None = None
     query: str = ""
     headers: dict[str, str] = {}
@@ -33,12 +33,12 @@ class Row(NamedTuple):
         return self.route.endswith(".json")
 
     @property
-    def names_a_thing(self) -> bool:
+    def has_parameter(self) -> bool:
         return "<" in self.route
 
     def path(self, ids: SimpleNamespace) -> str:
-        things = f"{self.route}/".split("/")[1]
-        kind = {"statuses": "status"}.get(things, things.removesuffix("s"))
+        plural = f"{self.route}/".split("/")[1]
+        kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
         path = self.route.replace("<id:id>", str(getattr(ids, kind, "")))
         return f"/{path}{self.query}".replace("<category_name:category_name>", ids.category_name)
 
@@ -123,33 +123,26 @@ def comment(ids):
     return {"comment": {"comment": "New"}}
 
 
+# The fields of a request that hold the id of another row.
 OF_CLIENT = ["status_id", "responsible_id", "contact_id"]
-
-
 OF_CONTACT = ["client_id", "contact_list_ids", "responsible_id"]
-
-
 OF_DEAL = ["client_id", "status_id", "responsible_id"]
-
-
 OF_POST = ["client_id", "responsible_id", "status_id", "category_id", "forum_id"]
-
-
+# The query of an upsert by an unused external id.
 NEW = "?external_ids[new]=17"
-
 
 # In an atomic bulk request, the error of an item is the error of the request.
 ATOMIC = {"X-Atomic": "true"}
 
 
-def bulk(of, fields: list[str]) -> dict:
-    """Return a bulk request with one item, as a row of the table."""
+def bulk(single, fields: list[str]) -> dict:
+    """Return the arguments of a row for a bulk request with one item, whose fields are those of the function `single`."""
 
     def body(ids):
-        [(kind, item)] = of(ids).items()
+        [(kind, item)] = single(ids).items()
         return {f"{kind}s": [item]}
 
-    return {"body": body, "foreign": [f"{of.__name__}s.0.{name}" for name in fields], "headers": ATOMIC}
+    return {"body": body, "foreign": [f"{single.__name__}s.0.{name}" for name in fields], "headers": ATOMIC}
 
 
 TABLE = [

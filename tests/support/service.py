@@ -17,7 +17,6 @@ from django.conf import settings
 
 READY = "Ready; Ctrl-C stops it"
 
-
 # Environment variables of the test run that the services must not inherit.
 REMOVED_VARIABLES = (
     "DATABASE_URL",
@@ -45,8 +44,8 @@ class Service:
         self.data = data
         self.port = port or free_port()
         self.log = data.parent / f"{time.monotonic_ns()}.log"
-        # Signals have their defaults as in a terminal, even if the tests run under nohup.
-        inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        # Under nohup, SIGHUP is ignored, and child processes inherit that. Start the service with the default, as in a terminal.
+        previous_handler = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         with self.log.open("w") as log:
             self.process = psutil.Popen(
                 command,
@@ -57,7 +56,7 @@ class Service:
                 stdout=log,
                 stderr=log,
             )
-        signal.signal(signal.SIGHUP, inherited)
+        signal.signal(signal.SIGHUP, previous_handler)
         self.child_processes = []
 
     def output(self):
@@ -132,7 +131,7 @@ def free_port():
 
 @pytest.fixture(scope="session")
 def data_directory(tmp_path_factory):
-    """Return the data directory that a service created at its first start. Tests copy it, which is much faster than a first start."""
+    """Return the data directory that a service created at its first start. Tests copy it, which takes less time than a first start."""
     with services(tmp_path_factory.mktemp("prepared")) as start:
         service = start()
         # The first start takes longest, and all tests of services depend on it.

@@ -27,10 +27,10 @@ def assert_for_admins_alone(acme, other, path: str, **values) -> None:
         if user == acme.carol or path != "/app/account":
             page.get(path, status=403)
         send(page, path, status=403, **values)
-    # The session of another account's owner is invalid here.
-    stranger = Visitor(acme.host)
-    stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
-    assert stranger.get(path).headers["Location"].startswith("/app/sign-in?next=")
+    # Mallory has a session of another account, which is invalid here.
+    mallory = Visitor(acme.host)
+    mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+    assert mallory.get(path).headers["Location"].startswith("/app/sign-in?next=")
     admin = make_user(acme.account, role="admin")
     assert acme.page(admin).get(path).status_code == 200
 
@@ -49,9 +49,9 @@ def texts(response, selector: str) -> list[str]:
 
 
 def button_of(response, do: str, **values):
-    """Return the form with the button `do` and these hidden values."""
-    wanted = {"do": do, **{name: str(value) for name, value in values.items()}}
+    """Return the form that has the button `do` and these hidden values."""
+    fields = {"do": do, **{name: str(value) for name, value in values.items()}}
     for number, form in enumerate(response.html.find_all("form")):
-        if all(form.find(["input", "button"], {"name": name, "value": value}) for name, value in wanted.items()):
+        if all(form.find(["input", "button"], {"name": name, "value": value}) for name, value in fields.items()):
             return response.forms[number]
-    raise AssertionError(f"no form does {wanted}")
+    raise AssertionError(f"no form has the fields {fields}")

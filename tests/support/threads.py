@@ -9,27 +9,30 @@ from django.db import connection, connections, transaction
 from django.db.models import Model
 
 
-def at_once(*acts: Callable[[], object]) -> list:
-    """Call all of these at the same time. Return their results in the given order."""
-    barrier = threading.Barrier(len(acts), timeout=60)
+def at_once(*functions: Callable[[], object]) -> list:
+    """Call the functions at the same time, and return their results in the same order."""
+    barrier = threading.Barrier(len(functions), timeout=60)
 
-    def run(act):
+    def run(function):
         try:
             connections["default"].ensure_connection()
             barrier.wait()
-            return act()
+            return function()
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(len(acts)) as pool:
-        return [future.result() for future in [pool.submit(run, act) for act in acts]]
+    with ThreadPoolExecutor(len(functions)) as pool:
+        return [future.result() for future in [pool.submit(run, function) for function in functions]]
 
 
-def while_held(row: Model, change: Callable[[Model], object], act: Callable[[], object]):
-    """Call `act` while `change` holds the row's lock, and commit once `act` waits for it. Return the result of `act`."""
+def while_held(row: Model, change: Callable[[Model], object], function: Callable[[], object]):
+    """Call `change` with the locked row and `function` at the same time, and return the result of `function`.
+
+    The transaction of `change` is committed once `function` waits for the lock.
+    """
     held = threading.Event()
 
-    def first():
+    def hold_lock():
         with transaction.atomic(), connection.cursor() as cursor:
             change(type(row).objects.select_for_update().get(pk=row.pk))
             held.set()
@@ -41,8 +44,8 @@ def while_held(row: Model, change: Callable[[Model], object], act: Callable[[], 
                 time.sleep(0.01)
         raise AssertionError("nothing waits for the row")
 
-    def second():
+    def wait_and_call():
         assert held.wait(60)
-        return act()
+        return function()
 
-    return at_once(first, second)[1]
+    return at_once(hold_lock, wait_and_call)[1]

@@ -34,11 +34,13 @@ HUMAN_ATTRIBUTES = {
 }
 HUMAN_METADATA = {"application-name", "description"}
 BUTTONS = {"button", "reset", "submit"}
-# `code` contains literals to be typed.
-UNREAD = {"code", "script", "style", "svg"}
-# Literals that a filter or a tag renders, and the parameters that pass text to another template.
-FILLING_FILTERS = re.compile(rf"\|(?:add|default|default_if_none|pluralize|yesno):({TEXT})")
-NAMED = re.compile(rf"\b(?:{'|'.join(name.replace('-', '[-_]') for name in sorted(HUMAN_ATTRIBUTES))})=({TEXT})")
+# Elements whose text is not translated. `code` contains what the user types.
+UNTRANSLATED_ELEMENTS = {"code", "script", "style", "svg"}
+# Filters that render a literal, and parameters that pass text to another template.
+RENDERING_FILTERS = re.compile(rf"\|(?:add|default|default_if_none|pluralize|yesno):({TEXT})")
+TEXT_PARAMETERS = re.compile(
+    rf"\b(?:{'|'.join(name.replace('-', '[-_]') for name in sorted(HUMAN_ATTRIBUTES))})=({TEXT})"
+)
 
 
 def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
@@ -49,28 +51,29 @@ def literals_in_template(source: str, *, markup: bool = True) -> list[str]:
     reader = _Reader()
     reader.feed(page)
     reader.close()
-    return reader.found
+    return reader.literals
 
 
 def _without_tags(source: str) -> str:
-    """Return the template without tags and translated text; literals of tags stand in the place of the tags."""
-    parts, left_out = [], None
+    """Return the template without translated text, and with each tag replaced by the literals that it renders."""
+    parts, end_tag = [], None
     for token in Lexer(source).tokenize():
         name = token.contents.partition(" ")[0] if token.token_type == TokenType.BLOCK else ""
-        if left_out:
+        if end_tag:
             # Keep line breaks, so that line numbers stay right.
             parts.append("\n" * token.contents.count("\n"))
-            left_out = None if name == left_out else left_out
+            end_tag = None if name == end_tag else end_tag
         elif name in {"blocktranslate", "blocktrans", "comment"}:
-            left_out = f"end{name}"
+            end_tag = f"end{name}"
         elif token.token_type == TokenType.TEXT:
             parts.append(token.contents)
         elif token.token_type != TokenType.COMMENT and name not in {"translate", "trans"}:
-            parts += [text.strip("\"'") for text in _filled_in(token, name)]
+            parts += [text.strip("\"'") for text in _literals_of_tag(token, name)]
     return "".join(parts)
 
 
-def _filled_in(token: Token, name: str) -> Iterator[str]:
+def _literals_of_tag(token: Token, name: str) -> Iterator[str]:
+    """Return the literals that a tag or a variable renders."""
     contents = token.contents
     if token.token_type == TokenType.VAR:
         if literal := re.match(TEXT, contents):
@@ -78,60 +81,60 @@ def _filled_in(token: Token, name: str) -> Iterator[str]:
         if re.search(r"\|pluralize(?!:)", contents):
             yield "s"
     if token.token_type == TokenType.VAR or name in {"firstof", "include", "with"}:
-        yield from FILLING_FILTERS.findall(contents)
+        yield from RENDERING_FILTERS.findall(contents)
     if name == "firstof":
         yield from re.findall(rf"(?<=\s)(?:{TEXT})", contents)
-    yield from NAMED.findall(contents)
+    yield from TEXT_PARAMETERS.findall(contents)
 
 
 class _Reader(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.found: list[str] = []
-        self.unread: list[str] = []
+        self.literals: list[str] = []
+        self.untranslated: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         for name, value in values.items():
-            if self.is_read(tag, name, values) and is_literal(value):
-                self.note(f'{name}="{value}"')
-        if tag in UNREAD:
-            self.unread.append(tag)
+            if self.is_visible(tag, name, values) and is_literal(value):
+                self.add(f'{name}="{value}"')
+        if tag in UNTRANSLATED_ELEMENTS:
+            self.untranslated.append(tag)
 
-    def is_read(self, tag: str, name: str, values: dict[str, str]) -> bool:
+    def is_visible(self, tag: str, name: str, values: dict[str, str]) -> bool:
         """Return True if the value of the attribute is shown to people."""
         if name.startswith("data-"):
             # Data attributes hold texts for scripts, but also names and numbers. Only a text looks like a sentence.
             return bool(re.match(r"\s*[^\W\d_a-z]", values[name]) or re.search(r"[^\W\d_] [^\W\d_]", values[name]))
         if tag == "meta":
-            described = values.get("name") or values.get("property", "").removeprefix("og:")
-            return name == "content" and described in HUMAN_METADATA | HUMAN_ATTRIBUTES
+            described_property = values.get("name") or values.get("property", "").removeprefix("og:")
+            return name == "content" and described_property in HUMAN_METADATA | HUMAN_ATTRIBUTES
         if tag == "input" and name == "value":
             return values.get("type") in BUTTONS
         return name in HUMAN_ATTRIBUTES
 
     def handle_endtag(self, tag: str) -> None:
-        if self.unread and self.unread[-1] == tag:
-            self.unread.pop()
+        if self.untranslated and self.untranslated[-1] == tag:
+            self.untranslated.pop()
 
     def handle_data(self, data: str) -> None:
-        if not self.unread:
+        if not self.untranslated:
             first = self.getpos()[0]
             for number, line in enumerate(data.split("\n"), first):
                 if is_literal(line):
-                    self.note(line.strip(), number)
+                    self.add(line.strip(), number)
 
     def unknown_decl(self, data: str) -> None:
         self.handle_data(data.removeprefix("CDATA["))
 
     def close(self) -> None:
         super().close()
-        if self.unread:
+        if self.untranslated:
             # An unclosed element would hide all that follows.
-            self.note(f"<{self.unread[-1]}> is opened more often than closed")
+            self.add(f"<{self.untranslated[-1]}> is opened more often than closed")
 
-    def note(self, what: str, line: int | None = None) -> None:
-        self.found.append(f"{line or self.getpos()[0]}: {what}")
+    def add(self, text: str, line: int | None = None) -> None:
+        self.literals.append(f"{line or self.getpos()[0]}: {text}")
 
 
 # Python
@@ -142,16 +145,16 @@ LEVELS = {"debug", "error", "info", "success", "warning"}
 
 
 def literals_in_python(source: str) -> list[str]:
-    """Return the texts of forms, messages and errors that are no gettext calls, as "line: code"."""
-    found = {}
+    """Return the texts of forms, messages and errors that are not wrapped in gettext, as "line: code"."""
+    literals = {}
     for node in ast.walk(ast.parse(source)):
-        for value in _shown(node):
+        for value in _visible_values(node):
             if _is_literal_code(value):
-                found[value.lineno, value.col_offset] = f"{value.lineno}: {ast.unparse(value)}"
-    return [line for _, line in sorted(found.items())]
+                literals[value.lineno, value.col_offset] = f"{value.lineno}: {ast.unparse(value)}"
+    return [line for _, line in sorted(literals.items())]
 
 
-def _shown(node: ast.AST) -> Iterator[ast.expr]:
+def _visible_values(node: ast.AST) -> Iterator[ast.expr]:
     """Return the expressions of a node whose values are shown to people."""
     match node:
         case ast.keyword(arg=name, value=value) if name in HUMAN_NAMES:
@@ -206,7 +209,7 @@ def _is_literal_code(node: ast.expr) -> bool:
 
 def untranslated_errors(source: str) -> list[str]:
     """Return the untranslated messages of field errors, as "line: code"."""
-    found = []
+    errors = []
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Name(id="FieldError"), args=[_, message, *_]):
@@ -217,8 +220,8 @@ def untranslated_errors(source: str) -> list[str]:
                 messages = [message]
             case _:
                 continue
-        found += [f"{each.lineno}: {ast.unparse(each)}" for each in messages if _is_literal_code(each)]
-    return found
+        errors += [f"{each.lineno}: {ast.unparse(each)}" for each in messages if _is_literal_code(each)]
+    return errors
 
 
 def fields_of_errors(source: str) -> set[str]:
@@ -239,16 +242,16 @@ PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[%ds]|%|\{\w*\}|</?[a-z]\w*")
 
 def disagreements(catalog: Catalog) -> list[str]:
     """Return the translations whose placeholders or number of plural forms do not match the message."""
-    found = []
+    errors = []
     for message in catalog:
         if message.pluralizable and len(message.string) != catalog.num_plurals:
-            found.append(f"{message.id!r} has {len(message.string)} forms of {catalog.num_plurals}")
-        found += [
-            f"{message.id!r} is not filled in as {form!r} is"
+            errors.append(f"{message.id!r} has {len(message.string)} forms of {catalog.num_plurals}")
+        errors += [
+            f"{message.id!r} has other placeholders than {form!r}"
             for form, allowed in _forms(message)
             if form and _placeholders(form) not in map(_placeholders, allowed)
         ]
-    return found
+    return errors
 
 
 def _forms(message: Message) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -4,10 +4,11 @@ from tests.support.pages import Visitor
 
 
 def comments(post) -> list[str]:
+    """Return the texts of a post's comments, and assert that their cached number is right."""
     post.refresh_from_db(fields=["comments_cache"])
-    found = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", flat=True))
-    assert post.comments_cache == len(found)
-    return found
+    texts = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", flat=True))
+    assert post.comments_cache == len(texts)
+    return texts
 
 
 def sender(visitor: Visitor):

@@ -31,6 +31,7 @@ def shown(response) -> tuple[int, str, str]:
 
 
 def document(status: int, *lines: str) -> tuple[int, str, str]:
+    """Return the response with this XML document, as `shown` returns it."""
     return status, CONTENT_TYPE, DECLARATION + "".join(lines)
 
 
@@ -108,7 +109,7 @@ def titles(response) -> list[str]:
 
 
 @dataclass
-class Answer:
+class Response:
     status_code: int
     headers: dict[str, str]
     text: str
@@ -123,9 +124,9 @@ def call(
     body: bytes = b"",
     user: tuple[str, str] | None = None,
     **environ: str,
-) -> Answer:
+) -> Response:
     """Send a WSGI request with values that a client library would not send. `path` is already decoded."""
-    given = {
+    wsgi_environ = {
         "HTTP_HOST": host,
         "REQUEST_METHOD": method,
         "SCRIPT_NAME": "",
@@ -135,16 +136,16 @@ def call(
         "REMOTE_ADDR": "127.0.0.1",
     }
     if body:
-        given |= {"CONTENT_LENGTH": str(len(body)), "CONTENT_TYPE": "application/xml"}
+        wsgi_environ |= {"CONTENT_LENGTH": str(len(body)), "CONTENT_TYPE": "application/xml"}
     if user:
-        given["HTTP_AUTHORIZATION"] = basic(*user)
-    given |= environ
-    setup_testing_defaults(given)
-    heads = []
-    response = application(given, lambda status, headers, exc_info=None: heads.append((status, headers)))
+        wsgi_environ["HTTP_AUTHORIZATION"] = basic(*user)
+    wsgi_environ |= environ
+    setup_testing_defaults(wsgi_environ)
+    start_calls = []
+    response = application(wsgi_environ, lambda status, headers, exc_info=None: start_calls.append((status, headers)))
     content = b"".join(response)
-    [(status, headers)] = heads
-    return Answer(int(status[:3]), dict(headers), content.decode())
+    [(status, headers)] = start_calls
+    return Response(int(status[:3]), dict(headers), content.decode())
 
 
 def basic(login: str, password: str) -> str:

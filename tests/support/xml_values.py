@@ -7,13 +7,14 @@ from xml.sax.saxutils import escape
 
 from defusedxml import ElementTree
 
-# Generated names and texts may contain any character: replace those that XML cannot express.
-NAME = re.compile(r"[^A-Za-z0-9_.-]")
+# Generated values may contain any character. These are replaced in names of elements, and removed from texts.
+INVALID_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]")
 UNCARRIABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def name_of(text: str) -> str:
-    return f"x{found}" if not (found := NAME.sub("_", text))[:1].isalpha() else found
+    name = INVALID_IN_NAMES.sub("_", text)
+    return name if name[:1].isalpha() else f"x{name}"
 
 
 def write(name: str, value: Any) -> str:

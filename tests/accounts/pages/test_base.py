@@ -4,8 +4,8 @@ from accounts.models import Status
 from core.pages import base
 
 
-def test_the_context_may_have_a_status(rf, monkeypatch):
-    """A context variable `status` is a status of the forum; `http_status` sets the status of the response."""
+def test_the_context_may_contain_a_variable_named_status(rf, monkeypatch):
+    """The argument `status` is a variable of the template. `http_status` sets the status of the response."""
     calls = []
     monkeypatch.setattr(base, "render", lambda request, template, context, *, status: calls.append((context, status)))
     page, planned = base.Page(), Status(name="Planned")

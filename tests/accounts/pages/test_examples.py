@@ -27,24 +27,26 @@ every_section = pytest.mark.parametrize("section", list(sections()))
 
 
 @pytest.fixture
-def full(acme):
+def filled(acme):
     """Create one row of each kind."""
     fill(acme.account, acme.bob, "full")
     return acme
 
 
-def trials(page) -> dict:
+def example_elements(page) -> dict:
+    """Return the HTML form of each example, by the id of its operation."""
     return {form["data-example"]: form for form in page.html.find_all("form", attrs={"data-example": True})}
 
 
-def form_of(page, id: str):
+def example_form(page, id: str):
+    """Return the form of an example, which can be submitted."""
     [form] = [form for form in page.forms.values() if "operation" in form.fields and form["operation"].value == id]
     return form
 
 
-def read(trial, **variables) -> Example:
+def parse_curl(element) -> Example:
     """Parse the curl line of an example."""
-    example = Example(command=trial.find(attrs={"data-curl": True}).text, shown="")
+    example = Example(command=element.find(attrs={"data-curl": True}).text, shown="")
     example.read({})
     return example
 
@@ -54,19 +56,19 @@ def call(visitor: Visitor, example: Example, headers: dict, **kwargs):
     return visitor.request(example.url, method=example.method, body=(example.body or "").encode(), **kwargs)
 
 
-def test_it_works(full):
+def test_it_works(filled):
     """The examples are exactly the operations of the OpenAPI document."""
-    alice = full.page(full.alice)
-    found = {}
+    alice = filled.page(filled.alice)
+    operations = {}
     for section in sections():
-        for id, trial in trials(alice.get(f"{PATH}/{section}")).items():
-            assert id not in found
-            found[id] = trial["data-method"], trial["data-path"]
-    assert found == OPERATIONS
+        for id, element in example_elements(alice.get(f"{PATH}/{section}")).items():
+            assert id not in operations
+            operations[id] = element["data-method"], element["data-path"]
+    assert operations == OPERATIONS
 
 
-def test_the_first_page_links_to_all_examples(full):
-    page = full.page(full.alice).get(PATH)
+def test_the_first_page_links_to_all_examples(filled):
+    page = filled.page(filled.alice).get(PATH)
     links = {link["href"] for link in page.html.find(class_="operations").find_all("a") if "#" in link["href"]}
     assert links == {f"{PATH}/{example.slug}#{id}" for id, example in examples().items()}
     assert page.html.find("a", href="/app/docs")
@@ -83,27 +85,27 @@ def test_it_rejects_unknown_sections_and_operations(acme):
 
 
 @every_section
-def test_examples_contain_ids_of_the_account(full, section):
-    page = full.page(full.alice).get(f"{PATH}/{section}")
-    for trial in trials(page).values():
-        assert "Create one first" not in trial.text
+def test_examples_contain_ids_of_the_account(filled, section):
+    page = filled.page(filled.alice).get(f"{PATH}/{section}")
+    for element in example_elements(page).values():
+        assert "Create one first" not in element.text
     ids = {element["value"] for element in page.html.find_all(attrs={"data-kind-of-id": True})}
-    own = {
+    existing_ids = {
         row.id
         for kind in ("clients", "contacts", "contact_lists", "deals", "posts", "statuses")
-        for row in getattr(full.account, kind).all()
+        for row in getattr(filled.account, kind).all()
     }
-    assert {int(id) for id in ids} <= own
+    assert {int(id) for id in ids} <= existing_ids
 
 
 def test_an_account_without_rows_gets_an_example_id(acme):
     page = acme.page(acme.alice).get(f"{PATH}/clients")
-    trial = trials(page)["read_client"]
-    assert read(trial).url == "http://acme.example.test/app/clients/26.json"
-    assert trial.find("a", href=f"{PATH}/clients#create_client").text == "Create one first"
+    element = example_elements(page)["read_client"]
+    assert parse_curl(element).url == "http://acme.example.test/app/clients/26.json"
+    assert element.find("a", href=f"{PATH}/clients#create_client").text == "Create one first"
     # References to missing rows are left out.
-    contacts = trials(acme.page(acme.alice).get(f"{PATH}/contacts"))
-    assert json.loads(read(contacts["create_contact"]).body) == {
+    contacts = example_elements(acme.page(acme.alice).get(f"{PATH}/contacts"))
+    assert json.loads(parse_curl(contacts["create_contact"]).body) == {
         "contact": {"name": "Jan Nowak", "email": "jan@example.com"}
     }
 
@@ -114,9 +116,11 @@ def test_examples_contain_the_id_of_the_newest_row(acme, other):
     make_client(acme.bob).trash(by=acme.bob)
     make_post(other.mallory)
     page = acme.page(acme.bob).get(f"{PATH}/clients")
-    assert read(trials(page)["read_client"]).url == f"http://acme.example.test/app/clients/{newest}.json"
+    assert (
+        parse_curl(example_elements(page)["read_client"]).url == f"http://acme.example.test/app/clients/{newest}.json"
+    )
     page = acme.page(acme.bob).get(f"{PATH}/contacts")
-    assert json.loads(read(trials(page)["create_contact"]).body)["contact"]["client_id"] == newest
+    assert json.loads(parse_curl(example_elements(page)["create_contact"]).body)["contact"]["client_id"] == newest
 
 
 def status_of(page, id: str) -> str:
@@ -124,47 +128,47 @@ def status_of(page, id: str) -> str:
 
 
 @every_section
-def test_reading_examples_work(full, section):
-    """Run each example as htmx sends it, by its curl line, and without JavaScript."""
-    alice = full.page(full.alice)
+def test_examples_of_reads_can_be_run(filled, section):
+    """Run each example with a token as its curl line says, with the session as scripts send it, and without JavaScript."""
+    alice = filled.page(filled.alice)
     page = alice.get(f"{PATH}/{section}")
-    for id, trial in trials(page).items():
+    for id, element in example_elements(page).items():
         example = examples()[id]
         if example.method != "GET":
             continue
-        curl = read(trial)
+        curl = parse_curl(element)
         path = "/" + curl.url.split("/", 3)[3]
-        client = full.json(full.alice_token) if example.language == "json" else full.xml(full.alice)
+        client = filled.json(filled.alice_token) if example.language == "json" else filled.xml(filled.alice)
         assert client.get(path).status_code == 200
         assert curl.auth == (("alice", "PASSWORD") if example.language == "xml" else None)
         assert curl.headers.pop("Authorization", "") == ("Bearer YOUR_API_TOKEN" if example.language == "json" else "")
 
-        form = form_of(page, id)
+        form = example_form(page, id)
         csrf = form["csrfmiddlewaretoken"].value
         response = call(alice, curl, {"X-CSRFToken": csrf, "Accept": "*/*"})
         assert response.status_int == 200, response.text
 
-        answered = form.submit()
-        assert status_of(answered, id) == "200 OK"
-        shown = answered.html.find(id=id)
+        page_with_response = form.submit()
+        assert status_of(page_with_response, id) == "200 OK"
+        shown = page_with_response.html.find(id=id)
         assert shown.find(attrs={"data-line": True}).text == f"GET {path} HTTP/1.1"
         assert "X-Request-Id" in shown.find(attrs={"data-headers": True}).text
 
 
 @every_section
-def test_writing_examples_work(full, section):
-    """Run each example unchanged, except deletions."""
-    page = full.page(full.alice).get(f"{PATH}/{section}")
-    for id in trials(page):
+def test_examples_of_writes_can_be_run(filled, section):
+    """Run each unchanged example that writes, except deletions."""
+    page = filled.page(filled.alice).get(f"{PATH}/{section}")
+    for id in example_elements(page):
         if examples()[id].method in ("POST", "PUT", "PATCH") and id != "create_account":
             with transaction.atomic():
-                assert status_of(form_of(page, id).submit(), id) in ("200 OK", "201 Created"), id
+                assert status_of(example_form(page, id).submit(), id) in ("200 OK", "201 Created"), id
                 transaction.set_rollback(True)
 
 
 def test_an_edited_example_can_be_run(acme):
     bob = acme.page(acme.bob)
-    form = form_of(bob.get(f"{PATH}/clients"), "create_client")
+    form = example_form(bob.get(f"{PATH}/clients"), "create_client")
     form["body"] = '{"client": {"name": "Łucja & Żaneta"}}'
     form["header.Prefer"] = "handling=strict"
     page = form.submit()
@@ -172,13 +176,13 @@ def test_an_edited_example_can_be_run(acme):
     assert client.name == "Łucja & Żaneta"
     assert client.creator_id == acme.bob.id
     # The form keeps the sent values, and the next example has the new id.
-    assert form_of(page, "create_client")["body"].value == '{"client": {"name": "Łucja & Żaneta"}}'
-    assert form_of(page, "read_client")["path.id"].value == "26"
-    assert form_of(bob.get(f"{PATH}/clients"), "read_client")["path.id"].value == str(client.id)
+    assert example_form(page, "create_client")["body"].value == '{"client": {"name": "Łucja & Żaneta"}}'
+    assert example_form(page, "read_client")["path.id"].value == "26"
+    assert example_form(bob.get(f"{PATH}/clients"), "read_client")["path.id"].value == str(client.id)
 
 
 def test_an_example_with_external_ids_can_be_run(acme):
-    form = form_of(acme.page(acme.bob).get(f"{PATH}/clients"), "put_client_by_external_id")
+    form = example_form(acme.page(acme.bob).get(f"{PATH}/clients"), "put_client_by_external_id")
     form["query.external_ids"] = "a=1&b=x y"
     form.submit()
     [client] = acme.account.clients.all()
@@ -189,32 +193,32 @@ def test_a_deleting_example_asks_first(acme):
     id = make_client(acme.bob).id
     bob = acme.page(acme.bob)
     page = bob.get(f"{PATH}/clients")
-    assert trials(page)["delete_client"]["data-confirm"]
-    response = form_of(page, "delete_client").submit(status=422)
+    assert example_elements(page)["delete_client"]["data-confirm"]
+    response = example_form(page, "delete_client").submit(status=422)
     assert "Nothing was deleted" in response
     assert acme.account.clients.live().exists()
-    form = form_of(response, "delete_client")
+    form = example_form(response, "delete_client")
     form["sure"] = True
     assert "200 OK" in form.submit()
     assert not acme.account.clients.live().filter(id=id).exists()
 
 
 def test_examples_have_the_permissions_of_the_user(acme, other):
-    """An example has the permissions of the user: headers, paths and ids cannot reach another account."""
-    theirs = make_client(other.mallory).id
+    """Headers, paths and ids of an example cannot reach another account."""
+    other_id = make_client(other.mallory).id
     bob = acme.page(acme.bob)
-    form = form_of(bob.get(f"{PATH}/statuses"), "create_status")
+    form = example_form(bob.get(f"{PATH}/statuses"), "create_status")
     assert "403 Forbidden" in form.submit()
-    form = form_of(bob.get(f"{PATH}/clients"), "read_client")
-    form["path.id"] = str(theirs + 1000)
+    form = example_form(bob.get(f"{PATH}/clients"), "read_client")
+    form["path.id"] = str(other_id + 1000)
     assert "404 Not Found" in form.submit()
-    for path in ("..%2f", "?", "1\r\nX: y", "ż" * 300, "{id}"):
-        form["path.id"] = path
+    for value in ("..%2f", "?", "1\r\nX: y", "ż" * 300, "{id}"):
+        form["path.id"] = value
         assert "404 Not Found" in form.submit()
-    form = form_of(bob.get(f"{PATH}/forum-xml"), "list_category")
+    form = example_form(bob.get(f"{PATH}/forum-xml"), "list_category")
     form["path.category_name"] = "app/account/api"
     assert "have a slash" in form.submit(status=422)
-    form = form_of(bob.get(f"{PATH}/account"), "create_account")
+    form = example_form(bob.get(f"{PATH}/account"), "create_account")
     assert "403 Forbidden" in form.submit()
     form["header.Prefer"] = "a\r\nCookie: session=x"
     form["body"] = "not JSON"
@@ -222,7 +226,7 @@ def test_examples_have_the_permissions_of_the_user(acme, other):
 
 
 def test_it_rejects_a_large_body(acme):
-    form = form_of(acme.page(acme.bob).get(f"{PATH}/clients"), "create_client")
+    form = example_form(acme.page(acme.bob).get(f"{PATH}/clients"), "create_client")
     form["body"] = "x" * 1024 * 1024
     form.submit(status=413)
 
@@ -230,24 +234,24 @@ def test_it_rejects_a_large_body(acme):
 def test_examples_count_towards_the_limit(acme, settings):
     settings.RATE_LIMIT = 6
     bob = acme.page(acme.bob)
-    form = form_of(bob.get(f"{PATH}/clients"), "list_clients")
+    form = example_form(bob.get(f"{PATH}/clients"), "list_clients")
     # One request for the form, and one for the example.
     assert [form.submit(expect_errors=True).status_int for _ in range(4)] == [200, 200, 200, 429]
 
 
 def test_a_long_response_is_truncated(acme):
     page = acme.page(acme.bob).get(f"{PATH}/documentation")
-    shown = form_of(page, "read_openapi").submit().html.find(class_="answer")
+    shown = example_form(page, "read_openapi").submit().html.find(class_="answer")
     assert len(shown.find(attrs={"data-text": True}).text) == 100_000
     assert not shown.find(attrs={"data-cut": True}).has_attr("hidden")
 
 
 @every_section
-def test_pages_are_small_and_take_few_statements(full, section):
-    alice = full.page(full.alice)
+def test_pages_are_small_and_take_few_statements(filled, section):
+    alice = filled.page(filled.alice)
     alice.get(f"{PATH}/{section}")
     response, queries = capture_queries(lambda: alice.get(f"{PATH}/{section}"))
-    # The session; the forum; the newest rows that the examples need; the newest rows in the trash.
+    # Statements: the session, the forum, the newest rows that the examples need, the newest rows in the trash.
     assert len(queries) <= 4, queries
     assert len(gzip.compress(response.body)) < 20_000
     assert len(response.body) < 120_000
@@ -272,13 +276,13 @@ def test_xml_is_indented():
     ]
 
 
-def test_curl_lines_contain_the_address_and_no_secret(full):
-    alice = full.page(full.alice)
+def test_curl_lines_contain_the_address_and_no_secret(filled):
+    alice = filled.page(filled.alice)
     for section in sections():
         page = alice.get(f"{PATH}/{section}")
         assert PASSWORD not in page
-        for trial in trials(page).values():
-            found = read(trial)
-            assert found.url.startswith("http://acme.example.test/")
-            route = found.url.partition("?")[0].split("/", 3)[3]
+        for element in example_elements(page).values():
+            example = parse_curl(element)
+            assert example.url.startswith("http://acme.example.test/")
+            route = example.url.partition("?")[0].split("/", 3)[3]
             assert any(pattern.pattern.match(route) for pattern in get_resolver().url_patterns)

@@ -39,17 +39,17 @@ def test_it_works(acme, role):
 
 def test_it_rejects_invalid_links(acme, other):
     path = invite(acme)
-    for wrong in ("/app/invitation", "/app/invitation?secret=x", path + "x", path + "x" * 100):
-        assert "This link no longer works" in acme.page().get(wrong, status=404)
+    for invalid in ("/app/invitation", "/app/invitation?secret=x", path + "x", path + "x" * 100):
+        assert "This link no longer works" in acme.page().get(invalid, status=404)
     assert "This link no longer works" in Visitor(other.host).get(path, status=404)
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert "This link no longer works" in acme.page().get(path, status=404)
 
 
 def test_it_rejects_an_earlier_link(acme):
-    before, now = invite(acme), invite(acme)
-    acme.page().get(before, status=404)
-    acme.page().get(now, status=200)
+    first, second = invite(acme), invite(acme)
+    acme.page().get(first, status=404)
+    acme.page().get(second, status=200)
 
 
 def test_it_rejects_a_taken_login(acme):
@@ -69,7 +69,7 @@ def test_it_rejects_a_second_click(acme):
 
 
 def test_an_invitation_can_be_accepted_once(acme):
-    """Two requests read the invitation; the second finds it deleted."""
+    """Two requests read the invitation before either accepts it. The first one deletes it, so the second one fails."""
     invite(acme)
     [invitation] = acme.account.invitations.all()
     values = {"password": PASSWORD, "name": "Eve"}
@@ -100,5 +100,5 @@ def test_it_takes_few_statements(acme):
     visitor.get("/app/sign-in")
     response, queries = capture_queries(lambda: visitor.get(path))
     assert response.status_code == 200
-    # The forum; the invitation; whether the e-mail is taken; whether the suggested login is taken.
+    # Statements: the forum, the invitation, whether the e-mail is taken, whether the suggested login is taken.
     assert len(queries) == 4, queries

@@ -14,10 +14,10 @@ from tests.support.settings import assert_few_statements, button_of, send, texts
 PATH = "/app/account/users?tab=invitations"
 
 
-def invite(acme, email="new@example.com", role="agent", **expected):
+def invite(acme, email="new@example.com", role="agent", **kwargs):
     form = acme.page(acme.alice).get(PATH).forms["invite"]
     form["email"], form["role"] = email, role
-    return form.submit("do", **expected)
+    return form.submit("do", **kwargs)
 
 
 def secret_in(letter) -> str:
@@ -108,29 +108,29 @@ def test_it_rejects_many_emails_to_one_address(acme, settings):
     settings.FAILED_LOGIN_LIMIT = 60
     for _ in range(5):
         assert invite(acme).status_code == 303
-    refusal = "This address was invited several times just now. Try again in an hour."
-    assert refusal in invite(acme, email="NEW@example.com", status=422)
+    error = "This address was invited several times just now. Try again in an hour."
+    assert error in invite(acme, email="NEW@example.com", status=422)
     [row] = acme.account.invitations.all()
-    assert refusal in send(acme.page(acme.alice), PATH, do="resend", id=str(row.id)).follow()
+    assert error in send(acme.page(acme.alice), PATH, do="resend", id=str(row.id)).follow()
     assert len(mail.outbox) == 5
     # The link of the last e-mail is valid.
     assert Invitation.objects.find_by_secret(acme.account.id, secret_in(mail.outbox[-1]))
     assert invite(acme, email="another@example.com").status_code == 303
 
 
-@pytest.mark.parametrize("end", ["deactivate", "demote"])
-def test_invitations_end_when_their_sender_loses_the_permission(acme, end):
-    """Invitations end when their sender may not invite any more, except those of members."""
+@pytest.mark.parametrize("action", ["deactivate", "demote"])
+def test_invitations_end_when_their_sender_loses_the_permission(acme, action):
+    """Invitations of admins and agents end with the permission of their sender. Those of members remain."""
     admin = make_user(acme.account, "admin", role="admin")
     for role in ("admin", "agent", "member"):
         acme.account.invitations.invite(acme.account, email=f"{role}@new.example", role=role, by=admin)
     acme.account.invitations.invite(acme.account, email="other@new.example", role="admin", by=acme.alice)
-    if end == "deactivate":
+    if action == "deactivate":
         admin.deactivate(by=acme.alice)
     else:
         admin.change_role("agent", by=acme.alice)
-    left = set(acme.account.invitations.values_list("email", flat=True))
-    assert left == {"member@new.example", "other@new.example"}
+    remaining = set(acme.account.invitations.values_list("email", flat=True))
+    assert remaining == {"member@new.example", "other@new.example"}
 
 
 def test_the_name_of_the_sender_cannot_add_a_link(acme):

@@ -16,19 +16,19 @@ from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 
-NEW = "grasshopper lighthouse vinegar"
+NEW_PASSWORD = "grasshopper lighthouse vinegar"
 
 
-def ask(visitor: Visitor, login: str):
+def request_link(visitor: Visitor, login: str):
     form = visitor.get("/app/password").forms["password"]
     form["login"] = login
     return form.submit()
 
 
-def counting(work: Counter, name: str, function):
+def count_calls(calls: Counter, name: str, function):
     @wraps(function)
     def counted(*args, **kwargs):
-        work[name] += 1
+        calls[name] += 1
         return function(*args, **kwargs)
 
     return counted
@@ -36,11 +36,11 @@ def counting(work: Counter, name: str, function):
 
 def link_for(acme, login: str = "carol") -> str:
     mail.outbox.clear()
-    ask(acme.page(), login)
+    request_link(acme.page(), login)
     return link_in(letter(f"{login}@acme.example", about="Set a new password"), acme.host)
 
 
-def renew(visitor: Visitor, path: str, password: str = NEW):
+def set_password(visitor: Visitor, path: str, password: str = NEW_PASSWORD):
     form = visitor.get(path).forms["password"]
     form["password"] = password
     return form.submit(expect_errors=True)
@@ -48,62 +48,62 @@ def renew(visitor: Visitor, path: str, password: str = NEW):
 
 @pytest.mark.parametrize("login", ["carol", "CAROL", "Carol@acme.example"])
 def test_it_works(acme, login):
-    elsewhere, visitor = acme.page(acme.carol), acme.page()
-    page = ask(visitor, login).follow()
+    other_browser, visitor = acme.page(acme.carol), acme.page()
+    page = request_link(visitor, login).follow()
     assert "If somebody here has that login or e-mail" in page.html.get_text()
     sent = letter("carol@acme.example", about="Set a new password")
     assert "Your login is carol." in sent.body
     path = link_in(sent, acme.host)
     mail.outbox.clear()
-    response = renew(visitor, path)
+    response = set_password(visitor, path)
     assert (response.status_code, response.headers["Location"]) == (303, "/")
     page = visitor.get("/")
     assert "Your password is changed, and you are signed in." in page
     assert "Carol Member" in page
-    assert "Carol Member" not in elsewhere.get("/")
+    assert "Carol Member" not in other_browser.get("/")
     letter("carol@acme.example", about="was changed")
-    acme.page().sign_in("carol", NEW)
+    acme.page().sign_in("carol", NEW_PASSWORD)
 
 
 def test_known_and_unknown_names_get_the_same_response(acme):
     acme.carol.is_active = False
     acme.carol.save()
-    answers, counts = [], []
+    responses, counts = [], []
     for login in ("bob", "carol", "nobody", "mallory"):
         form = acme.page().get("/app/password").forms["password"]
         form["login"] = login
         response, statements = capture_queries(form.submit)
-        answers.append((response.status_code, response.headers["Location"], response.body))
+        responses.append((response.status_code, response.headers["Location"], response.body))
         counts.append(len(statements))
-    assert len(set(answers)) == 1
+    assert len(set(responses)) == 1
     assert len(set(counts)) == 1
     assert counts[0] <= 8
     letter("bob@acme.example")
 
 
-def work_of(acme, login: str) -> dict:
-    """Return the work of a request for a link, in counted operations instead of time."""
+def operations_of(acme, login: str) -> dict:
+    """Return the calls, statements and e-mail of a request for a link. These are compared instead of times, which vary."""
     form = acme.page().get("/app/password").forms["password"]
     form["login"] = login
-    # The limiter has a lease for the address, whatever the login is.
+    # Drop the lease of the address, which would make later requests take fewer statements than the first.
     rate_limits.rate_limiter.clear()
-    work, statements, queued = Counter(), [], []
+    calls, statements, queued = Counter(), [], []
 
-    def note(execute, sql, params, many, context):
+    def record(execute, sql, params, many, context):
         result = execute(sql, params, many, context)
         statements.append((sql, context["cursor"].rowcount))
         return result
 
-    with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(note):
+    with pytest.MonkeyPatch.context() as patch, connection.execute_wrapper(record):
         for module, name in [(signing, "dumps"), (signing.Signer, "signature")]:
-            patch.setattr(module, name, counting(work, name, getattr(module, name)))
+            patch.setattr(module, name, count_calls(calls, name, getattr(module, name)))
         patch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
         response = form.submit()
     [queued_letter] = queued
     # The e-mail is rendered later, even if it is not delivered.
     _subject, text, page = queued_letter.render()
     return {
-        "work": work,
+        "calls": calls,
         "statements": statements,
         "template": queued_letter.template,
         "parts": (text.count("\n"), page.count("<p")),
@@ -112,29 +112,29 @@ def work_of(acme, login: str) -> dict:
 
 
 @pytest.mark.parametrize("limit", [0, 60])
-def test_known_and_unknown_names_take_the_same_work(acme, settings, limit):
+def test_known_and_unknown_names_take_the_same_operations(acme, settings, limit):
     settings.FAILED_LOGIN_LIMIT = limit
     acme.carol.is_active = False
     acme.carol.save()
-    known = work_of(acme, "bob")
-    assert known["work"]["dumps"] == 1
+    known = operations_of(acme, "bob")
+    assert known["calls"]["dumps"] == 1
     assert known["template"] == "password_reset"
     for login in ("bob@acme.example", "nobody", "nobody@acme.example", "carol", "mallory"):
-        assert work_of(acme, login) == known, login
+        assert operations_of(acme, login) == known, login
 
 
 def test_unknown_names_get_no_email(acme):
     acme.carol.is_active = False
     acme.carol.save()
     for login in ("nobody@acme.example", "carol", "carol@acme.example"):
-        assert ask(acme.page(), login).status_code == 303
+        assert request_link(acme.page(), login).status_code == 303
     assert mail.outbox == []
 
 
 def test_the_link_of_an_unknown_name_is_void(acme, monkeypatch):
     queued = []
     monkeypatch.setattr(accounts_mail.mail_queue, "enqueue", queued.append)
-    ask(acme.page(), "nobody")
+    request_link(acme.page(), "nobody")
     assert not queued[0].deliver
     path = queued[0].context["url"].removeprefix(f"http://{acme.host}")
     acme.page().get(path, status=404)
@@ -159,7 +159,7 @@ def test_it_rejects_requests_over_the_limit(acme, settings):
 
 def test_a_link_can_be_used_once(acme):
     path = link_for(acme)
-    renew(acme.page(), path)
+    set_password(acme.page(), path)
     page = acme.page().get(path, status=404)
     assert "This link no longer works" in page
     assert "/app/password" in page
@@ -170,10 +170,10 @@ def test_simultaneous_uses_of_one_link(acme):
     path = link_for(acme)
     forms = [acme.page().get(path).forms["password"] for _ in range(2)]
     for number, form in enumerate(forms):
-        form["password"] = f"{NEW} {number}"
-    answers = at_once(*(lambda form=form: form.submit(expect_errors=True).status_code for form in forms))
-    assert sorted(answers) == [303, 404]
-    acme.page().sign_in("carol", f"{NEW} {answers.index(303)}")
+        form["password"] = f"{NEW_PASSWORD} {number}"
+    responses = at_once(*(lambda form=form: form.submit(expect_errors=True).status_code for form in forms))
+    assert sorted(responses) == [303, 404]
+    acme.page().sign_in("carol", f"{NEW_PASSWORD} {responses.index(303)}")
 
 
 def test_a_link_is_void_after_a_change_of_email(acme):
@@ -184,17 +184,17 @@ def test_a_link_is_void_after_a_change_of_email(acme):
 
 def test_it_rejects_invalid_links(acme, other, settings):
     path = link_for(acme)
-    of_bob = link_for(acme, "bob")
-    token = of_bob.partition("token=")[2]
-    mixed = path.partition("token=")[0] + "token=" + token
-    for wrong in (
+    link_of_bob = link_for(acme, "bob")
+    token = link_of_bob.partition("token=")[2]
+    mixed_link = path.partition("token=")[0] + "token=" + token
+    for invalid in (
         "/app/password/new",
         "/app/password/new?user=x&token=y",
         path[:-1],
-        mixed,
+        mixed_link,
         path.replace("user=", "user=9"),
     ):
-        acme.page().get(wrong, status=404)
+        acme.page().get(invalid, status=404)
     Visitor(other.host).get(path, status=404)
     settings.PASSWORD_RESET_TIMEOUT = -1
     acme.page().get(path, status=404)
@@ -214,7 +214,7 @@ def test_it_rejects_invalid_passwords(acme):
         ("carol123", "too similar to the login"),
         ("x" * 1025, "at most 1024"),
     ):
-        response = renew(acme.page(), path, password)
+        response = set_password(acme.page(), path, password)
         assert response.status_code == 422
         assert error in response.html.get_text()
     acme.page().sign_in("carol", PASSWORD)

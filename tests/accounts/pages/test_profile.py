@@ -10,11 +10,11 @@ from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 
-NEW = "grasshopper lighthouse vinegar"
+NEW_PASSWORD = "grasshopper lighthouse vinegar"
 PROFILE, SECURITY = "/app/profile", "/app/profile/security"
 
 
-def save(visitor: Visitor, path: str, part: str, **values: str):
+def submit(visitor: Visitor, path: str, part: str, **values: str):
     form = visitor.get(path).forms[part]
     for name, value in values.items():
         form[name] = value
@@ -28,7 +28,7 @@ def fresh(user: User) -> User:
 def test_it_works(acme):
     carol = acme.page(acme.carol)
     values = {"name": "Żaneta", "login": "Zaneta", "www": "example.com/z", "description": "One\r\ntwo"}
-    response = save(carol, PROFILE, "about", **values)
+    response = submit(carol, PROFILE, "about", **values)
     assert (response.status_code, response.headers["Location"]) == (303, PROFILE)
     page = response.follow()
     assert "Saved." in page
@@ -36,12 +36,12 @@ def test_it_works(acme):
     assert (form["name"].value, form["login"].value, form["www"].value) == ("Żaneta", "Zaneta", "https://example.com/z")
     user = fresh(acme.carol)
     assert (user.login, user.login_key, user.description) == ("Zaneta", "zaneta", "One\ntwo")
-    answer = acme.xml(user).get("/app/users/me.xml")
-    assert "<www>https://example.com/z</www>" in answer.text
+    response = acme.xml(user).get("/app/users/me.xml")
+    assert "<www>https://example.com/z</www>" in response.text
 
 
 def test_empty_fields_are_stored_as_null_or_empty(acme):
-    save(acme.page(acme.carol), PROFILE, "about", www="", description="")
+    submit(acme.page(acme.carol), PROFILE, "about", www="", description="")
     user = fresh(acme.carol)
     assert (user.www, user.description) == (None, "")
 
@@ -61,35 +61,35 @@ def test_empty_fields_are_stored_as_null_or_empty(acme):
     ],
 )
 def test_it_rejects_invalid_values(acme, values, error):
-    response = save(acme.page(acme.carol), PROFILE, "about", **values)
+    response = submit(acme.page(acme.carol), PROFILE, "about", **values)
     assert response.status_code == 422
     assert error in response.html.find(id="about").get_text()
     # Only the sent form shows the error and keeps the input.
     assert "not right yet" not in response.html.find(id="region").get_text()
     [(name, value)] = values.items()
     assert response.forms["about"][name].value.lstrip("\n") == value
-    before = fresh(acme.carol)
-    assert (before.name, before.login, before.www) == ("Carol Member", "carol", None)
+    user = fresh(acme.carol)
+    assert (user.name, user.login, user.www) == ("Carol Member", "carol", None)
 
 
 def test_users_may_keep_their_own_login_and_email(acme):
     carol = acme.page(acme.carol)
-    assert save(carol, PROFILE, "about", login="CAROL").status_code == 303
-    assert save(carol, PROFILE, "about", login="carol@acme.example").status_code == 303
+    assert submit(carol, PROFILE, "about", login="CAROL").status_code == 303
+    assert submit(carol, PROFILE, "about", login="carol@acme.example").status_code == 303
 
 
 def test_the_notification_can_be_changed(acme):
-    assert save(acme.page(acme.carol), PROFILE, "notification", notification="all").status_code == 303
+    assert submit(acme.page(acme.carol), PROFILE, "notification", notification="all").status_code == 303
     assert fresh(acme.carol).notification == "all"
 
 
 def test_the_language_and_the_time_zone_can_be_changed(acme):
     carol = acme.page(acme.carol)
-    response = save(carol, PROFILE, "region", language="pl", time_zone="Europe/Warsaw")
+    response = submit(carol, PROFILE, "region", language="pl", time_zone="Europe/Warsaw")
     user = fresh(acme.carol)
     assert (user.language, user.time_zone) == ("pl", "Europe/Warsaw")
     assert response.follow().html.html["lang"] == "pl"
-    save(carol, PROFILE, "region", language="auto", time_zone="auto")
+    submit(carol, PROFILE, "region", language="auto", time_zone="auto")
     user = fresh(acme.carol)
     assert (user.language, user.time_zone) == (None, None)
     assert carol.get(PROFILE).html.html["lang"] == "en"
@@ -108,7 +108,7 @@ def test_it_rejects_unknown_choices(acme):
 
 def test_the_email_can_be_changed(acme):
     carol = acme.page(acme.carol)
-    response = save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
+    response = submit(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
     assert (response.status_code, response.headers["Location"]) == (303, SECURITY)
     assert "An e-mail to carol@new.example is on its way." in response.follow()
     path = link_in(letter("carol@new.example", about="Confirm your e-mail"), acme.host)
@@ -129,7 +129,7 @@ def test_the_email_can_be_changed(acme):
 
 def test_a_taken_email_is_reported_only_by_email(acme):
     carol = acme.page(acme.carol)
-    response = save(carol, SECURITY, "email", email="Bob@acme.example", current=PASSWORD)
+    response = submit(carol, SECURITY, "email", email="Bob@acme.example", current=PASSWORD)
     assert response.status_code == 303
     assert "An e-mail to Bob@acme.example is on its way." in response.follow()
     assert "already in use" in letter("Bob@acme.example").subject
@@ -137,7 +137,7 @@ def test_a_taken_email_is_reported_only_by_email(acme):
 
 def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
     carol = acme.page(acme.carol)
-    save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
+    submit(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
     page = carol.get(link_in(letter("carol@new.example"), acme.host))
     acme.bob.change_email("carol@new.example")
     response = page.forms["confirm"].submit().follow()
@@ -147,12 +147,12 @@ def test_it_rejects_an_email_that_was_taken_meanwhile(acme):
 
 def test_it_rejects_invalid_confirmation_links(acme, other):
     carol = acme.page(acme.carol)
-    save(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
+    submit(carol, SECURITY, "email", email="carol@new.example", current=PASSWORD)
     path = link_in(letter("carol@new.example"), acme.host)
-    for wrong in ("/app/profile/email", path[:-1], path.replace("/app/profile/email", "/app/password/new")):
-        carol.get(wrong, status=404)
+    for invalid in ("/app/profile/email", path[:-1], path.replace("/app/profile/email", "/app/password/new")):
+        carol.get(invalid, status=404)
     Visitor(other.host).get(path, status=404)
-    fresh(acme.carol).change_password(NEW)
+    fresh(acme.carol).change_password(NEW_PASSWORD)
     acme.page().get(path, status=404)
 
 
@@ -160,29 +160,29 @@ def test_it_rejects_invalid_confirmation_links(acme, other):
 def test_it_rejects_a_wrong_password(acme, settings, part):
     settings.FAILED_LOGIN_LIMIT = 60
     carol = acme.page(acme.carol)
-    values = {"email": {"email": "carol@new.example"}, "password": {"password": NEW}}[part]
-    response = save(carol, SECURITY, part, current="wrong", **values)
+    values = {"email": {"email": "carol@new.example"}, "password": {"password": NEW_PASSWORD}}[part]
+    response = submit(carol, SECURITY, part, current="wrong", **values)
     assert response.status_code == 422
     assert "Is wrong" in response.html.find(id=part).get_text()
     settings.FAILED_LOGIN_LIMIT = 1
-    response = save(carol, SECURITY, part, current="wrong", **values)
+    response = submit(carol, SECURITY, part, current="wrong", **values)
     assert "Too many attempts." in response.html.find(id=part).get_text()
     assert mail.outbox == []
     assert fresh(acme.carol).password == acme.carol.password
 
 
 def test_the_password_can_be_changed(acme):
-    carol, elsewhere = acme.page(acme.carol), acme.page(acme.carol)
-    response = save(carol, SECURITY, "password", current=PASSWORD, password=NEW)
+    carol, other_browser = acme.page(acme.carol), acme.page(acme.carol)
+    response = submit(carol, SECURITY, "password", current=PASSWORD, password=NEW_PASSWORD)
     assert response.status_code == 303
     assert "Your password is changed." in response.follow()
-    assert elsewhere.get(PROFILE).status_code == 303
+    assert other_browser.get(PROFILE).status_code == 303
     letter("carol@acme.example", about="was changed")
-    acme.page().sign_in("carol", NEW)
+    acme.page().sign_in("carol", NEW_PASSWORD)
 
 
 def test_it_rejects_an_invalid_password(acme):
-    response = save(acme.page(acme.carol), SECURITY, "password", current=PASSWORD, password="carol-member")
+    response = submit(acme.page(acme.carol), SECURITY, "password", current=PASSWORD, password="carol-member")
     assert response.status_code == 422
     assert "Is too similar to the login, the e-mail or the name" in response.html.find(id="password").get_text()
     acme.page().sign_in("carol")
@@ -190,7 +190,7 @@ def test_it_rejects_an_invalid_password(acme):
 
 def test_errors_of_passwords_are_in_the_language_of_the_user(acme):
     carol = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl").sign_in("carol")
-    response = save(carol, SECURITY, "password", current=PASSWORD, password="carol-member")
+    response = submit(carol, SECURITY, "password", current=PASSWORD, password="carol-member")
     assert "Jest zbyt podobne do loginu, e-maila lub nazwy" in response.html.find(id="password").get_text()
 
 
@@ -202,10 +202,10 @@ def test_sessions_of_the_user_are_listed(acme):
     Visitor(acme.host, HTTP_USER_AGENT=FIREFOX).sign_in("carol")
     acme.page(acme.bob)
     page = carol.get(SECURITY)
-    said = [" ".join(item.get_text(" ").split()) for item in page.html.find("ul", class_="list").find_all("li")]
-    assert len(said) == 2
-    assert said[0].startswith("Firefox on Linux last seen just now")
-    assert said[1].startswith("An unknown browser This browser last seen just now")
+    items = [" ".join(item.get_text(" ").split()) for item in page.html.find("ul", class_="list").find_all("li")]
+    assert len(items) == 2
+    assert items[0].startswith("Firefox on Linux last seen just now")
+    assert items[1].startswith("An unknown browser This browser last seen just now")
 
 
 def test_another_session_can_be_ended(acme):
@@ -236,9 +236,9 @@ def test_the_current_session_can_be_ended(acme):
 
 def test_it_rejects_sessions_of_other_users(acme):
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
-    theirs = acme.account.sessions.get(user_id=acme.bob.id)
+    session_of_bob = acme.account.sessions.get(user_id=acme.bob.id)
     form = carol.get(SECURITY).forms[f"end-{acme.account.sessions.get(user_id=acme.carol.id).id}"]
-    for value in (str(theirs.id), "x", "", "9" * 30):
+    for value in (str(session_of_bob.id), "x", "", "9" * 30):
         form.action = "/app/profile/sessions"
         carol.post("/app/profile/sessions", {"csrfmiddlewaretoken": form["csrfmiddlewaretoken"].value, "end": value})
     assert "Bob Nowak" in bob.get("/")
@@ -250,9 +250,9 @@ def test_who_may_open_the_profile(acme, other, path):
     assert response.headers["Location"] == f"/app/sign-in?next={path.replace('/', '%2F')}"
     for user in (acme.alice, acme.bob, acme.carol):
         assert acme.page(user).get(path).status_code == 200
-    stranger = Visitor(acme.host)
-    stranger.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
-    assert stranger.get(path).status_code == 303
+    mallory = Visitor(acme.host)
+    mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+    assert mallory.get(path).status_code == 303
 
 
 @pytest.mark.parametrize(("path", "number"), [(PROFILE, 2), (SECURITY, 3)])
@@ -261,12 +261,12 @@ def test_pages_take_few_statements(acme, path, number):
     for _ in range(3):
         Session.objects.start(acme.carol)
     _response, queries = capture_queries(lambda: carol.get(path))
-    # The session with its user; the forum; the sessions.
+    # Statements: the session with its user, the forum and, on the page of security, the sessions.
     assert len(queries) == number, queries
 
 
 @pytest.mark.parametrize(
-    ("agent", "named"),
+    ("agent", "expected"),
     [
         (FIREFOX, ("Firefox", "Linux")),
         ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36", ("Chrome", "Windows")),
@@ -278,16 +278,16 @@ def test_pages_take_few_statements(acme, path, number):
         ("", ("", "")),
     ],
 )  # fmt: skip
-def test_names_of_browsers_and_systems(agent, named):
+def test_names_of_browsers_and_systems(agent, expected):
     session = Session(agent=agent)
-    assert (session.browser, session.system) == named
+    assert (session.browser, session.system) == expected
 
 
 def test_emails_are_in_the_language_of_the_user(acme):
     acme.carol.language = "pl"
     acme.carol.save()
     carol = acme.page(acme.carol)
-    save(carol, SECURITY, "password", current=PASSWORD, password=NEW)
+    submit(carol, SECURITY, "password", current=PASSWORD, password=NEW_PASSWORD)
     [page] = mail.outbox[0].alternatives
     assert '<html lang="pl">' in page.content
     assert translation.get_language() == "en"

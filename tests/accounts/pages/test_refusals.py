@@ -20,20 +20,22 @@ HOST = "acme.example.test"
 POLISH = {"HTTP_ACCEPT_LANGUAGE": "pl,en;q=0.5"}
 
 
-def fail(error):
-    def do(*args, **kwargs):
+def raising(error):
+    """Return a function that raises the error."""
+
+    def function(*args, **kwargs):
         raise error
 
-    return do
+    return function
 
 
 def many_fields(visitor):
-    # A form without the CSRF cookie is rejected before it is read.
+    # Get the CSRF cookie first: a form without it is rejected before it is read.
     visitor.get("/app/sign-in")
     return visitor.post("/app/language", [(f"field{n}", "") for n in range(1100)], status=400)
 
 
-def no_length(visitor):
+def invalid_length(visitor):
     visitor.lint = False
     return visitor.get("/", extra_environ={"CONTENT_LENGTH": "much"}, status=400)
 
@@ -44,7 +46,7 @@ def too_large(visitor):
 
 REFUSALS = {
     "400, many fields": many_fields,
-    "400, a length that is none": no_length,
+    "400, invalid Content-Length": invalid_length,
     "403": lambda visitor: visitor.post("/app/sign-in", {}, status=403),
     "404": lambda visitor: visitor.get("/app/nothing", status=404),
     "405": lambda visitor: visitor.get("/app/sign-out", status=405),
@@ -107,7 +109,7 @@ def test_requests_over_the_limit(acme):
 
 @pytest.mark.parametrize("headers", [{}, POLISH])
 def test_a_server_error_reveals_nothing(acme, monkeypatch, headers):
-    monkeypatch.setattr(PostListPage, "get", fail(RuntimeError("the secret of the service")))
+    monkeypatch.setattr(PostListPage, "get", raising(RuntimeError("the secret of the service")))
     response = Visitor(HOST, **headers).get("/", status=500)
     assert_refused(response, 500, "pl" if headers else "en")
     assert "secret of the service" not in response
@@ -116,7 +118,7 @@ def test_a_server_error_reveals_nothing(acme, monkeypatch, headers):
 def test_a_server_error_of_a_form_warns_that_data_may_be_saved(acme, monkeypatch):
     bob = acme.page(acme.bob)
     form = next(form for form in bob.get("/").forms.values() if form.action == "/app/language")
-    monkeypatch.setattr(Page, "dispatch", fail(RuntimeError("the secret of the service")))
+    monkeypatch.setattr(Page, "dispatch", raising(RuntimeError("the secret of the service")))
     response = form.submit(status=500)
     assert_refused(response, 500)
     assert [element.text for element in response.html.select("p")][1:3] == [
@@ -127,32 +129,32 @@ def test_a_server_error_of_a_form_warns_that_data_may_be_saved(acme, monkeypatch
 
 def test_a_server_error_before_the_page_reveals_nothing(acme, monkeypatch):
     monkeypatch.setattr(
-        PagesMiddleware, "load_user_and_site", staticmethod(fail(RuntimeError("the secret of the service")))
+        PagesMiddleware, "load_user_and_site", staticmethod(raising(RuntimeError("the secret of the service")))
     )
     assert_refused(Visitor(HOST, **POLISH).get("/", status=500), 500, "pl")
 
 
-def away_before_the_host_is_known(monkeypatch):
-    monkeypatch.setattr(host_cache, "find", fail(OperationalError("secret-host")))
+def fail_at_the_host(monkeypatch):
+    monkeypatch.setattr(host_cache, "find", raising(OperationalError("secret-host")))
 
 
-def away_before_the_user_is_known(monkeypatch):
-    monkeypatch.setattr(type(Session.objects), "find_by_secret", fail(OperationalError("secret-host")))
+def fail_at_the_session(monkeypatch):
+    monkeypatch.setattr(type(Session.objects), "find_by_secret", raising(OperationalError("secret-host")))
 
 
-def away_within_the_page(monkeypatch):
-    monkeypatch.setattr(PostListPage, "get", fail(OperationalError("secret-host")))
+def fail_in_the_page(monkeypatch):
+    monkeypatch.setattr(PostListPage, "get", raising(OperationalError("secret-host")))
 
 
-@pytest.mark.parametrize("away", [away_before_the_host_is_known, away_before_the_user_is_known, away_within_the_page])
-def test_an_unavailable_database(acme, monkeypatch, away):
+@pytest.mark.parametrize("break_database", [fail_at_the_host, fail_at_the_session, fail_in_the_page])
+def test_an_unavailable_database(acme, monkeypatch, break_database):
     carol = acme.page(acme.carol)
-    away(monkeypatch)
+    break_database(monkeypatch)
     response = carol.get("/?order=top", status=503)
     assert_refused(response, 503)
     assert "secret-host" not in response
     assert response.headers["Retry-After"] == "5"
-    # Send the same request again.
+    # The link repeats the request.
     assert response.html.a["href"] == "/?order=top"
 
 
@@ -162,7 +164,7 @@ def test_early_errors_need_no_query(acme, django_assert_num_queries):
 
 
 def test_htmx_requests_get_a_message(acme):
-    """A request of htmx gets a message instead of a page."""
+    """The message replaces the content of an element, instead of a whole page."""
     response = acme.page().get("/app/nothing", headers={"HX-Request": "true"}, status=404)
     assert response.headers["HX-Retarget"] == "#messages"
     assert response.headers["HX-Reswap"] == "innerHTML"

@@ -50,7 +50,7 @@ def test_it_rejects_a_form_of_another_site(acme):
     assert "This form has expired" in response
 
 
-def test_a_browser_with_an_odd_user_agent(acme):
+def test_the_user_agent_is_cleaned_and_truncated(acme):
     Visitor(acme.host, HTTP_USER_AGENT="a\x00b\x1f" + "c" * 300).sign_in("carol")
     [session] = acme.account.sessions.all()
     assert session.agent == "a\ufffdb\ufffd" + "c" * 251
@@ -87,18 +87,18 @@ def test_a_session_expires(acme):
 
 def test_a_form_sent_after_the_session_ended_is_not_saved(acme):
     alice = acme.page(acme.alice)
-    words = "You were signed out, so nothing was saved. Sign in and do it again."
+    message = "You were signed out, so nothing was saved. Sign in and do it again."
     form = alice.get("/app/account/forums/new").forms["forum"]
     form["name"], form["host"] = "Second", "second"
     Session.objects.all().delete()
     referer = {"Referer": f"http://{acme.host}/app/account/forums/new"}
     page = form.submit("do", headers=referer).follow()
-    assert words in page
+    assert message in page
     form = page.forms["sign-in"]
     form["login"], form["password"] = "alice", "correct horse battery"
     assert form.submit().headers["Location"] == "/app/account/forums/new"
     # A GET request has lost no input, so there is no such message.
-    assert words not in acme.page().get("/app/account").follow()
+    assert message not in acme.page().get("/app/account").follow()
 
 
 def test_a_session_ends_with_a_change_of_password(acme):
@@ -131,8 +131,8 @@ def test_signing_in_again_with_a_session_due_for_renewal(acme):
     carol = acme.page(acme.carol)
     token = carol.get("/app/profile").html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
     acme.account.sessions.update(seen_at=timezone.now() - 2 * Session.TOUCH_INTERVAL)
-    sent = {"login": "bob", "password": "correct horse battery", "csrfmiddlewaretoken": token}
-    assert carol.post("/app/sign-in", sent).status_code == 303
+    values = {"login": "bob", "password": "correct horse battery", "csrfmiddlewaretoken": token}
+    assert carol.post("/app/sign-in", values).status_code == 303
     assert "Bob Nowak" in carol.get("/")
 
 

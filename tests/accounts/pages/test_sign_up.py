@@ -12,7 +12,7 @@ from tests.support.queries import capture_queries
 from tests.support.sign_up import PASSWORD, path_for
 
 
-def ask(visitor: Visitor, email: str, target: str = "/app/posts/new"):
+def request_link(visitor: Visitor, email: str, target: str = "/app/posts/new"):
     form = visitor.get("/app/sign-up", {"next": target}).forms["sign-up"]
     form["email"] = email
     return form.submit()
@@ -27,7 +27,7 @@ def finish(visitor: Visitor, path: str, **values: str):
 
 def test_it_works(acme):
     visitor = acme.page()
-    response = ask(visitor, "Dan.Smith+forum@example.com")
+    response = request_link(visitor, "Dan.Smith+forum@example.com")
     assert response.status_code == 303
     page = response.follow()
     assert "An e-mail to Dan.Smith+forum@example.com is on its way." in page
@@ -52,9 +52,9 @@ def test_a_new_user_can_use_the_api(acme):
 
 
 def test_a_known_email_is_reported_only_by_email(acme):
-    unknown = ask(acme.page(), "dan@example.com")
+    unknown = request_link(acme.page(), "dan@example.com")
     mail.outbox.clear()
-    known = ask(acme.page(), "CAROL@acme.example")
+    known = request_link(acme.page(), "CAROL@acme.example")
     assert known.status_code == unknown.status_code
     assert known.headers["Location"] == unknown.headers["Location"]
     assert known.body == unknown.body
@@ -129,7 +129,7 @@ def test_signed_in_users_are_redirected(acme):
 
 
 def test_it_redirects_only_to_paths_of_the_host(acme):
-    ask(acme.page(), "dan@example.com", "https://evil.example/")
+    request_link(acme.page(), "dan@example.com", "https://evil.example/")
     assert finish(acme.page(), link_in(letter("dan@example.com"), acme.host)).headers["Location"] == "/"
 
 
@@ -144,6 +144,7 @@ def test_it_redirects_only_to_paths_of_the_host(acme):
         ({"login": "x" * 256}, "at most 255 characters"),
         ({"password": "short"}, "Is too short (minimum is 8 characters)"),
         ({"password": "password123"}, "Is too common"),
+        # Valid: the password may contain the login among other words.
         ({"login": "grasshopper"}, ""),
         ({"name": "lighthouse", "password": "lighthouse1"}, "Is too similar to the login, the e-mail or the name"),
     ],
@@ -179,8 +180,8 @@ def test_errors_of_passwords_are_in_the_language_of_the_reader(acme, password, e
 
 def test_it_rejects_invalid_links(acme, other, settings):
     visitor, path = acme.page(), path_for(acme)
-    for wrong in ("/app/sign-up/finish", "/app/sign-up/finish?token=x", path[:-1], path + "é", path + "x" * 9000):
-        assert "This link no longer works" in visitor.get(wrong, status=404)
+    for invalid in ("/app/sign-up/finish", "/app/sign-up/finish?token=x", path[:-1], path + "é", path + "x" * 9000):
+        assert "This link no longer works" in visitor.get(invalid, status=404)
     # A link of another account, and an expired link.
     assert "This link no longer works" in Visitor(other.host).get(path, status=404)
     settings.PASSWORD_RESET_TIMEOUT = -1
@@ -191,12 +192,12 @@ def test_a_second_click_creates_no_second_user(acme):
     visitor, path = acme.page(), path_for(acme, target="/app/roadmap")
     form = visitor.get(path).forms["join"]
     form["name"], form["password"] = "Dan", PASSWORD
-    elsewhere = acme.page()
-    again = elsewhere.get(path).forms["join"]
+    other_browser = acme.page()
+    other_form = other_browser.get(path).forms["join"]
     form.submit()
-    # The same browser, and another one.
+    # Click the link again in the same browser, and submit the form of another browser.
     assert visitor.get(path).headers["Location"] == "/app/roadmap"
-    response = again.submit()
+    response = other_form.submit()
     assert response.headers["Location"] == "/app/sign-in?next=%2Fapp%2Froadmap"
     assert "You already have an account here. Please sign in." in response.follow()
     assert acme.account.users.filter(email_key="dan@example.com").count() == 1

@@ -97,10 +97,10 @@ def test_it_rejects_deleting_a_status_in_use(acme):
 def test_a_status_that_was_deleted_in_another_tab(acme):
     row = acme.account.statuses.get(kind="post", code="rejected")
     page = acme.page(acme.alice)
-    shown = page.get(f"{PATH}/{row.id}")
+    response = page.get(f"{PATH}/{row.id}")
     row.delete()
-    button_of(shown, "delete").submit(status=404)
-    shown.forms["status"].submit("do", status=404)
+    button_of(response, "delete").submit(status=404)
+    response.forms["status"].submit("do", status=404)
 
 
 def test_a_color_set_by_the_api_is_kept(acme):
@@ -119,12 +119,12 @@ ON_ROADMAP = "shows the statuses with the codes planned, started, completed."
 
 def test_the_help_text_of_the_code_explains_the_roadmap(acme):
     page = acme.page(acme.alice)
-    for path, said in (
+    for path, text in (
         (PATH, f"The roadmap {ON_ROADMAP}"),
         (path_of(acme, "rejected"), f"The roadmap {ON_ROADMAP}"),
         (path_of(acme, "planned"), f"With another code it leaves the roadmap, which {ON_ROADMAP}"),
     ):
-        assert said in page.get(path).html.find(id="id_code_helptext").get_text()
+        assert text in page.get(path).html.find(id="id_code_helptext").get_text()
     for path in (f"{PATH}?kind=deal", path_of(acme, "won")):
         assert "roadmap" not in page.get(path).html.find(id="id_code_helptext").get_text()
 
@@ -136,7 +136,8 @@ def path_of(acme, code: str) -> str:
 # Order
 
 
-def buttons(page, name: str):
+def move_form(page, name: str):
+    """Return the form that moves the status with this name."""
     response = page.get(PATH)
     [item] = [item for item in response.html.select(".ordered > li") if item["data-name"] == name]
     return button_of(response, "move", id=item["data-id"])
@@ -144,12 +145,12 @@ def buttons(page, name: str):
 
 def test_statuses_are_moved_by_buttons(acme):
     page = acme.page(acme.alice)
-    assert names(buttons(page, "Planned").submit("step", value="up").follow())[:3] == ["New", "Planned", "Accepted"]
-    response = buttons(page, "New").submit("step", value="down")
+    assert names(move_form(page, "Planned").submit("step", value="up").follow())[:3] == ["New", "Planned", "Accepted"]
+    response = move_form(page, "New").submit("step", value="down")
     assert names(response.follow())[:3] == ["Planned", "New", "Accepted"]
-    # The fragment of the redirect is the new place of the status.
-    place = response.headers["Location"].partition("#")[2]
-    assert response.follow().html.find(id=place).find_parent("li")["data-name"] == "New"
+    # The fragment of the redirect is the id of the moved status.
+    fragment = response.headers["Location"].partition("#")[2]
+    assert response.follow().html.find(id=fragment).find_parent("li")["data-name"] == "New"
     # New posts get the first status.
     assert make_post(acme.alice).status_code == "planned"
     # Statuses of other kinds keep their positions.
@@ -179,7 +180,7 @@ def test_statuses_are_moved_by_javascript(acme):
     assert move(id=ids["Duplicate"], before=ids["New"])[:3] == ["Duplicate", "New", "Accepted"]
     assert move(id=ids["Duplicate"], after=ids["Rejected"]) == NAMES
     assert move(id=ids["New"], after=ids["New"]) == NAMES
-    # The neighbour is deleted or of another kind; the status itself is deleted; a value that no form sends.
+    # The neighbour does not exist; the neighbour is of another kind; the status itself does not exist.
     assert move(id=ids["New"], after=10**15, status=409) == NAMES
     assert move(id=ids["New"], after=acme.account.statuses.get(code="won").id, status=409) == NAMES
     assert move(id=10**15, after=ids["New"], status=409) == NAMES

@@ -13,7 +13,8 @@ from tests.support.queries import capture_queries
 PATH = "/app/account/api"
 
 
-def create(page, **values):
+def fill_in(page, **values):
+    """Return the form for a new token with these values."""
     form = page.forms["new"]
     for name, value in {"label": "Shop", **values}.items():
         form[name] = value
@@ -22,7 +23,7 @@ def create(page, **values):
 
 def test_it_works(acme):
     page = acme.page(acme.bob).get(PATH)
-    response = create(page).submit()
+    response = fill_in(page).submit()
     assert response.status_code == 200
     token = response.html.find(id="new-token")["value"]
     assert acme.json(token).get("/app/account.json").status_code == 200
@@ -46,7 +47,7 @@ def test_only_the_tokens_of_the_user_are_listed(acme):
 
 @pytest.mark.parametrize(("choice", "days"), [("30", 30), ("90", 90), ("365", 365)])
 def test_a_token_expires_after_some_days(acme, choice, days):
-    create(acme.page(acme.bob).get(PATH), expires=choice).submit()
+    fill_in(acme.page(acme.bob).get(PATH), expires=choice).submit()
     row = acme.account.tokens.order_by("-id").first()
     assert abs(row.expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
 
@@ -55,7 +56,7 @@ def test_a_token_expires_after_a_date(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
     day = timezone.localdate() + timedelta(days=9)
-    create(acme.page(acme.bob).get(PATH), expires="date", until=day.isoformat()).submit()
+    fill_in(acme.page(acme.bob).get(PATH), expires="date", until=day.isoformat()).submit()
     row = acme.account.tokens.order_by("-id").first()
     end = row.expires_at.astimezone(acme.account.zone)
     assert (end.date(), end.hour) == (day + timedelta(days=1), 0)
@@ -76,7 +77,7 @@ def test_a_token_expires_after_a_date(acme):
 )
 def test_it_rejects_invalid_values(acme, values):
     before = acme.account.tokens.count()
-    form = create(acme.page(acme.bob).get(PATH), **values)
+    form = fill_in(acme.page(acme.bob).get(PATH), **values)
     response = form.submit(status=422)
     assert response.html.find(class_="field-error")
     assert response.forms["new"]["label"].value == form["label"].value
@@ -84,20 +85,20 @@ def test_it_rejects_invalid_values(acme, values):
 
 
 def test_it_rejects_an_unknown_expiry(acme):
-    form = create(acme.page(acme.bob).get(PATH))
+    form = fill_in(acme.page(acme.bob).get(PATH))
     form["expires"].force_value("forever")
     form.submit(status=422)
 
 
 def test_a_form_creates_only_one_token(acme):
-    form = create(acme.page(acme.bob).get(PATH))
+    form = fill_in(acme.page(acme.bob).get(PATH))
     form.submit()
     before = acme.account.tokens.count()
     response = form.submit(status=422)
     assert "A token was created after this form was opened" in response
     assert response.html.find(id="new-token") is None
     assert acme.account.tokens.count() == before
-    # The page asks for confirmation again.
+    # The form that is shown again can be submitted.
     assert response.forms["new"].submit().html.find(id="new-token")
     assert acme.account.tokens.count() == before + 1
 
@@ -105,10 +106,10 @@ def test_a_form_creates_only_one_token(acme):
 def test_it_rejects_more_than_fifty_tokens(acme):
     for _ in range(APIToken.MAX_PER_USER - acme.bob.tokens.count()):
         make_token(acme.bob)
-    response = create(acme.page(acme.bob).get(PATH)).submit(status=422)
+    response = fill_in(acme.page(acme.bob).get(PATH)).submit(status=422)
     assert "can&#x27;t be more than 50" in response
     acme.bob.revoke_token(acme.bob.tokens.first().id, by=acme.bob)
-    assert create(acme.page(acme.bob).get(PATH)).submit().status_code == 200
+    assert fill_in(acme.page(acme.bob).get(PATH)).submit().status_code == 200
 
 
 def revoke(page, id):
@@ -143,9 +144,9 @@ def test_who_may_open_the_page(acme, other):
         assert acme.page(acme.alice).get(path).status_code == 200
         assert acme.page(acme.carol).get(path, status=403)
         assert acme.page().get(path).headers["Location"].startswith("/app/sign-in?next=")
-        at_acme = Visitor(acme.host)
-        at_acme.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
-        assert at_acme.get(path).status_code == 303
+        mallory = Visitor(acme.host)
+        mallory.set_cookie("session", Visitor(other.host).sign_in("mallory").cookies["session"])
+        assert mallory.get(path).status_code == 303
 
 
 def test_it_takes_few_statements(acme):
@@ -154,7 +155,7 @@ def test_it_takes_few_statements(acme):
     for _ in range(5):
         make_token(acme.bob)
     response, queries = capture_queries(lambda: bob.get(PATH))
-    # The session; the forum; the newest token; the valid tokens; the expired tokens.
+    # Statements: the session, the forum, the newest token, the valid tokens, the expired tokens.
     assert len(queries) == 5, queries
-    response, queries = capture_queries(lambda: create(response).submit())
+    response, queries = capture_queries(lambda: fill_in(response).submit())
     assert len(queries) <= 10, queries

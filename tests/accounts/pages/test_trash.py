@@ -24,10 +24,10 @@ def test_it_works(acme):
     page = acme.page(acme.alice)
     response = page.get(PATH)
     assert texts(response, ".list strong") == [f"My {kind}" for kind in reversed(MAKE)]
-    until = (timezone.now() + timedelta(days=30)).strftime("%-d, %Y")
+    erasure_date = (timezone.now() + timedelta(days=30)).strftime("%-d, %Y")
     first = texts(response, ".list li .meta")[0]
     assert "deleted by Bob Nowak just now" in first
-    assert first.endswith(until)
+    assert first.endswith(erasure_date)
     assert texts(page.get(f"{PATH}?kind=deal"), ".list strong") == ["My deal"]
 
     deal = acme.account.deals.get()
@@ -51,9 +51,9 @@ def test_it_rejects_unknown_rows_and_pages(acme, other):
     page.get(f"{PATH}?page=0", status=404)
     for values in ({"kind": "user", "id": "1"}, {"kind": "client", "id": "x"}, {"kind": "client"}):
         send(page, PATH, status=404, do="restore", **values)
-    theirs = make_client(other.mallory)
-    theirs.trash(by=other.mallory)
-    response = send(page, PATH, do="restore", kind="client", id=theirs.id).follow()
+    other_client = make_client(other.mallory)
+    other_client.trash(by=other.mallory)
+    response = send(page, PATH, do="restore", kind="client", id=other_client.id).follow()
     assert "It is no longer in the trash." in response
     assert not other.account.clients.live().exists()
     assert "The trash is empty." in response
@@ -71,8 +71,8 @@ def test_it_rejects_a_list_whose_name_was_taken(acme):
     make_contact_list(acme.alice, "News").trash(by=acme.alice)
     make_contact_list(acme.alice, "News")
     response = button_of(acme.page(acme.alice).get(PATH), "restore").submit("do").follow()
-    [said] = texts(response, ".notice.error")
-    assert said.startswith("It can't be restored yet, as another one has its name now.")
+    [message] = texts(response, ".notice.error")
+    assert message.startswith("It can't be restored yet, as another one has its name now.")
 
 
 def test_the_user_returns_to_the_same_list(acme):

@@ -49,11 +49,11 @@ def test_it_rejects_users_who_are_not_admins(acme, other):
 
 def test_it_rejects_users_of_another_account(acme, other):
     page = acme.page(acme.alice)
-    theirs = make_user(other.account, id=10**6)
-    page.get(path_of(theirs), status=404)
-    send(page, path_of(theirs), status=404, do="deactivate")
-    theirs.refresh_from_db()
-    assert theirs.is_active
+    other_user = make_user(other.account, id=10**6)
+    page.get(path_of(other_user), status=404)
+    send(page, path_of(other_user), status=404, do="deactivate")
+    other_user.refresh_from_db()
+    assert other_user.is_active
     page.get(f"{PATH}/{10**15}", status=404)
 
 
@@ -126,16 +126,16 @@ def test_tokens_are_shown_and_revoked(acme):
     assert "This user has no tokens." in response
     assert acme.json().get("/app/tasks.json").status_code == 401
     # The token of another user.
-    alices = acme.alice.tokens.get()
-    send(page, path_of(acme.bob), status=404, do="revoke", token=alices.id)
-    alices.refresh_from_db()
-    assert alices.revoked_at is None
+    token_of_alice = acme.alice.tokens.get()
+    send(page, path_of(acme.bob), status=404, do="revoke", token=token_of_alice.id)
+    token_of_alice.refresh_from_db()
+    assert token_of_alice.revoked_at is None
 
 
 def test_it_rejects_invalid_roles(acme, admin):
     response = send(acme.page(acme.alice), path_of(acme.bob), status=422, do="role", role="king")
     assert texts(response, ".field-error") == ["Select a valid choice. king is not one of the available choices."]
-    # Admins cannot appoint owners or change one.
+    # Admins cannot appoint an owner, and cannot change one.
     page = acme.page(admin)
     assert "Everything" not in page.get(path_of(acme.bob))
     send(page, path_of(acme.bob), status=403, do="role", role="owner")
@@ -159,7 +159,7 @@ def test_users_cannot_change_their_own_role(acme, admin, login):
 
 # Rules of the model
 
-ROWS = [
+ROLE_CHANGES = [
     # (actor, target, new role, allowed)
     ("alice", "bob", "owner", True),
     ("alice", "adam", "member", True),
@@ -172,9 +172,9 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("who", "whose", "role", "allowed"), ROWS)
-def test_who_may_change_roles(acme, admin, who, whose, role, allowed):
-    by, user = (User.objects.get(account=acme.account, login=login) for login in (who, whose))
+@pytest.mark.parametrize(("actor", "target", "role", "allowed"), ROLE_CHANGES)
+def test_who_may_change_roles(acme, admin, actor, target, role, allowed):
+    by, user = (User.objects.get(account=acme.account, login=login) for login in (actor, target))
     if allowed:
         user.change_role(role, by=by)
     else:
@@ -184,14 +184,13 @@ def test_who_may_change_roles(acme, admin, who, whose, role, allowed):
     assert (user.role == role) == allowed
 
 
-@pytest.mark.parametrize("act", ["change_role", "deactivate"])
-def test_it_rejects_removing_the_last_owner(acme, act):
+@pytest.mark.parametrize("action", ["change_role", "deactivate"])
+def test_it_rejects_removing_the_last_owner(acme, action):
     """A deactivated owner does not count as another owner."""
     acme.bob.change_role("owner", by=acme.alice)
     acme.bob.deactivate(by=acme.alice)
-    change = {"change_role": lambda **by: acme.alice.change_role("admin", **by), "deactivate": acme.alice.deactivate}[
-        act
-    ]
+    actions = {"change_role": lambda by: acme.alice.change_role("admin", by=by), "deactivate": acme.alice.deactivate}
+    change = actions[action]
     with pytest.raises(PermissionDenied), transaction.atomic():
         change(by=acme.bob)
     with pytest.raises(FieldError), transaction.atomic():
