@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -11,6 +12,11 @@ import psycopg
 import pytest
 
 from config.local.postgres import Cluster
+
+# Container images often disable bytecode files. Without them, each worker rewrites the assertions of all tests, and each process that a
+# test starts compiles all code.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ |= {
     "DJANGO_SETTINGS_MODULE": "config.settings",
