@@ -62,7 +62,7 @@ def pytest_unconfigure() -> None:
 pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
 
 # Fixtures that start services or a browser, or create many rows.
-SLOW = {"start_service", "start_new_service", "chromium", "pgbouncer", "long_lists"}
+SLOW = {"start_service", "start_new_service", "shared_service", "chromium", "pgbouncer", "long_lists"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
