@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -11,6 +12,11 @@ import psycopg
 import pytest
 
 from config.local.postgres import Cluster
+
+# Container images often disable bytecode files. Without them, each worker rewrites the assertions of all tests, and each process that a
+# test starts compiles all code.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ |= {
     "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -56,7 +62,7 @@ def pytest_unconfigure() -> None:
 pytest_plugins = ["tests.support.calls", "tests.support.fixtures", "tests.support.service"]
 
 # Fixtures that start services or a browser, or create many rows.
-SLOW = {"start_service", "start_new_service", "chromium", "pgbouncer", "long_lists"}
+SLOW = {"start_service", "start_new_service", "shared_service", "chromium", "pgbouncer", "long_lists"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

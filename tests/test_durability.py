@@ -61,7 +61,7 @@ class Writers:
 
 
 def test_it_loses_no_acknowledged_write(start_service):
-    service = start_service()
+    service = start_service(WORKERS="2")
     service.wait_for_output("api_token")
     service.wait_for_output("Ready")
     login, password = (

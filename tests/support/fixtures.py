@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from time import sleep
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django.plugin import blocking_manager_key
@@ -32,6 +33,8 @@ REAL_PARAMETERS = {
 }
 passwords.Argon2idPasswordHasher.time_cost = 1
 passwords.Argon2idPasswordHasher.memory_cost = 8
+REAL_UNKNOWN_USER_HASH = passwords.UNKNOWN_USER_HASH
+passwords.UNKNOWN_USER_HASH = make_password("the password of no user")
 
 
 def empty_caches() -> None:

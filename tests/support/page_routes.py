@@ -25,6 +25,10 @@ def page_routes() -> dict[str, set[str]]:
 
 
 ROUTES = page_routes()
+# Routes whose views are called for forms without a valid CSRF token too.
+CSRF_EXEMPT = {
+    str(pattern.pattern) for pattern in get_resolver().url_patterns if getattr(pattern.callback, "csrf_exempt", False)
+}
 
 
 def things(account, user) -> dict[str, int | str]:

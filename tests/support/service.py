@@ -50,8 +50,8 @@ class Service:
             self.process = psutil.Popen(
                 command,
                 cwd=settings.BASE_DIR,
-                # Most tests need no demo rows, which take a second to create.
-                env=environment_for(data, **{"DEMO": "bare", "PORT": str(self.port), **environment}),
+                # Most tests need no demo rows and no second worker, which take a second each.
+                env=environment_for(data, **{"DEMO": "bare", "WORKERS": "1", "PORT": str(self.port), **environment}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -165,6 +165,17 @@ def start_service(tmp_path, data_directory):
     shutil.copytree(data_directory, tmp_path / "data")
     with services(tmp_path) as start:
         yield start
+
+
+@pytest.fixture(scope="module")
+def shared_service(tmp_path_factory, data_directory):
+    """Start one service for the tests of a module, which leave it running."""
+    directory = tmp_path_factory.mktemp("shared")
+    shutil.copytree(data_directory, directory / "data")
+    with services(directory) as start:
+        service = start()
+        service.wait_for_output(READY)
+        yield service
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ def password(service):
 
 
 def test_it_works(start_new_service):
-    service = start_new_service()
+    # The default number of workers.
+    service = start_new_service(WORKERS="")
     service.wait_for_output("api_token")
     assert READY in service.output()
     assert (service.get("/healthz"), service.get("/readyz")) == (200, 200)
@@ -30,15 +31,14 @@ def test_it_works(start_new_service):
     assert service.process.wait() == 0
     first = password(service)
 
-    # The signals of Ctrl-C and of a closed terminal. The data is kept between runs.
-    for number in (signal.SIGINT, signal.SIGHUP):
-        service = start_new_service(service.port)
-        service.wait_for_output("api_token")
-        assert "Creating the database" not in service.output()
-        assert password(service) == first
-        service.process.send_signal(number)
-        service.wait_for_end()
-        assert service.process.wait() == 0
+    # The data is kept between runs. Ctrl-C sends SIGINT.
+    service = start_new_service(service.port)
+    service.wait_for_output("api_token")
+    assert "Creating the database" not in service.output()
+    assert password(service) == first
+    service.process.send_signal(signal.SIGINT)
+    service.wait_for_end()
+    assert service.process.wait() == 0
 
 
 def test_it_outlives_its_terminal_under_nohup(start_service):
@@ -52,9 +52,10 @@ def test_it_outlives_its_terminal_under_nohup(start_service):
 
 def test_it_can_be_stopped_while_it_is_starting(start_new_service):
     service = start_new_service()
-    for text in ("Creating the database", "Migrating the database"):
+    # A closed terminal sends SIGHUP.
+    for text, number in (("Creating the database", signal.SIGTERM), ("Migrating the database", signal.SIGHUP)):
         service.wait_for_output(text)
-        service.process.terminate()
+        service.process.send_signal(number)
         service.wait_for_end()
         assert service.process.wait() == 0
         service = start_new_service(service.port)
@@ -88,8 +89,8 @@ def test_it_ends_with_the_make_that_started_it(start_service):
     service.wait_for_end()
 
 
-def test_it_restarts_postgresql(start_service):
-    service = start_service()
+def test_it_restarts_postgresql_and_the_web_server(start_service):
+    service = start_service(WORKERS="2")
     service.wait_for_output(READY)
     assert service.get("/readyz") == 200
     service.find_process("cluster_name=").kill()
@@ -97,10 +98,6 @@ def test_it_restarts_postgresql(start_service):
     assert service.get("/readyz") == 200
     assert service.process.poll() is None
 
-
-def test_it_restarts_the_web_server(start_service):
-    service = start_service(WORKERS="2")
-    service.wait_for_output(READY)
     web, postgres = service.find_process("config.serving.server"), service.find_process("cluster_name=")
     workers = web.children()
     web.kill()

@@ -11,14 +11,11 @@ from django.conf import settings
 
 from config.serving import deadline
 from config.serving.in_flight import InFlight
-from tests.support.service import READY
 
 
 @pytest.fixture
-def service(start_service):
-    service = start_service(WORKERS="1")
-    service.wait_for_output(READY, seconds=180)  # a busy machine takes long
-    return service
+def service(shared_service):
+    return shared_service
 
 
 def begin(service, path="/app/sign-in", headers=b"Content-Length: 1000", body=b"a", address="127.0.0.1"):
