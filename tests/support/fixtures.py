@@ -67,8 +67,8 @@ def django_db_setup(django_db_setup, django_db_blocker):
         WHERE datname = current_database() AND backend_type IS DISTINCT FROM 'autovacuum worker' AND pid <> pg_backend_pid()
     """
     with django_db_blocker.unblock(), connection.cursor() as cursor:
-        # PostgreSQL takes a moment to end the session of a closed connection.
-        for _ in range(20):
+        # On a busy machine, PostgreSQL takes seconds to end the session of a closed connection.
+        for _ in range(100):
             cursor.execute(other_sessions)
             if not (sessions := cursor.fetchall()):
                 break
