@@ -121,7 +121,7 @@ class Cast:
 
     def page(self, user: User | None = None) -> Visitor:
         """Return a browser session of the user, or of a visitor."""
-        return Visitor(self.host).sign_in(user.login) if user else Visitor(self.host)
+        return Visitor(self.host).start_session(user) if user else Visitor(self.host)
 
 
 def make_cast() -> Cast:

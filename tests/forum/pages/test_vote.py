@@ -24,8 +24,10 @@ def button(page, post):
 
 def send(visitor: Visitor, post, vote: str = "1", **kwargs):
     """Send a vote as htmx does."""
-    if "csrf" not in visitor.cookies:
-        visitor.get("/app/sign-in")
+    # A page with a form sets the cookie: the sign-in page for visitors, the forum for users.
+    for path in ("/app/sign-in", "/"):
+        if "csrf" not in visitor.cookies:
+            visitor.get(path)
     headers = {"HX-Request": "true", "X-CSRFToken": visitor.cookies["csrf"]}
     return visitor.post(f"/app/posts/{post.id}/vote", {"vote": vote}, headers=headers, **kwargs)
 
