@@ -1,11 +1,11 @@
-"""The statements that create the rows of a set. Values depend only on the row's number, so every run has the same rows."""
+"""The SQL statements that create the rows of a data set. Values depend on the number of the row, not on chance."""
 
 TABLES = ("forum_post", "forum_comment", "crm_client", "crm_clientexternalid")
 
-# The newest posts have comments.
-COMMENTED, COMMENTS_EACH = 5_000, 20
+# The number of posts with comments, which are the newest ones, and the number of comments on each.
+COMMENTED_POSTS, COMMENTS_PER_POST = 5_000, 20
 # The number of posts and of clients in each of the other accounts.
-OTHERS_ROWS = 50
+ROWS_PER_OTHER_ACCOUNT = 50
 
 # fmt: off
 FIRST_NAMES = [
@@ -40,7 +40,8 @@ REASONS = [
 ]
 # fmt: on
 
-WORDS = {
+# The parameters of the statements below: words to select from.
+PARAMETERS = {
     "first_names": FIRST_NAMES,
     "surname_starts": SURNAME_STARTS,
     "surname_ends": SURNAME_ENDS,
@@ -54,46 +55,48 @@ WORDS = {
 }
 
 
-# Columns use different multipliers, so that their values do not correlate.
-FIRST_NAME, SURNAME_START, SURNAME_END, CITY = 8191, 6841, 10061, 5087
+# The seeds of columns. Each column has its own, so that values of different columns do not correlate.
+FIRST_NAME_SEED, SURNAME_START_SEED, SURNAME_END_SEED, CITY_SEED = 8191, 6841, 10061, 5087
 
 
-def multiplier(by: int) -> int:
-    """Return the multiplier of a multiplicative hash, whose upper bits look random."""
-    return by * 2654435761 % 2**32
+def multiplier(seed: int) -> int:
+    """Return the multiplier of a multiplicative hash of row numbers. The upper bits of the hash are spread evenly."""
+    return seed * 2654435761 % 2**32
 
 
-def picked(words: list[str], by: int, n: int) -> str:
-    """Return the word that `pick` selects for the row n."""
-    return words[n * multiplier(by) % 2**32 // 2**12 % len(words)]
+def pick_word(words: list[str], seed: int, n: int) -> str:
+    """Return the word that the SQL of `pick_sql` selects for the row number n."""
+    return words[n * multiplier(seed) % 2**32 // 2**12 % len(words)]
 
 
-def pick(words: str, by: int) -> str:
-    """Return SQL that selects one of the words for the row n."""
-    return f"(%({words})s::text[])[1 + (n * {multiplier(by)} %% {2**32} / {2**12}) %% cardinality(%({words})s::text[])]"
+def pick_sql(words: str, seed: int) -> str:
+    """Return SQL that selects one of the words for the row number n. `words` is the name of a parameter."""
+    return (
+        f"(%({words})s::text[])[1 + (n * {multiplier(seed)} %% {2**32} / {2**12}) %% cardinality(%({words})s::text[])]"
+    )
 
 
 POST_COLUMNS = """account_id, id, forum_id, category_id, status_id, user_id, title, content, agent, kind, task_kind, tags,
     private, approved, closed, priority, votes_cache, comments_cache, created_at, updated_at"""
 POST_TEXTS = f"""
-    {pick("verbs", 9176)} || ' ' || {pick("things", 6151)} || ' ' || {pick("places", 12289)},
-    {pick("reasons", 7919)} || ' ' || {pick("reasons", 3571)} || ' Number ' || n, 'Mozilla/5.0', 'suggestion', 'feedback', '{{}}',
+    {pick_sql("verbs", 9176)} || ' ' || {pick_sql("things", 6151)} || ' ' || {pick_sql("places", 12289)},
+    {pick_sql("reasons", 7919)} || ' ' || {pick_sql("reasons", 3571)} || ' Number ' || n, 'Mozilla/5.0', 'suggestion', 'feedback', '{{}}',
     false, true, false, 0"""
 
 POSTS = f"""
 INSERT INTO forum_post ({POST_COLUMNS})
 SELECT %(account)s, %(first_post)s - 1 + n, %(forum)s, %(category)s, %(status)s, %(user)s, {POST_TEXTS}, (n * 31 / 7) %% 50,
-    CASE WHEN %(first_post)s - 1 + n >= %(first_commented)s THEN {COMMENTS_EACH} ELSE 0 END, moment, moment
+    CASE WHEN %(first_post)s - 1 + n >= %(first_commented)s THEN {COMMENTS_PER_POST} ELSE 0 END, moment, moment
 FROM (SELECT n, now() - (%(posts)s - n) * interval '1 minute' AS moment
       FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n) AS numbered
 """  # noqa: S608
 
 COMMENTS = f"""
 INSERT INTO forum_comment (account_id, id, post_id, user_id, agent, comment, created_at, updated_at)
-SELECT %(account)s, %(last_client)s + (n - 1) * {COMMENTS_EACH} + m, %(first_commented)s - 1 + n, %(user)s, 'Mozilla/5.0',
-    {pick("reasons", 2371)} || ' Comment ' || m, moment, moment
-FROM (SELECT n, m, now() - ({COMMENTS_EACH} - m) * interval '1 second' AS moment
-      FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n, generate_series(1, {COMMENTS_EACH}) AS m) AS numbered
+SELECT %(account)s, %(last_client)s + (n - 1) * {COMMENTS_PER_POST} + m, %(first_commented)s - 1 + n, %(user)s, 'Mozilla/5.0',
+    {pick_sql("reasons", 2371)} || ' Comment ' || m, moment, moment
+FROM (SELECT n, m, now() - ({COMMENTS_PER_POST} - m) * interval '1 second' AS moment
+      FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS n, generate_series(1, {COMMENTS_PER_POST}) AS m) AS numbered
 """  # noqa: S608
 
 CLIENT_COLUMNS = """account_id, id, creator_id, updater_id, created_at, updated_at, name, first_name, last_name, email,
@@ -102,14 +105,14 @@ PERSON = f"""
     SELECT *, first_name || ' ' || last_name AS name,
         lower(translate(first_name || '.' || last_name, 'ąćęłńóśźżĄĆĘŁŃÓŚŹŻé', 'acelnoszzACELNOSZZe')) || n || '@' || domain
             AS email
-    FROM (SELECT *, {pick("first_names", FIRST_NAME)} AS first_name,
-              {pick("surname_starts", SURNAME_START)} || {pick("surname_ends", SURNAME_END)} AS last_name, {pick("domains", 4057)} AS domain
+    FROM (SELECT *, {pick_sql("first_names", FIRST_NAME_SEED)} AS first_name,
+              {pick_sql("surname_starts", SURNAME_START_SEED)} || {pick_sql("surname_ends", SURNAME_END_SEED)} AS last_name, {pick_sql("domains", 4057)} AS domain
           FROM numbered) AS named"""  # noqa: S608
 CLIENT_VALUES = f"""name, first_name, last_name, email, email,
     '+48 ' || 500 + (n * 271 / 7) %% 400 || ' ' || to_char(n / 1000 %% 1000, 'FM000') || ' ' || to_char(n %% 1000, 'FM000'),
-    {pick("cities", CITY)}, {pick("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
-    CASE WHEN n %% 4 = 0 THEN {pick("reasons", 1361)} END,
-    CASE WHEN n %% 3 = 0 THEN ARRAY[{pick("client_tags", 5501)}] ELSE '{{}}'::text[] END,
+    {pick_sql("cities", CITY_SEED)}, {pick_sql("surname_starts", 2039)} || 'a', 1 + n %% 120, to_char(n %% 100000, 'FM00-000'), 'PL',
+    CASE WHEN n %% 4 = 0 THEN {pick_sql("reasons", 1361)} END,
+    CASE WHEN n %% 3 = 0 THEN ARRAY[{pick_sql("client_tags", 5501)}] ELSE '{{}}'::text[] END,
     jsonb_build_object('shop', (100000 + n)::text), '{{}}'::jsonb"""
 
 CLIENTS = f"""
@@ -119,7 +122,7 @@ WITH numbered AS (SELECT n, now() - (%(clients)s - n) * interval '1 minute' AS m
 SELECT %(account)s, %(first_client)s - 1 + n, %(user)s, %(user)s, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
 """  # noqa: S608
 
-# The other accounts have the rows with the lowest numbers.
+# The rows of each other account have the numbers from 1.
 OTHERS = f"""
     SELECT account.id AS account_id, forum.id AS forum_id, category.id AS category_id, status.id AS status_id,
         owner.id AS user_id, n, now() AS moment
@@ -127,7 +130,7 @@ OTHERS = f"""
     JOIN forum_forum AS forum ON forum.account_id = account.id AND forum.is_default
     JOIN forum_category AS category ON category.account_id = account.id AND category.forum_id = forum.id
     JOIN accounts_status AS status ON status.account_id = account.id AND status.kind = 'post' AND status.position = 1
-    JOIN accounts_user AS owner ON owner.account_id = account.id, generate_series(1::bigint, {OTHERS_ROWS}) AS n
+    JOIN accounts_user AS owner ON owner.account_id = account.id, generate_series(1::bigint, {ROWS_PER_OTHER_ACCOUNT}) AS n
     WHERE account.id <> %(account)s"""  # noqa: S608
 OTHERS_ID = "nextval('account_ids.a' || account_id)"
 
@@ -143,7 +146,7 @@ WITH numbered AS ({OTHERS})
 SELECT account_id, {OTHERS_ID}, user_id, user_id, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
 """  # noqa: S608
 
-HOLDERS = """
+EXTERNAL_IDS = """
 INSERT INTO crm_clientexternalid (account_id, key, value, holder_id)
 SELECT account_id, key, value, id FROM crm_client, jsonb_each_text(external_ids) ORDER BY account_id, key, value
 """
