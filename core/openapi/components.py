@@ -129,11 +129,11 @@ def _json(status: int) -> JSONSchema:
     }
     example: JSONSchema = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
     if status == 422:
-        rules = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+        messages = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         schema["properties"]["errors"] = {
             "type": "object",
             "description": "The messages for each invalid field. The names of nested fields contain dots.",
-            "additionalProperties": rules,
+            "additionalProperties": messages,
         }
         schema["required"] = [*schema["required"], "errors"]
         example |= {"message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
