@@ -75,7 +75,7 @@ class Supervisor:
             ) from error
         self.guard = subprocess.Popen(["/bin/sh", "-c", GUARD], stdin=subprocess.PIPE, pass_fds=[lock], process_group=0)
         self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
-        collecting = self.start_collecting_static()
+        collectstatic = self.start_collectstatic()
         shared_variables = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
         if not os.environ.get("DATABASE_URL"):
             self.cluster = Cluster(self.data.postgres)
@@ -87,9 +87,9 @@ class Supervisor:
         self.run_command("migrate", "--no-input")
         self.report("Creating the demo account, unless it exists")
         bare = ["--bare"] if os.environ.get("DEMO") == "bare" else []
-        explanation = self.run_command("demo", "--env", str(self.data.path / "demo.env"), *bare)
-        if collecting:
-            self.finish_command(collecting)
+        usage = self.run_command("demo", "--env", str(self.data.path / "demo.env"), *bare)
+        if collectstatic:
+            self.finish_command(collectstatic)
             self.static_record.write_text(static_digest())
         self.report("Starting the web server")
         self.start_web_server()
@@ -97,7 +97,7 @@ class Supervisor:
         self.start_housekeeping()
         self.data.publish(shared_variables)
         self.report("Ready; Ctrl-C stops it")
-        print(explanation, flush=True)
+        print(usage, flush=True)
 
     def supervise(self) -> NoReturn:
         while True:
@@ -214,7 +214,7 @@ class Supervisor:
         """The file with the digest of the static files that `collectstatic` copied last."""
         return self.data.path / "static.made"
 
-    def start_collecting_static(self) -> subprocess.Popen | None:
+    def start_collectstatic(self) -> subprocess.Popen | None:
         """Start `collectstatic`, which runs while the database starts. Return None if the collected files are up to date."""
         if self.static_record.exists() and self.static_record.read_text() == static_digest():
             return None

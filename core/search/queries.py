@@ -202,7 +202,7 @@ class StagedSearch:
                     *(value for _, values in others for value in values),
                     self.stage_limit,
                     RANKED_BATCH,
-                    self.query.subject,
+                    self.query.ranking_text,
                     f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
                 ],
             )
