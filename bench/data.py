@@ -204,6 +204,7 @@ class DataSetBuilder:
         ).fetchall()
 
     def fill(self) -> None:
+        """Create the rows, and what triggers would create for them: external ids, counts of tags and stored words."""
         from crm.models import Client
         from forum.models import Post
 

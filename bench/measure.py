@@ -1,4 +1,4 @@
-"""Measure cases beside their bare twins, and on sets of two sizes. The functions return plain values for the report."""
+"""Measure cases on the service beside its bare twin, and on data sets of two sizes. The functions return dicts for the report."""
 
 import dataclasses
 import re
@@ -20,6 +20,9 @@ COMPARED_PATHS = 5
 
 @dataclass(frozen=True)
 class Options:
+    """The options of a run."""
+
+    # The duration of a measurement.
     seconds: int
     rounds: int
     workers: int
@@ -109,6 +112,7 @@ def beside_bare(
     queries: dict[str, float],
     show: Callable[[dict], None],
 ) -> list[dict]:
+    """Measure each case on the service and on its twin, in turn, and call `show` with each result."""
     results = []
     for case in selected:
         compare_responses(service, bare, case, token)

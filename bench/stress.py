@@ -144,8 +144,8 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
     served_shares = [load.statuses.get("200", 0) / load.seconds / peak for peak, load in loads]
     peak, load = loads[served_shares.index(statistics.median_low(served_shares))]
     statuses: Counter[str] = Counter()
-    for _, each in loads:
-        statuses.update(each.statuses)
+    for _, round_load in loads:
+        statuses.update(round_load.statuses)
     return {
         "case": case.name,
         "connections": options.connections,
@@ -156,12 +156,12 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
         "served share of peak": round(statistics.median_low(served_shares), 3),
         "shares of the rounds": [round(share, 3) for share in served_shares],
         "statuses": dict(statuses),
-        "503 without Retry-After": sum(each.without_retry_after for _, each in loads),
-        "timeouts": sum(each.timeouts for _, each in loads),
-        "broken connections": sum(each.broken for _, each in loads),
+        "503 without Retry-After": sum(round_load.without_retry_after for _, round_load in loads),
+        "timeouts": sum(round_load.timeouts for _, round_load in loads),
+        "broken connections": sum(round_load.broken for _, round_load in loads),
         "p50 ms": round(load.p50, 1),
         "p99 ms": round(load.p99, 1),
-        "max ms": round(max(each.max for _, each in loads), 1),
+        "max ms": round(max(round_load.max for _, round_load in loads), 1),
         "healthz": health.figures,
         "machine load": machine_load,
     }

@@ -132,12 +132,12 @@ class Cluster:
         self._socket_directory = self._make_socket_directory(uid, gid)
         postgres = _program("postgres")
         for prefix in _prefixes(uid, gid, signal.SIGINT if self.durable else signal.SIGQUIT):
-            probe = 'cd "$1" && cd "$2" && exec "$3" --version'
+            script = 'cd "$1" && cd "$2" && exec "$3" --version'
             command: list[str | Path] = [
                 *prefix,
                 "/bin/sh",
                 "-c",
-                probe,
+                script,
                 "sh",
                 self.directory,
                 self._socket_directory,

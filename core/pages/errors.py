@@ -77,7 +77,7 @@ def error_sentence(error: FieldError) -> str:
     """
     label = field_labels().get((error.field or "request").removesuffix("_id")) or field_label(error)
     words = {"subject": capfirst(label), "rule": error.text}
-    # Translators: of what is wrong, such as "Name" and "is already taken". A language may need a colon between them.
+    # Translators: the sentence of an error, such as "Name" and "is already taken". A language may need a colon between them.
     return gettext("%(subject)s %(rule)s") % words
 
 
