@@ -15,6 +15,7 @@ def main() -> None:
     from django.core.management import call_command
 
     django.setup()
+    # `manage.py serve` replaces its process by the server with `os.execve`. Change the arguments of that call.
     execute = os.execve
 
     def execute_twin(program: str, arguments: list[str], environment: dict[str, str]) -> None:

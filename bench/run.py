@@ -24,6 +24,7 @@ from bench.serving import BARE, ROOT, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
 PARTS = ("cases", "scaling", "memory", "overload")
+# Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 
 

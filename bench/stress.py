@@ -123,6 +123,7 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
         for _ in range(ROUNDS):
             settle(server, case, token)
             wrk.warm_up(server.address, case, token)
+            # `settle` and `warm_up` take about a second each.
             bar.add(2)
             peak = 0.0
             for _ in range(PEAK_MEASUREMENTS):

@@ -104,6 +104,7 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
     return undo
 
 
+# The value for an attribute that a class inherits and does not define itself.
 MISSING = object()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.cases import UNIQUE, Case
 
+# The defaults of a load: concurrent connections, and threads of wrk.
 CONNECTIONS = 16
 THREADS = 2
 # The line with the result begins with this.
@@ -25,13 +26,14 @@ function setup(thread)
   thread:set("number", #threads)
 end
 
+-- Each thread begins at another path.
 function init()
   requests, at, counter, counts, without_retry_after = {}, number * 37, 0, {}, 0
   for n, path in ipairs(paths) do requests[n] = body or wrk.format(nil, path) end
   math.randomseed(number)
 end
 
--- The number of the thread makes the values of different threads different.
+-- Send the requests in turn. The time of the run, the number of the thread and a counter replace the placeholder in the body.
 function request()
   at = at + 1
   local n = at %% #requests + 1
@@ -48,8 +50,9 @@ local ffi = require("ffi")
 ffi.cdef[[ typedef struct { long s; long ns; } bench_time; int clock_gettime(int, bench_time *); ]]
 local clock, due = ffi.new("bench_time")
 
+-- Return the milliseconds to wait before the next request.
 function delay()
-  ffi.C.clock_gettime(1, clock)
+  ffi.C.clock_gettime(1, clock)  -- CLOCK_MONOTONIC
   local now = tonumber(clock.s) * 1000 + tonumber(clock.ns) / 1e6
   due = (due or now) + 1000 / rate
   return math.max(0, due - now)
