@@ -21,8 +21,8 @@ from core.db.text import escape
 from core.search.queries import search, search_transaction
 from crm.api.serializers import ClientSerializer
 
-MADE = json.loads(os.environ["BENCH_MADE"])
-ACCOUNT, FORUM, CATEGORY, STATUS, USER = (MADE[name] for name in ("account", "forum", "category", "status", "user"))
+DATA_SET = json.loads(os.environ["BENCH_DATA_SET"])
+ACCOUNT, FORUM, CATEGORY, STATUS, USER = (DATA_SET[name] for name in ("account", "forum", "category", "status", "user"))
 
 ME = """
 SELECT created_at, description, email, login, name, notification, updated_at, www FROM accounts_user
@@ -58,35 +58,40 @@ RETURNING agent, category_id, comments_cache, content, created_at, id, kind, res
     votes_cache
 """
 
-COUNTED = ["contacts_count", "posts_count", "deals_count", "last_activity"]
-TIMES = ["created_at", "updated_at"]
-# The other fields of a client, in the order of the response.
-FIELDS = [name for name in ClientSerializer.names if name not in (*COUNTED, *TIMES)]
+COMPUTED_FIELDS = ["contacts_count", "posts_count", "deals_count", "last_activity"]
+TIME_FIELDS = ["created_at", "updated_at"]
+# The other fields of a client, which are columns, in the order of the response.
+COLUMN_FIELDS = [name for name in ClientSerializer.names if name not in (*COMPUTED_FIELDS, *TIME_FIELDS)]
 
 
-def counted(table: str, figure: str) -> str:
-    return f"""(SELECT {figure} FROM {table} AS of_it WHERE of_it.account_id = client.account_id
+def aggregate(table: str, expression: str) -> str:
+    """Return SQL for an aggregate of the rows that belong to a client."""
+    return f"""(SELECT {expression} FROM {table} AS of_it WHERE of_it.account_id = client.account_id
         AND of_it.client_id = client.id AND of_it.trashed_at IS NULL)"""  # noqa: S608
 
 
-KINDS = ("crm_contact", "forum_post", "crm_deal")
-COUNTS = ", ".join(counted(table, "count(*)") for table in KINDS)
-ACTIVITY = f"GREATEST(client.updated_at, {', '.join(counted(table, 'max(of_it.updated_at)') for table in KINDS)})"
-COLUMNS = ", ".join(f"client.{name}" for name in FIELDS)
+RELATED_TABLES = ("crm_contact", "forum_post", "crm_deal")
+COUNTS = ", ".join(aggregate(table, "count(*)") for table in RELATED_TABLES)
+LAST_ACTIVITY = (
+    f"GREATEST(client.updated_at, {', '.join(aggregate(table, 'max(of_it.updated_at)') for table in RELATED_TABLES)})"
+)
+COLUMNS = ", ".join(f"client.{name}" for name in COLUMN_FIELDS)
 SELECT_CLIENTS = f"""
-SELECT {COLUMNS}, {COUNTS}, {ACTIVITY}, client.created_at, client.updated_at FROM crm_client AS client
+SELECT {COLUMNS}, {COUNTS}, {LAST_ACTIVITY}, client.created_at, client.updated_at FROM crm_client AS client
 WHERE client.account_id = %s AND client.trashed_at IS NULL
 """  # noqa: S608
 CLIENTS = f"{SELECT_CLIENTS} AND client.id = ANY(%s)"
 CLIENT_IDS = "SELECT id FROM crm_client WHERE account_id = %s AND trashed_at IS NULL ORDER BY id LIMIT 26 OFFSET %s"
-HOLDER = "SELECT holder_id FROM crm_clientexternalid WHERE account_id = %s AND key = %s AND value = %s"
+CLIENT_ID_BY_EXTERNAL_ID = (
+    "SELECT holder_id FROM crm_clientexternalid WHERE account_id = %s AND key = %s AND value = %s"
+)
 CREATE_CLIENT = f"""
 INSERT INTO crm_client AS client (account_id, name, email, email_key, phone, city, external_ids, additional_fields, tags, creator_id,
                         updater_id, created_at, updated_at)
 VALUES (%s, %s, %s, lower(%s), %s, %s, %s::jsonb, '{{}}', '{{}}', %s, %s, now(), now())
 RETURNING {COLUMNS}, 0, 0, 0, client.updated_at, client.created_at, client.updated_at
 """  # noqa: S608
-HOLD = "INSERT INTO crm_clientexternalid (account_id, key, value, holder_id) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+CREATE_EXTERNAL_ID = "INSERT INTO crm_clientexternalid (account_id, key, value, holder_id) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
 UPDATE_CLIENT = """
 UPDATE crm_client SET note = %s, street_no = %s, updater_id = %s, updated_at = now() WHERE account_id = %s AND id = %s
 """
@@ -106,11 +111,11 @@ def xml(body: str, **options) -> HttpResponse:
     return HttpResponse(content, content_type="application/xml; charset=utf-8", **options)
 
 
-def moment(value) -> str:
+def format_time(value) -> str:
     return value.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def text(name: str, value: str | None) -> str:
+def element(name: str, value: str | None) -> str:
     return f'<{name} nil="true"/>' if value is None else f"<{name}>{escape(value)}</{name}>"
 
 
@@ -118,14 +123,14 @@ def me(request) -> HttpResponse:
     [row] = rows(ME, ACCOUNT, LOGIN, LOGIN)
     return xml(
         f"""<user>
-  <created-at type="datetime">{moment(row[0])}</created-at>
-  {text("description", row[1])}
-  {text("email", row[2])}
-  {text("login", row[3])}
-  {text("name", row[4])}
-  {text("notification", row[5])}
-  <updated-at type="datetime">{moment(row[6])}</updated-at>
-  {text("www", row[7])}
+  <created-at type="datetime">{format_time(row[0])}</created-at>
+  {element("description", row[1])}
+  {element("email", row[2])}
+  {element("login", row[3])}
+  {element("name", row[4])}
+  {element("notification", row[5])}
+  <updated-at type="datetime">{format_time(row[6])}</updated-at>
+  {element("www", row[7])}
 </user>
 """
     )
@@ -133,30 +138,30 @@ def me(request) -> HttpResponse:
 
 def link(request, page: int, more: bool) -> str:
     url = request.build_absolute_uri(request.path)
-    others = ((1, "first", True), (page - 1, "prev", page > 1), (page + 1, "next", more))
-    return ", ".join(f'<{url}?page={number}>; rel="{relation}"' for number, relation, there in others if there)
+    links = ((1, "first", True), (page - 1, "prev", page > 1), (page + 1, "next", more))
+    return ", ".join(f'<{url}?page={number}>; rel="{relation}"' for number, relation, exists in links if exists)
 
 
 def posts(request) -> HttpResponse:
     page = int(request.GET.get("page", 1))
     start = (page - 1) * 25
-    found = [row[1] for row in rows(POST_IDS, ACCOUNT, CATEGORY, start + 26, ACCOUNT, CATEGORY, start + 26, start)]
-    by_id = {row[4]: row for row in rows(POST_ROWS, ACCOUNT, found[:25])}
+    ids = [row[1] for row in rows(POST_IDS, ACCOUNT, CATEGORY, start + 26, ACCOUNT, CATEGORY, start + 26, start)]
+    by_id = {row[4]: row for row in rows(POST_ROWS, ACCOUNT, ids[:25])}
     items = "".join(
         f"""  <post>
     <agent>{escape(row[0])}</agent>
     <comments-cache type="integer">{row[1]}</comments-cache>
     <content>{escape(row[2])}</content>
-    <created-at type="datetime">{moment(row[3])}</created-at>
+    <created-at type="datetime">{format_time(row[3])}</created-at>
     <id type="integer">{row[4]}</id>
     <title>{escape(row[5])}</title>
-    <updated-at type="datetime">{moment(row[6])}</updated-at>
+    <updated-at type="datetime">{format_time(row[6])}</updated-at>
     <votes-cache type="integer">{row[7]}</votes-cache>
   </post>
 """
-        for row in map(by_id.get, found[:25])
+        for row in map(by_id.get, ids[:25])
     )
-    headers = {"Link": link(request, page, len(found) > 25)}
+    headers = {"Link": link(request, page, len(ids) > 25)}
     return xml(f'<posts type="array">\n{items}</posts>\n', headers=headers)
 
 
@@ -167,13 +172,13 @@ def post_element(row: tuple, margin: str = "") -> str:
 {margin}  <category-id type="integer">{row[1]}</category-id>
 {margin}  <comments-cache type="integer">{row[2]}</comments-cache>
 {margin}  <content>{escape(row[3])}</content>
-{margin}  <created-at type="datetime">{moment(row[4])}</created-at>
+{margin}  <created-at type="datetime">{format_time(row[4])}</created-at>
 {margin}  <id type="integer">{row[5]}</id>
 {margin}  <kind>{escape(row[6])}</kind>
 {margin}  <responsible-id type="integer"{responsible}>
 {margin}  <status>{escape(row[8])}</status>
 {margin}  <title>{escape(row[9])}</title>
-{margin}  <updated-at type="datetime">{moment(row[10])}</updated-at>
+{margin}  <updated-at type="datetime">{format_time(row[10])}</updated-at>
 {margin}  <votes-cache type="integer">{row[11]}</votes-cache>
 {margin}</post>
 """
@@ -185,10 +190,10 @@ def post(request, id: int) -> HttpResponse:
         f"""    <comment>
       <agent>{escape(comment[0])}</agent>
       <comment>{escape(comment[1])}</comment>
-      <created-at type="datetime">{moment(comment[2])}</created-at>
+      <created-at type="datetime">{format_time(comment[2])}</created-at>
       <id type="integer">{comment[3]}</id>
-      {text("kind", comment[4])}
-      <updated-at type="datetime">{moment(comment[5])}</updated-at>
+      {element("kind", comment[4])}
+      <updated-at type="datetime">{format_time(comment[5])}</updated-at>
     </comment>
 """
         for comment in rows(COMMENTS, ACCOUNT, id)
@@ -198,7 +203,7 @@ def post(request, id: int) -> HttpResponse:
 
 @csrf_exempt
 def create_post(request) -> HttpResponse:
-    # Read as text: parsing is part of the service's cost.
+    # Cut the values out of the text without an XML parser: parsing is part of the service's cost.
     body = request.body.decode()
     title = body.partition("<title>")[2].partition("</title>")[0]
     content = body.partition("<content>")[2].partition("</content>")[0]
@@ -211,16 +216,16 @@ def create_post(request) -> HttpResponse:
 
 
 def client_data(row: tuple) -> dict:
-    data = dict(zip([*FIELDS, *COUNTED, *TIMES], row, strict=True))
+    data = dict(zip([*COLUMN_FIELDS, *COMPUTED_FIELDS, *TIME_FIELDS], row, strict=True))
     for name in ("external_ids", "additional_fields"):
         if isinstance(data[name], str):
             data[name] = json.loads(data[name])
-    for name in ("last_activity", *TIMES):
-        data[name] = moment(data[name])
+    for name in ("last_activity", *TIME_FIELDS):
+        data[name] = format_time(data[name])
     return data
 
 
-def answer(data, **options) -> HttpResponse:
+def json_response(data, **options) -> HttpResponse:
     return HttpResponse(orjson.dumps(data), content_type="application/json", **options)
 
 
@@ -230,27 +235,27 @@ def clients_of(ids: list[int]) -> list[dict]:
 
 
 @cache
-def search_for(given: str) -> tuple[list[int], list[tuple[str, list]]]:
-    """Return the result of a search and its statements.
+def recorded_search(query_text: str) -> tuple[list[int], list[tuple[str, list]]]:
+    """Return the ids that a search finds, and its statements.
 
-    They depend on estimates of PostgreSQL, so they are recorded while the service runs the same search.
+    The statements depend on estimates of PostgreSQL, so they are recorded while the code of the service runs the same search.
     """
-    asked = []
+    statements = []
 
-    def note(execute, sql, values, many, context):
-        asked.append((sql, values))
+    def record_statement(execute, sql, values, many, context):
+        statements.append((sql, values))
         return execute(sql, values, many, context)
 
-    with connection.execute_wrapper(note), search_transaction(ACCOUNT, given) as query:
-        return search(Account(id=ACCOUNT).clients.live(), query, enough=26)[:26], asked
+    with connection.execute_wrapper(record_statement), search_transaction(ACCOUNT, query_text) as query:
+        return search(Account(id=ACCOUNT).clients.live(), query, enough=26)[:26], statements
 
 
-def find_clients(given: str) -> list[int]:
-    found, asked = search_for(given)
+def find_clients(query_text: str) -> list[int]:
+    ids, statements = recorded_search(query_text)
     with transaction.atomic():
-        for sql, values in asked:
+        for sql, values in statements:
             rows(sql, *values)
-    return found
+    return ids
 
 
 @csrf_exempt
@@ -258,37 +263,37 @@ def clients(request) -> HttpResponse:
     if request.method == "POST":
         return create_client(request)
     if (value := request.GET.get("external_ids[shop]")) is not None:
-        found = [row[0] for row in rows(HOLDER, ACCOUNT, "shop", value)]
-    elif (given := request.GET.get("q")) is not None:
-        found = find_clients(given)
+        ids = [row[0] for row in rows(CLIENT_ID_BY_EXTERNAL_ID, ACCOUNT, "shop", value)]
+    elif (query_text := request.GET.get("q")) is not None:
+        ids = find_clients(query_text)
     else:
-        found = [row[0] for row in rows(CLIENT_IDS, ACCOUNT, 0)]
-    return answer(clients_of(found[:25]), headers={"Link": link(request, 1, len(found) > 25)})
+        ids = [row[0] for row in rows(CLIENT_IDS, ACCOUNT, 0)]
+    return json_response(clients_of(ids[:25]), headers={"Link": link(request, 1, len(ids) > 25)})
 
 
 def create_client(request) -> HttpResponse:
-    given = orjson.loads(request.body)["client"]
-    pairs = given["external_ids"]
+    fields = orjson.loads(request.body)["client"]
+    external_ids = fields["external_ids"]
     with transaction.atomic():
-        values = [given[name] for name in ("name", "email", "email", "phone", "city")]
-        [row] = rows(CREATE_CLIENT, ACCOUNT, *values, json.dumps(pairs), USER, USER)
+        values = [fields[name] for name in ("name", "email", "email", "phone", "city")]
+        [row] = rows(CREATE_CLIENT, ACCOUNT, *values, json.dumps(external_ids), USER, USER)
         with connection.cursor() as cursor:
-            for key, value in pairs.items():
-                cursor.execute(HOLD, [ACCOUNT, key, value, row[0]])
+            for key, value in external_ids.items():
+                cursor.execute(CREATE_EXTERNAL_ID, [ACCOUNT, key, value, row[0]])
     headers = {"Location": request.build_absolute_uri(f"/app/clients/{row[0]}.json")}
-    return answer(client_data(row), status=201, headers=headers)
+    return json_response(client_data(row), status=201, headers=headers)
 
 
 @csrf_exempt
 def client(request, id: int) -> HttpResponse:
     if request.method == "PUT":
-        given = orjson.loads(request.body)["client"]
+        changes = orjson.loads(request.body)["client"]
         with transaction.atomic():
             [row] = rows(f"{SELECT_CLIENTS} AND client.id = %s FOR NO KEY UPDATE OF client", ACCOUNT, id)
             with connection.cursor() as cursor:
-                cursor.execute(UPDATE_CLIENT, [given["note"], given["street_no"], USER, ACCOUNT, id])
-        return answer({**client_data(row), **given})
-    return answer(clients_of([id])[0])
+                cursor.execute(UPDATE_CLIENT, [changes["note"], changes["street_no"], USER, ACCOUNT, id])
+        return json_response({**client_data(row), **changes})
+    return json_response(clients_of([id])[0])
 
 
 urlpatterns = [

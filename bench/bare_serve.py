@@ -6,7 +6,7 @@ Each thread of the twin has its own connection, so there are as many threads as 
 import os
 import sys
 
-SERVED, TWIN = "config.wsgi:application", "bench.bare_wsgi:application"
+SERVICE, TWIN = "config.wsgi:application", "bench.bare_wsgi:application"
 
 
 def main() -> None:
@@ -15,12 +15,13 @@ def main() -> None:
     from django.core.management import call_command
 
     django.setup()
+    # `manage.py serve` replaces its process by the server with `os.execve`. Change the arguments of that call.
     execute = os.execve
 
     def execute_twin(program: str, arguments: list[str], environment: dict[str, str]) -> None:
-        if SERVED not in arguments:
-            raise SystemExit(f"bench/bare_serve.py: `manage.py serve` does not serve {SERVED} any more")
-        arguments = [TWIN if argument == SERVED else argument for argument in arguments]
+        if SERVICE not in arguments:
+            raise SystemExit(f"bench/bare_serve.py: `manage.py serve` does not serve {SERVICE} any more")
+        arguments = [TWIN if argument == SERVICE else argument for argument in arguments]
         arguments[arguments.index("--blocking-threads") + 1] = str(settings.SLOTS)
         execute(program, arguments, environment)
 

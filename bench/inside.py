@@ -16,15 +16,17 @@ import psycopg
 
 from bench.cases import UNIQUE, Case
 
+# The requests of each case for which statements are counted.
 REQUESTS = 100
-_unique = count(1)
-_stamp = f"{time.time_ns():x}"
+# Together, these make the values that replace UNIQUE different in each request of each run.
+_counter = count(1)
+_run_id = f"{time.time_ns():x}"
 
 
 def environ(case: Case, token: str, number: int) -> dict:
     """Return the WSGI environment of a case's request, as a server would build it."""
     path, _, query = case.paths[number % len(case.paths)].partition("?")
-    body = (case.body or "").replace(UNIQUE, f"{_stamp}-{next(_unique)}").encode()
+    body = (case.body or "").replace(UNIQUE, f"{_run_id}-{next(_counter)}").encode()
     headers = case.headers(token)
     variables = {
         "REQUEST_METHOD": case.method,
@@ -50,7 +52,7 @@ def environ(case: Case, token: str, number: int) -> dict:
     return variables
 
 
-def ask(application: Callable, case: Case, token: str, number: int) -> bytes:
+def send(application: Callable, case: Case, token: str, number: int) -> bytes:
     """Send one request and return the body. Raise AssertionError if the status is not that of the case."""
     statuses = []
     result = application(environ(case, token, number), lambda status, headers, exc_info=None: statuses.append(status))
@@ -64,10 +66,11 @@ def ask(application: Callable, case: Case, token: str, number: int) -> bytes:
     return body
 
 
-def statements(application: Callable, case: Case, token: str) -> float:
+def average_statements(application: Callable, case: Case, token: str) -> float:
     """Return the average number of statements of a request, including prepared ones."""
+    # Warm up.
     for number in range(10):
-        ask(application, case, token, number)
+        send(application, case, token, number)
     executed = 0
     execute = psycopg.Cursor.execute
 
@@ -79,7 +82,7 @@ def statements(application: Callable, case: Case, token: str) -> float:
     psycopg.Cursor.execute = count_and_execute
     try:
         for number in range(REQUESTS):
-            ask(application, case, token, number)
+            send(application, case, token, number)
     finally:
         psycopg.Cursor.execute = execute
     return executed / REQUESTS
@@ -101,10 +104,10 @@ def main() -> None:
     from bench import cases
 
     names = sys.argv[1:]
-    made = json.loads(os.environ["BENCH_MADE"])
+    data_set = json.loads(os.environ["BENCH_DATA_SET"])
     service = application()
-    selected = [case for case in cases.of(made) if not names or case.name in names]
-    print(json.dumps({case.name: statements(service, case, made["token"]) for case in selected}))
+    selected = [case for case in cases.of(data_set) if not names or case.name in names]
+    print(json.dumps({case.name: average_statements(service, case, data_set["token"]) for case in selected}))
 
 
 if __name__ == "__main__":

@@ -29,13 +29,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "middleware": (),  # filled from the settings, below
     "URL resolving": ("django.urls.resolvers:URLResolver.resolve",),
     "view, dispatch": ("rest_framework.views:APIView.dispatch",),
-    "request of the framework": ("rest_framework.views:APIView.initialize_request",),
+    "request of REST framework": ("rest_framework.views:APIView.initialize_request",),
     "authentication": (
         "accounts.authentication:BasicAuthentication.authenticate",
         "accounts.authentication:TokenAuthentication.authenticate",
     ),
     "password": ("accounts.passwords:verify",),
-    "limits": ("core.api.throttling:count_request",),
+    "rate limits": ("core.api.throttling:count_request",),
     "permissions": ("rest_framework.views:APIView.check_permissions",),
     "body, parsing": ("forum.xml.formats:XMLParser.parse", "core.api.formats:BodyParser.parse"),
     "body, validation": ("core.api.serializers:ResourceSerializer.find_errors",),
@@ -51,7 +51,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "django.db.models.sql.compiler:SQLInsertCompiler.as_sql",
         "django.db.models.sql.compiler:SQLUpdateCompiler.as_sql",
     ),
-    "ORM: running, objects": (
+    "ORM: executing, objects": (
         "core.db.prepared:PreparedQuery.__call__",
         "django.db.models.query:QuerySet._fetch_all",
         "django.db.models.sql.compiler:SQLCompiler.execute_sql",
@@ -65,19 +65,19 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "psycopg:Cursor.fetchall",
     ),
     "database: commit": ("psycopg:Connection.commit", "psycopg:Connection.rollback"),
-    "writing the document": (
+    "rendering the document": (
         "forum.xml.documents:Shape.write",
         "forum.xml.documents:array",
         "forum.xml.documents:document",
         "core.api.serializers:ResourceSerializer.represent",
         "core.api.formats:JSONRenderer.render",
     ),
-    "answer object": ("django.http.response:HttpResponse.__init__",),
+    "response object": ("django.http.response:HttpResponse.__init__",),
 }
 
 
 class Layers:
-    """Timers around all functions of LAYERS. The constructor raises TimerError if a function is missing."""
+    """Timers around all functions of LAYERS, until `remove` is called. The constructor raises TimerError if a function is missing."""
 
     def __init__(self) -> None:
         from django.conf import settings
@@ -105,94 +105,106 @@ class Layers:
             self._undo.pop()()
 
 
-def timed(act: Callable[[int], object], number: int) -> float:
-    """Return the microseconds per call."""
+def time_calls(function: Callable[[int], object], number: int) -> float:
+    """Call `function` with 0, 1, … as often as `number` says, and return the microseconds per call."""
     started_at = time.perf_counter()
     for n in range(number):
-        act(n)
+        function(n)
     return (time.perf_counter() - started_at) / number * 1e6
 
 
 def measure(application: Callable, case: cases.Case, token: str, number: int) -> dict:
-    def act(n: int) -> bytes:
-        return inside.ask(application, case, token, n)
+    """Return the times of `number` requests: with and without timers, the cost of the timers, and the time of each layer."""
 
-    timed(act, max(20, number // 10))
-    plain = timed(act, number)
+    def send_request(n: int) -> bytes:
+        return inside.send(application, case, token, n)
+
+    # Warm up.
+    time_calls(send_request, max(20, number // 10))
+    without_timers = time_calls(send_request, number)
     layers = Layers()
     try:
         overhead = layers.timers.overhead()
         # Warm up the wrapped functions.
-        timed(act, 10)
+        time_calls(send_request, 10)
         layers.timers.clear()
-        total = timed(act, number)
+        with_timers = time_calls(send_request, number)
     finally:
         layers.remove()
     figures = {
-        layer: {"us": found.nanoseconds / number / 1000, "calls": found.calls / number}
-        for layer, found in layers.timers.figures.items()
-        if found.calls
+        layer: {"us": layer_figures.nanoseconds / number / 1000, "calls": layer_figures.calls / number}
+        for layer, layer_figures in layers.timers.figures.items()
+        if layer_figures.calls
     }
-    calls = sum(found["calls"] for found in figures.values())
-    return {"plain us": plain, "timed us": total, "cost us": calls * overhead / 1000, "layers": figures}
+    calls = sum(layer_figures["calls"] for layer_figures in figures.values())
+    return {
+        "without timers us": without_timers,
+        "with timers us": with_timers,
+        "timers us": calls * overhead / 1000,
+        "layers": figures,
+    }
 
 
 def show(results: dict[str, dict]) -> None:
-    """Print a table of layers by cases, with as many columns as fit the terminal."""
+    """Print tables of layers by cases, each with at most five cases, so that it fits into a terminal."""
     names = list(results)
     for first in range(0, len(names), 5):
-        shown = names[first : first + 5]
-        say("\n" + f"{'µs a request':26}" + "".join(f"{name:>19}" for name in shown))
+        columns = names[first : first + 5]
+        say("\n" + f"{'µs per request':26}" + "".join(f"{name:>19}" for name in columns))
         for layer in LAYERS:
-            found = [results[name]["layers"].get(layer) for name in shown]
-            if any(found):
-                cells = (f"{figures['us']:.0f} ({figures['calls']:.0f})" if figures else "" for figures in found)
+            layer_figures = [results[name]["layers"].get(layer) for name in columns]
+            if any(layer_figures):
+                cells = (
+                    f"{figures['us']:.0f} ({figures['calls']:.0f})" if figures else "" for figures in layer_figures
+                )
                 say(f"{layer:26}" + "".join(f"{cell:>19}" for cell in cells))
         for title, key in (
-            ("in all", "timed us"),
-            ("  of it, for the timers", "cost us"),
-            ("without timers", "plain us"),
+            ("total", "with timers us"),
+            ("  of which timers", "timers us"),
+            ("without timers", "without timers us"),
         ):
-            say(f"{title:26}" + "".join(f"{results[name][key]:19.0f}" for name in shown))
+            say(f"{title:26}" + "".join(f"{results[name][key]:19.0f}" for name in columns))
 
 
-def inner(number: int, wanted: str | None) -> None:
-    """Measure in a process that has the settings."""
-    made = json.loads(os.environ["BENCH_MADE"])
+def measure_cases(number: int, case_name: str | None) -> None:
+    """Measure the cases and write the results, in the process that `main` starts with the settings."""
+    data_set = json.loads(os.environ["BENCH_DATA_SET"])
     application = inside.application()
     results = {}
-    for case in cases.of(made):
-        if wanted is None or wanted in case.name:
+    for case in cases.of(data_set):
+        if case_name is None or case_name in case.name:
             try:
-                results[case.name] = measure(application, case, made["token"], number)
+                results[case.name] = measure(application, case, data_set["token"], number)
             except TimerError as error:
                 raise SystemExit(f"bench/layers.py: {error}") from error
     show(results)
     path = Path(os.environ["BENCH_RESULTS"])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-    say(f"\nOwn time of each layer (calls a request). Written: {path}")
+    say(f"\nExclusive time of each layer (calls per request). Written: {path}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="layers", description=__doc__.splitlines()[0])
     parser.add_argument("--posts", type=int, default=100_000)
-    parser.add_argument("--clients", type=int, help="as many as posts, if not given")
-    parser.add_argument("--others", type=int, default=50, help="other accounts")
-    parser.add_argument("--requests", type=int, default=500, help="of each case")
-    parser.add_argument("--case", help="only the cases with this in their name")
-    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="where the result is written")
+    parser.add_argument("--clients", type=int, help="by default as many as posts")
+    parser.add_argument("--others", type=int, default=50, help="the number of other accounts")
+    parser.add_argument("--requests", type=int, default=500, help="the number of requests of each case")
+    parser.add_argument("--case", help="only the cases with this text in their name")
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "bench" / "results", help="the directory for the results"
+    )
     options = parser.parse_args()
-    if "BENCH_MADE" in os.environ:
-        inner(options.requests, options.case)
+    if "BENCH_DATA_SET" in os.environ:
+        measure_cases(options.requests, options.case)
         return
     size = data.Size(options.posts, options.clients or options.posts, options.others)
     directory = Path(os.environ.get("DATA_DIR") or ROOT / ".data") / "bench"
     try:
         with Cluster(directory) as cluster:
-            made = data.ready(cluster.url, size, environment(cluster.url))
+            data_set = data.get_or_create(cluster.url, size, environment(cluster.url))
             results = options.results.absolute() / "layers.json"
-            variables = {"BENCH_MADE": json.dumps(made), "BENCH_RESULTS": str(results)}
+            variables = {"BENCH_DATA_SET": json.dumps(data_set), "BENCH_RESULTS": str(results)}
             command = [sys.executable, "-m", "bench.layers", *sys.argv[1:]]
             url = data.address(cluster.url, size.database)
             raise SystemExit(

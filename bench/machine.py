@@ -30,7 +30,7 @@ def children(pid: int) -> list[int]:
     return [child for child, parent in _parents().items() if parent == pid]
 
 
-def family(pid: int) -> list[int]:
+def process_tree(pid: int) -> list[int]:
     """Return the ids of the process and all its descendants."""
     parents, members = _parents(), [pid]
     for member in members:
@@ -57,51 +57,56 @@ def memory(pid: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class Meanwhile:
-    """Shares of the time of all cores. `others` is the share of unrelated processes."""
+class MachineLoad:
+    """The load average before a measurement, and the shares of the CPU time of all cores during it.
+
+    `others` is the share of unrelated processes.
+    """
 
     load: float
     idle: float | None = None
-    waiting: float | None = None
+    iowait: float | None = None
     steal: float | None = None
     others: float | None = None
 
 
-class Watch:
+class LoadMonitor:
     """A measurement of the machine's load, from its creation to `end`."""
 
     def __init__(self) -> None:
         self.load = os.getloadavg()[0]
-        self.cores, self.ours = self._cores(), self._ours()
+        self._core_times_before, self._own_time_before = self._core_times(), self._own_time()
 
-    def end(self) -> Meanwhile:
-        cores, ours = self._cores(), self._ours()
-        if not cores or not self.cores or sum(cores) == sum(self.cores):
-            return Meanwhile(self.load)
-        spent = [after - before for before, after in zip(self.cores, cores, strict=True)]
-        user, nice, system, idle, waiting, irq, softirq, steal = spent
+    def end(self) -> MachineLoad:
+        core_times, own_time = self._core_times(), self._own_time()
+        if not core_times or not self._core_times_before or sum(core_times) == sum(self._core_times_before):
+            return MachineLoad(self.load)
+        spent = [after - before for before, after in zip(self._core_times_before, core_times, strict=True)]
+        user, nice, system, idle, iowait, irq, softirq, steal = spent
         total = sum(spent)
-        others = user + nice + system + irq + softirq - (ours - self.ours)
-        shares = {"idle": idle, "waiting": waiting, "steal": steal, "others": max(0, others)}
-        return Meanwhile(self.load, **{name: round(part / total, 3) for name, part in shares.items()})
+        others = user + nice + system + irq + softirq - (own_time - self._own_time_before)
+        shares = {"idle": idle, "iowait": iowait, "steal": steal, "others": max(0, others)}
+        return MachineLoad(self.load, **{name: round(part / total, 3) for name, part in shares.items()})
 
     @staticmethod
-    def _cores() -> list[int]:
+    def _core_times() -> list[int]:
         with suppress(OSError):
+            # The first eight columns of the line `cpu`; the others repeat parts of them.
             return [int(field) for field in (PROC / "stat").read_text().splitlines()[0].split()[1:9]]
         return []
 
     @staticmethod
-    def _ours() -> int:
+    def _own_time() -> int:
         """Return the CPU time of this process and all its descendants, including ended ones."""
         total = 0
-        for pid in family(os.getpid()):
+        for pid in process_tree(os.getpid()):
             with suppress(OSError, IndexError):
+                # utime, stime, cutime, cstime.
                 total += sum(map(int, _stat(pid)[11:15]))
         return total
 
 
-def _first(path: Path, pattern: str) -> str | None:
+def _first_match(path: Path, pattern: str) -> str | None:
     with suppress(OSError):
         if match := re.search(pattern, path.read_text(), re.MULTILINE):
             return match[1]
@@ -117,13 +122,15 @@ def _output_of(*command: str) -> str:
 
 
 def description(postgresql: str) -> dict[str, object]:
-    memory_kb = _first(PROC / "meminfo", r"^MemTotal:\s+(\d+)")
+    memory_kb = _first_match(PROC / "meminfo", r"^MemTotal:\s+(\d+)")
     versions = {
         name: metadata.version(name) for name in ("django", "djangorestframework", "psycopg", "granian", "orjson")
     }
     return {
         "system": platform.platform(),
-        "processor": _first(PROC / "cpuinfo", r"^model name\s*:\s*(.+)$") or platform.processor() or platform.machine(),
+        "processor": _first_match(PROC / "cpuinfo", r"^model name\s*:\s*(.+)$")
+        or platform.processor()
+        or platform.machine(),
         "cores": os.cpu_count(),
         "memory_gib": round(int(memory_kb) / 2**20, 1) if memory_kb else None,
         "python": sys.version.split()[0],

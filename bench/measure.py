@@ -1,4 +1,4 @@
-"""Measure cases beside their bare twins, and on sets of two sizes. The functions return plain values for the report."""
+"""Measure cases on the service beside its bare twin, and on data sets of two sizes. The functions return dicts for the report."""
 
 import dataclasses
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import cases, wrk
 from bench.cases import Case
-from bench.machine import Watch
+from bench.machine import LoadMonitor
 from bench.progress import Bar
 from bench.serving import Server
 
@@ -20,22 +20,27 @@ COMPARED_PATHS = 5
 
 @dataclass(frozen=True)
 class Options:
+    """The options of a run."""
+
+    # The duration of a measurement.
     seconds: int
     rounds: int
     workers: int
     # The number of requests between two measurements of memory.
     requests: int
-    # The number of connections of the overload.
+    # The number of connections with which the service is overloaded.
     connections: int
     logs: Path
     case: str | None = None
 
-    def takes(self, case: Case) -> bool:
+    def selects(self, case: Case) -> bool:
         return self.case is None or self.case in case.name
 
 
 @dataclass(frozen=True)
 class Target:
+    """A server, and the case whose requests it is sent."""
+
     server: Server
     case: Case
     token: str
@@ -53,43 +58,48 @@ def figures(loads: list[wrk.Load]) -> dict[str, float]:
     }
 
 
-def in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
-    """Load the targets in turn, in several rounds, so that the state of the machine is the same for all. Return the loads and the machine's load."""
+def load_in_turn(targets: list[Target], options: Options) -> tuple[list[list[wrk.Load]], dict]:
+    """Load the targets in turn, in several rounds, so that the state of the machine is similar for all of them.
+
+    Return the loads of each target, and the load of the machine.
+    """
     loads: list[list[wrk.Load]] = [[] for _ in targets]
     with Bar(targets[0].case.name, len(targets) * (1 + options.rounds * options.seconds), print_time=False) as bar:
         for target in targets:
             wrk.warm_up(target.server.address, target.case, target.token)
             bar.add(1)
-        watch = Watch()
+        monitor = LoadMonitor()
         for number in range(options.rounds):
             # Alternate the order, because each target is affected by the target before it.
             for index in range(len(targets)) if number % 2 == 0 else reversed(range(len(targets))):
                 loads[index].append(targets[index].load(options.seconds))
                 bar.add(options.seconds)
-        return loads, dataclasses.asdict(watch.end())
+        return loads, dataclasses.asdict(monitor.end())
 
 
-def ratio(firsts: list[wrk.Load], seconds: list[wrk.Load]) -> float:
-    """Return the ratio of the request rates: the median of the ratios of the rounds, each with both loads close in time."""
+def ratio(first_loads: list[wrk.Load], second_loads: list[wrk.Load]) -> float:
+    """Return the ratio of the request rates: the median of the ratios of the rounds. The two loads of a round are close in time."""
     return round(
-        statistics.median(first.per_second / second.per_second for first, second in zip(firsts, seconds, strict=True)),
+        statistics.median(
+            first.per_second / second.per_second for first, second in zip(first_loads, second_loads, strict=True)
+        ),
         3,
     )
 
 
-def compare(service: Server, bare: Server, case: Case, token: str) -> None:
-    """Raise SystemExit if the responses of the twin differ from those of the service."""
+def compare_responses(service: Server, bare: Server, case: Case, token: str) -> None:
+    """Raise SystemExit if a response of the twin differs from that of the service."""
     for number in range(min(COMPARED_PATHS, len(case.paths))):
-        answers = []
+        bodies = []
         for server in (service, bare):
             unique = f"{time.time_ns():x}"
-            body = server.first_answer(case, token, unique=unique, path=number).body
-            # Ignore the parts of a write that differ each time.
-            answers.append(re.sub(rb"\d+", b"0", body.replace(unique.encode(), b"U")) if case.body else body)
-        if answers[0] != answers[1]:
+            body = server.checked_response(case, token, unique=unique, path=number).body
+            # Ids and times differ in the response to each write.
+            bodies.append(re.sub(rb"\d+", b"0", body.replace(unique.encode(), b"U")) if case.body else body)
+        if bodies[0] != bodies[1]:
             raise SystemExit(
                 f"{case.name}: bench/bare.py does not answer {case.paths[number]} as the service does.\n"
-                f"The service: {answers[0].decode()}\nThe twin: {answers[1].decode()}"
+                f"The service: {bodies[0].decode()}\nThe twin: {bodies[1].decode()}"
             )
 
 
@@ -102,20 +112,23 @@ def beside_bare(
     queries: dict[str, float],
     show: Callable[[dict], None],
 ) -> list[dict]:
+    """Measure each case on the service and on its twin, in turn, and call `show` with each result."""
     results = []
     for case in selected:
-        compare(service, bare, case, token)
-        (ours, theirs), meanwhile = in_turn([Target(service, case, token), Target(bare, case, token)], options)
+        compare_responses(service, bare, case, token)
+        (service_loads, bare_loads), machine_load = load_in_turn(
+            [Target(service, case, token), Target(bare, case, token)], options
+        )
         results.append(
             {
                 "case": case.name,
-                "wanted per second": case.wanted,
-                "p99 ms wanted": case.p99,
-                "service": figures(ours),
-                "bare": figures(theirs),
-                "ratio": ratio(ours, theirs),
+                "target per second": case.target_rate,
+                "target p99 ms": case.target_p99,
+                "service": figures(service_loads),
+                "bare": figures(bare_loads),
+                "ratio": ratio(service_loads, bare_loads),
                 "queries": queries.get(case.name),
-                "meanwhile": meanwhile,
+                "machine load": machine_load,
             }
         )
         show(results[-1])
@@ -123,26 +136,26 @@ def beside_bare(
 
 
 def scaling(servers: list[Server], sets: list[dict], options: Options, show: Callable[[dict], None]) -> list[dict]:
-    """Run the same cases on two sets, and return how many times as long a request takes on the second."""
+    """Run the same cases on two data sets. The result `times` says how many times as long a request takes on the second."""
     results = []
     cases_of_second = {case.name: case for case in cases.of(sets[1])}
-    for case in filter(options.takes, cases.of(sets[0])):
+    for case in filter(options.selects, cases.of(sets[0])):
         if not case.scales or case.name not in cases_of_second:
             continue
         targets = [
-            Target(server, set_case, made["token"])
-            for server, set_case, made in zip(servers, (case, cases_of_second[case.name]), sets, strict=True)
+            Target(server, set_case, data_set["token"])
+            for server, set_case, data_set in zip(servers, (case, cases_of_second[case.name]), sets, strict=True)
         ]
         for target in targets:
-            target.server.first_answer(target.case, target.token, unique=f"{time.time_ns():x}")
-        (firsts, seconds), meanwhile = in_turn(targets, options)
+            target.server.checked_response(target.case, target.token, unique=f"{time.time_ns():x}")
+        (first_loads, second_loads), machine_load = load_in_turn(targets, options)
         results.append(
             {
                 "case": case.name,
-                "first": figures(firsts),
-                "second": figures(seconds),
-                "times": ratio(firsts, seconds),
-                "meanwhile": meanwhile,
+                "first": figures(first_loads),
+                "second": figures(second_loads),
+                "times": ratio(first_loads, second_loads),
+                "machine load": machine_load,
             }
         )
         show(results[-1])

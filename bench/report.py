@@ -5,42 +5,44 @@ from pathlib import Path
 
 from bench.chart import chart
 
-NAME = 20
+# The width of the column with the names of cases.
+NAME_WIDTH = 20
 
 
 def share(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
 
 
-def meanwhile(values: dict) -> str:
-    said = f"load {values['load']:.1f}"
-    for name in ("idle", "others", "steal", "waiting"):
+def machine_load(values: dict) -> str:
+    text = f"load {values['load']:.1f}"
+    for name in ("idle", "others", "steal", "iowait"):
         if values[name] is not None and (name in ("idle", "others") or values[name] >= 0.005):
-            said += f", {name} {share(values[name])}"
-    return said
+            text += f", {name} {share(values[name])}"
+    return text
 
 
-def say(*words: str) -> None:
-    print(*words, flush=True)
+def say(text: str) -> None:
+    """Print a line at once, also if the output is not a terminal."""
+    print(text, flush=True)
 
 
 class Table:
-    """A table of results of one kind, each printed as soon as it is measured."""
+    """A table of results of one kind. Each row is printed as soon as it is measured."""
 
-    def __init__(self, title: str, heads: list[tuple[str, int]]):
-        self.widths = [width for _, width in heads]
+    def __init__(self, title: str, headings: list[tuple[str, int]]):
+        self.widths = [width for _, width in headings]
         say(f"\n{title}")
-        self.row([head for head, _ in heads])
+        self.row([heading for heading, _ in headings])
 
     def row(self, cells: list[str]) -> None:
-        shown = [f"{cells[0]:{self.widths[0]}}"]
-        shown += [f"{cell:>{width}}" for cell, width in zip(cells[1:-1], self.widths[1:-1], strict=True)]
-        say("".join(shown) + "   " + cells[-1])
+        aligned = [f"{cells[0]:{self.widths[0]}}"]
+        aligned += [f"{cell:>{width}}" for cell, width in zip(cells[1:-1], self.widths[1:-1], strict=True)]
+        say("".join(aligned) + "   " + cells[-1])
 
 
 class BesideBare(Table):
     def __init__(self):
-        heads = [
+        headings = [
             ("requests/s", 11),
             ("p50 ms", 8),
             ("p99 ms", 8),
@@ -49,32 +51,36 @@ class BesideBare(Table):
             ("p99 ms", 8),
             ("ratio", 7),
         ]
-        super().__init__("Beside a bare view of the same SQL", [("", NAME), *heads, ("queries", 9), ("meanwhile", 0)])
+        super().__init__(
+            "Beside a bare view of the same SQL", [("", NAME_WIDTH), *headings, ("queries", 9), ("machine", 0)]
+        )
 
     def show(self, result: dict) -> None:
         cells = [result["case"]]
-        for who in ("service", "bare"):
-            figures = result[who]
+        for server in ("service", "bare"):
+            figures = result[server]
             cells += [f"{figures['per second']:.0f}", f"{figures['p50 ms']:.1f}", f"{figures['p99 ms']:.1f}"]
         queries = "" if result["queries"] is None else f"{result['queries']:.1f}"
-        self.row([*cells, f"{result['ratio']:.2f}", queries, meanwhile(result["meanwhile"])])
+        self.row([*cells, f"{result['ratio']:.2f}", queries, machine_load(result["machine load"])])
 
 
 class Scaling(Table):
     def __init__(self, title: str, names: tuple[str, str]):
-        super().__init__(title, [("requests/s", NAME), *((name, 16) for name in names), ("times", 8), ("meanwhile", 0)])
+        super().__init__(
+            title, [("requests/s", NAME_WIDTH), *((name, 16) for name in names), ("times", 8), ("machine", 0)]
+        )
 
     def show(self, result: dict) -> None:
-        rates = [f"{result[which]['per second']:.0f}" for which in ("first", "second")]
-        self.row([result["case"], *rates, f"{result['times']:.2f}", meanwhile(result["meanwhile"])])
+        rates = [f"{result[data_set]['per second']:.0f}" for data_set in ("first", "second")]
+        self.row([result["case"], *rates, f"{result['times']:.2f}", machine_load(result["machine load"])])
 
 
 def show_memory(result: dict | None) -> None:
     if result is None:
-        say("\nMemory: this system does not tell how much a process uses.")
+        say("\nMemory: this system does not report the memory of a process.")
         return
     steps = ", ".join(f"{step['mib']:.0f} MiB after {step['requests']:,} requests" for step in result["steps"])
-    say(f"\nMemory of {result['workers']} workers together: {steps}; {result['failed']} of the answers were no success")
+    say(f"\nMemory of {result['workers']} workers together: {steps}; {result['failed']} requests failed")
 
 
 def show_overload(result: dict) -> None:
@@ -88,29 +94,31 @@ def show_overload(result: dict) -> None:
         f"{result['503 without Retry-After']} x 503 without Retry-After, {result['timeouts']} timed out, "
         f"{result['broken connections']} connections broke"
     )
-    say(f"  answers: p50 {result['p50 ms']:.0f} ms, p99 {result['p99 ms']:.0f} ms, at most {result['most ms']:.0f} ms")
+    say(f"  responses: p50 {result['p50 ms']:.0f} ms, p99 {result['p99 ms']:.0f} ms, at most {result['max ms']:.0f} ms")
     health = result["healthz"]
-    say(f"  /healthz meanwhile: {health['asked']} asked, {health['wrong']} wrong, at most {health['most ms']:.0f} ms")
-    say(f"  {meanwhile(result['meanwhile'])}")
+    say(
+        f"  /healthz meanwhile: {health['requests']} requests, {health['failed']} failed, at most {health['max ms']:.0f} ms"
+    )
+    say(f"  {machine_load(result['machine load'])}")
 
 
 def checks(report: dict) -> list[dict]:
-    """Return the targets and whether they are met. Ratios within a run are binding on any machine; figures are for guidance."""
+    """Return the targets and whether they are met. Targets for ratios are binding on any machine; targets for rates and times are for guidance."""
     by_name = {result["case"]: result for result in report.get("cases", [])}
-    found = []
+    results = []
 
     def check(rule: str, value: float | None, holds: bool) -> None:
         if value is not None:
-            found.append({"rule": rule, "value": round(value, 3), "holds": holds, "binds": True})
+            results.append({"rule": rule, "value": round(value, 3), "holds": holds, "binds": True})
 
-    def guide(rule: str, value: float, wanted: float, short: float) -> None:
-        found.append(
+    def guide(rule: str, value: float, target: float, shortfall: float) -> None:
+        results.append(
             {
                 "rule": rule,
                 "value": value,
-                "wanted": wanted,
-                "holds": short <= 0,
-                "short": round(short, 3),
+                "target": target,
+                "holds": shortfall <= 0,
+                "short": round(shortfall, 3),
                 "binds": False,
             }
         )
@@ -134,39 +142,41 @@ def checks(report: dict) -> list[dict]:
         part, statuses = overload["served share of peak"], overload["statuses"]
         check("overload: at least 0.8 of the peak is served", part, part >= 0.8)
         others = sum(count for status, count in statuses.items() if status not in ("200", "503"))
-        wrong = others + overload["503 without Retry-After"] + overload["timeouts"] + overload["broken connections"]
-        check("overload: the rest is 503 with Retry-After, in time", wrong, wrong == 0)
-        slowest, refused = overload["healthz"]["most ms"], overload["healthz"]["wrong"]
-        check("overload: /healthz answers within 1000 ms", slowest, slowest <= 1000 and not refused)
+        unexpected = (
+            others + overload["503 without Retry-After"] + overload["timeouts"] + overload["broken connections"]
+        )
+        check("overload: the rest is 503 with Retry-After, in time", unexpected, unexpected == 0)
+        slowest, failed = overload["healthz"]["max ms"], overload["healthz"]["failed"]
+        check("overload: /healthz answers within 1000 ms", slowest, slowest <= 1000 and not failed)
     for name, result in by_name.items():
-        rate, wanted = result["service"]["per second"], result.get("wanted per second")
-        if wanted:
-            guide(f"{name}: {wanted:,} requests a second", rate, wanted, 1 - rate / wanted)
-        slow, most = result["service"]["p99 ms"], result.get("p99 ms wanted")
-        if most:
-            guide(f"{name}: p99 under {most} ms", slow, most, slow / most - 1)
-    return found
+        rate, target = result["service"]["per second"], result.get("target per second")
+        if target:
+            guide(f"{name}: {target:,} requests a second", rate, target, 1 - rate / target)
+        p99, maximum = result["service"]["p99 ms"], result.get("target p99 ms")
+        if maximum:
+            guide(f"{name}: p99 under {maximum} ms", p99, maximum, p99 / maximum - 1)
+    return results
 
 
-def show_checks(found: list[dict]) -> None:
-    if binding := [check for check in found if check["binds"]]:
-        say("\nAsked of the ratios")
+def show_checks(results: list[dict]) -> None:
+    if binding := [check for check in results if check["binds"]]:
+        say("\nTargets for ratios, which hold on any machine")
         for check in binding:
             say(f"  {'holds ' if check['holds'] else 'MISSED'}  {check['rule']}: {check['value']:g}")
-    if guidance := [check for check in found if not check["binds"]]:
-        say("\nFor guidance, as it depends on the machine")
+    if guidance := [check for check in results if not check["binds"]]:
+        say("\nTargets for guidance, which depend on the machine")
         for check in guidance:
-            said = "reached" if check["holds"] else f"short by {check['short']:.0%}"
-            say(f"  {said:14}  {check['rule']}: {check['value']:,g}")
+            outcome = "reached" if check["holds"] else f"short by {check['short']:.0%}"
+            say(f"  {outcome:14}  {check['rule']}: {check['value']:,g}")
 
 
 def write(directory: Path, report: dict) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
-    written = {directory / "latest.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
+    files = {directory / "latest.json": json.dumps(report, indent=2, ensure_ascii=False) + "\n"}
     if report.get("cases"):
         machine = report["machine"]
         subtitles = [report["data"], f"{report['workers']} workers, {machine['cores']} cores, {machine['processor']}"]
-        written[directory / "latest.svg"] = chart(report["cases"], title="Requests per second", subtitles=subtitles)
-    for path, text in written.items():
+        files[directory / "latest.svg"] = chart(report["cases"], title="Requests per second", subtitles=subtitles)
+    for path, text in files.items():
         path.write_text(text)
-    return list(written)
+    return list(files)

@@ -1,10 +1,10 @@
-"""SQL that inserts the rows of a benchmark data set. Values depend only on the row number, so every run has the same rows."""
+"""The SQL statements that create the rows of a data set. Values depend on the number of the row, not on chance."""
 
 TABLES = ("forum_post", "forum_comment", "crm_client", "crm_clientexternalid")
 
-# Only the newest posts have comments.
+# The number of posts with comments, which are the newest ones, and the number of comments on each.
 COMMENTED_POSTS, COMMENTS_PER_POST = 5_000, 20
-# Each of the other accounts has this number of posts, and of clients.
+# The number of posts and of clients in each of the other accounts.
 ROWS_PER_OTHER_ACCOUNT = 50
 
 # fmt: off
@@ -40,7 +40,8 @@ REASONS = [
 ]
 # fmt: on
 
-WORDS = {
+# The parameters of the statements below: words to select from.
+PARAMETERS = {
     "first_names": FIRST_NAMES,
     "surname_starts": SURNAME_STARTS,
     "surname_ends": SURNAME_ENDS,
@@ -54,22 +55,22 @@ WORDS = {
 }
 
 
-# Columns use different seeds, so that their values do not correlate.
+# The seeds of columns. Each column has its own, so that values of different columns do not correlate.
 FIRST_NAME_SEED, SURNAME_START_SEED, SURNAME_END_SEED, CITY_SEED = 8191, 6841, 10061, 5087
 
 
 def multiplier(seed: int) -> int:
-    """Return the multiplier of a multiplicative hash, whose upper bits look random."""
+    """Return the multiplier of a multiplicative hash of row numbers. The upper bits of the hash are spread evenly."""
     return seed * 2654435761 % 2**32
 
 
-def pick(words: list[str], seed: int, n: int) -> str:
-    """Return the word that the SQL of `pick_sql` selects for the row n."""
+def pick_word(words: list[str], seed: int, n: int) -> str:
+    """Return the word that the SQL of `pick_sql` selects for the row number n."""
     return words[n * multiplier(seed) % 2**32 // 2**12 % len(words)]
 
 
 def pick_sql(words: str, seed: int) -> str:
-    """Return SQL that selects one of the words for the row n."""
+    """Return SQL that selects one of the words for the row number n. `words` is the name of a parameter."""
     return (
         f"(%({words})s::text[])[1 + (n * {multiplier(seed)} %% {2**32} / {2**12}) %% cardinality(%({words})s::text[])]"
     )
@@ -121,7 +122,7 @@ WITH numbered AS (SELECT n, now() - (%(clients)s - n) * interval '1 minute' AS m
 SELECT %(account)s, %(first_client)s - 1 + n, %(user)s, %(user)s, moment, moment, {CLIENT_VALUES} FROM ({PERSON}) AS person
 """  # noqa: S608
 
-# Each of the other accounts has the values of the row numbers from 1 to `ROWS_PER_OTHER_ACCOUNT`.
+# The rows of each other account have the numbers from 1.
 OTHERS = f"""
     SELECT account.id AS account_id, forum.id AS forum_id, category.id AS category_id, status.id AS status_id,
         owner.id AS user_id, n, now() AS moment

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.cases import Case
+from bench.cases import UNIQUE, Case
 from bench.machine import children, command_of, memory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,34 +35,36 @@ def environment(url: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     status: int
     body: bytes
 
 
 class Server:
+    """A running service or twin."""
+
     def __init__(self, process: subprocess.Popen, port: int, log: Path):
         self.process = process
         self.port = port
         self.log = log
         self.address = f"http://127.0.0.1:{port}"
 
-    def ask(self, method: str, path: str, *, headers: dict[str, str], body: str | None = None) -> Answer:
+    def request(self, method: str, path: str, *, headers: dict[str, str], body: str | None = None) -> Response:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         with contextlib.closing(connection):
             connection.request(method, path, body=body, headers=headers)
-            response = connection.getresponse()
-            return Answer(response.status, response.read())
+            http_response = connection.getresponse()
+            return Response(http_response.status, http_response.read())
 
-    def first_answer(self, case: Case, token: str, *, unique: str, path: int = 0) -> Answer:
-        """Return a response. Raise SystemExit if the response is not the expected one, so that errors are never measured."""
-        body = case.body and case.body.replace("@unique@", unique)
-        answer = self.ask(case.method, case.paths[path], headers=case.headers(token), body=body)
-        if fault := case.fault(answer.status, answer.body):
+    def checked_response(self, case: Case, token: str, *, unique: str, path: int = 0) -> Response:
+        """Send one request of a case and return the response. Raise SystemExit for an unexpected response, so that errors are never measured."""
+        body = case.body and case.body.replace(UNIQUE, unique)
+        response = self.request(case.method, case.paths[path], headers=case.headers(token), body=body)
+        if error := case.find_error(response.status, response.body):
             raise SystemExit(
-                f"{case.name}: {case.method} {case.paths[path]} at {self.address}: {fault}\n{self.log_end()}"
+                f"{case.name}: {case.method} {case.paths[path]} at {self.address}: {error}\n{self.log_end()}"
             )
-        return answer
+        return response
 
     def workers(self) -> list[int]:
         """Return the ids of the worker processes."""
@@ -84,11 +86,11 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(program: tuple[str, ...], url: str, made: dict, *, workers: int, logs: Path) -> Iterator[Server]:
+def serving(program: tuple[str, ...], url: str, data_set: dict, *, workers: int, logs: Path) -> Iterator[Server]:
     """Run a server, with its log in a file in `logs`. Raise SystemExit if it does not start."""
     port = free_port()
     log = logs / f"{program[-1].rpartition('.')[2]}-{port}.log"
-    variables = {**environment(url), "BENCH_MADE": json.dumps(made)}
+    variables = {**environment(url), "BENCH_DATA_SET": json.dumps(data_set)}
     command = [sys.executable, *program, "--port", str(port), "--workers", str(workers)]
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=variables, stdout=output, stderr=output)
@@ -97,11 +99,11 @@ def serving(program: tuple[str, ...], url: str, made: dict, *, workers: int, log
         deadline = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
-                # Any status will do: the bare twin has no such path.
-                server.ask("GET", "/healthz", headers={"Host": "localhost"})
+                # A response with any status is enough: the bare twin responds with 404.
+                server.request("GET", "/healthz", headers={"Host": "localhost"})
                 break
             if process.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{' '.join(program)} did not come up:\n{server.log_end()}")
+                raise SystemExit(f"{' '.join(program)} did not start:\n{server.log_end()}")
             time.sleep(0.05)
         yield server
     finally:

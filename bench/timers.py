@@ -77,8 +77,8 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
     *owners, attribute = path.split(".")
     try:
         owner = import_module(module_name)
-        for each in owners:
-            owner = getattr(owner, each)
+        for owner_name in owners:
+            owner = getattr(owner, owner_name)
         # Read from the class dictionary, so that static and class methods keep their kind.
         function = inspect.getattr_static(owner, attribute)
     except (ImportError, AttributeError) as error:
@@ -104,11 +104,12 @@ def wrap(timers: Timers, layer: str, name: str) -> Callable[[], None]:
     return undo
 
 
+# The value for an attribute that a class inherits and does not define itself.
 MISSING = object()
 
 
 def replace(function: Callable, replacement: Callable) -> Iterable[tuple[object, str]]:
-    """Replace a function in all modules that import it. Yield each module and the name of the function in it."""
+    """Replace a function in all modules that import it. Yield each module, and the name of the function in the module."""
     for module in list(sys.modules.values()):
         for name, value in list(getattr(module, "__dict__", {}).items()):
             if value is function:

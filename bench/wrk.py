@@ -10,9 +10,11 @@ from pathlib import Path
 
 from bench.cases import UNIQUE, Case
 
+# The defaults of a load: concurrent connections, and threads of wrk.
 CONNECTIONS = 16
 THREADS = 2
-MARK = "bench "
+# The line with the result begins with this.
+RESULT_PREFIX = "bench "
 
 SCRIPT = """
 wrk.method = %(method)s
@@ -24,13 +26,14 @@ function setup(thread)
   thread:set("number", #threads)
 end
 
+-- Each thread begins at another path.
 function init()
-  requests, at, counter, counts, unhinted = {}, number * 37, 0, {}, 0
+  requests, at, counter, counts, without_retry_after = {}, number * 37, 0, {}, 0
   for n, path in ipairs(paths) do requests[n] = body or wrk.format(nil, path) end
   math.randomseed(number)
 end
 
--- A thread makes its share of what is unique by its number.
+-- Send the requests in turn. The time of the run, the number of the thread and a counter replace the placeholder in the body.
 function request()
   at = at + 1
   local n = at %% #requests + 1
@@ -47,8 +50,9 @@ local ffi = require("ffi")
 ffi.cdef[[ typedef struct { long s; long ns; } bench_time; int clock_gettime(int, bench_time *); ]]
 local clock, due = ffi.new("bench_time")
 
+-- Return the milliseconds to wait before the next request.
 function delay()
-  ffi.C.clock_gettime(1, clock)
+  ffi.C.clock_gettime(1, clock)  -- CLOCK_MONOTONIC
   local now = tonumber(clock.s) * 1000 + tonumber(clock.ns) / 1e6
   due = (due or now) + 1000 / rate
   return math.max(0, due - now)
@@ -56,26 +60,26 @@ end
 
 function response(status, headers)
   counts[status] = (counts[status] or 0) + 1
-  if status == 503 and not headers["Retry-After"] and not headers["retry-after"] then unhinted = unhinted + 1 end
+  if status == 503 and not headers["Retry-After"] and not headers["retry-after"] then without_retry_after = without_retry_after + 1 end
 end
 """
 
 DONE = """
 function done(summary, latency)
-  local statuses, without = {}, 0
+  local statuses, without_retry_after = {}, 0
   for _, thread in ipairs(threads) do
     for status, count in pairs(thread:get("counts")) do statuses[status] = (statuses[status] or 0) + count end
-    without = without + thread:get("unhinted")
+    without_retry_after = without_retry_after + thread:get("without_retry_after")
   end
   local counted = {}
   for status, count in pairs(statuses) do table.insert(counted, string.format('"%%d": %%d', status, count)) end
   local errors = summary.errors
   io.write(string.format(
-    '\\n%(mark)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p99": %%f, "most": %%f, "failed": %%d, "timeouts": %%d, ' ..
-    '"broken": %%d, "statuses": {%%s}, "unhinted": %%d}\\n',
+    '\\n%(prefix)s{"requests": %%d, "seconds": %%f, "p50": %%f, "p99": %%f, "max": %%f, "failed": %%d, "timeouts": %%d, ' ..
+    '"broken": %%d, "statuses": {%%s}, "without_retry_after": %%d}\\n',
     summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
     latency.max / 1e3, errors.status, errors.timeout, errors.connect + errors.read + errors.write,
-    table.concat(counted, ", "), without))
+    table.concat(counted, ", "), without_retry_after))
 end
 """
 
@@ -92,12 +96,12 @@ class Load:
     seconds: float
     p50: float
     p99: float
-    most: float
+    max: float
     failed: int
     timeouts: int
     broken: int
     statuses: dict[str, int]
-    unhinted: int
+    without_retry_after: int
 
     @property
     def per_second(self) -> float:
@@ -107,12 +111,12 @@ class Load:
     def read(cls, output: str) -> "Load":
         """Parse the JSON of the script in the output of wrk. Raise LoadError if there is none."""
         for line in output.splitlines():
-            if line.startswith(MARK):
-                return cls(**json.loads(line.removeprefix(MARK)))
-        raise LoadError(f"wrk said nothing of its result: {output.strip()[-500:]}")
+            if line.startswith(RESULT_PREFIX):
+                return cls(**json.loads(line.removeprefix(RESULT_PREFIX)))
+        raise LoadError(f"wrk printed no result: {output.strip()[-500:]}")
 
 
-def quoted(text: str) -> str:
+def lua_string(text: str) -> str:
     """Return a Lua string. JSON has the same escapes, except for non-ASCII characters, which are not escaped here."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -120,14 +124,14 @@ def quoted(text: str) -> str:
 def script(case: Case, *, rate: float | None = None) -> str:
     """Return the Lua script of a case. A `rate`, in requests per second and thread, makes the load open."""
     values = {
-        "method": quoted(case.method),
-        "paths": "{" + ", ".join(map(quoted, case.paths)) + "}",
-        "body": "nil" if case.body is None else quoted(case.body),
-        "unique": quoted(UNIQUE),
-        "stamp": quoted(f"{time.time_ns():x}"),
+        "method": lua_string(case.method),
+        "paths": "{" + ", ".join(map(lua_string, case.paths)) + "}",
+        "body": "nil" if case.body is None else lua_string(case.body),
+        "unique": lua_string(UNIQUE),
+        "stamp": lua_string(f"{time.time_ns():x}"),
         "rate": "nil" if rate is None else f"{rate:.3f}",
     }
-    return SCRIPT % values + (OPEN_LOOP if rate else "") + DONE % {"mark": MARK}
+    return SCRIPT % values + (OPEN_LOOP if rate else "") + DONE % {"prefix": RESULT_PREFIX}
 
 
 def check_installed() -> None:
@@ -156,25 +160,25 @@ def run(
         for name, value in case.headers(token).items():
             command += ["-H", f"{name}: {value}"]
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [*command, address], capture_output=True, text=True, check=True, timeout=seconds + timeout + 30
             )
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             raise LoadError(f"{case.name}: wrk failed: {error}: {error.stderr or error.stdout}") from error
-    return Load.read(done.stdout)
+    return Load.read(process.stdout)
 
 
-def succeed(address: str, case: Case, token: str, *, seconds: int, least: int = 1) -> Load:
-    """Load a case as `run` does. Raise LoadError if a response is an error or if there are fewer than `least`."""
+def succeed(address: str, case: Case, token: str, *, seconds: int, min_requests: int = 1) -> Load:
+    """Load a case as `run` does. Raise LoadError if a response is an error or if there are fewer than `min_requests`."""
     load = run(address, case, token, seconds=seconds)
-    if load.failed or load.timeouts or load.broken or load.requests < least:
+    if load.failed or load.timeouts or load.broken or load.requests < min_requests:
         raise LoadError(
-            f"{case.name} at {address}: of {load.requests} answers {load.failed} were no success; "
-            f"{load.timeouts} did not come in time, {load.broken} connections broke"
+            f"{case.name} at {address}: of {load.requests} requests {load.failed} failed; "
+            f"{load.timeouts} timed out, {load.broken} connections broke"
         )
     return load
 
 
 def warm_up(address: str, case: Case, token: str) -> None:
     """Load a case for a second. The first response of a new process is slow: it imports modules and hashes a password."""
-    succeed(address, case, token, seconds=1, least=0)
+    succeed(address, case, token, seconds=1, min_requests=0)

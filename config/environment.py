@@ -61,6 +61,13 @@ def https_mode(text: str) -> str:
         raise ValueError("write on, off or pages") from None
 
 
+def log_level(text: str) -> str:
+    """Return the name of a log level in upper case."""
+    if text.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
+        raise ValueError("write DEBUG, INFO, WARNING or ERROR")
+    return text.upper()
+
+
 def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     """Return a parser for whole numbers in this range."""
 
@@ -94,15 +101,15 @@ def database(text: str) -> dict[str, Any]:
     if not text.startswith(("postgresql://", "postgres://")):
         raise ValueError("PostgreSQL is the only storage; the address starts with postgresql://")
     # The messages of libpq repeat parts of the address, which may contain the password.
-    mistake = ValueError("write an address such as postgresql://user:password@host:5432/name")
+    invalid_address = ValueError("write an address such as postgresql://user:password@host:5432/name")
     try:
         parameters: dict[str, Any] = conninfo_to_dict(text)
     except psycopg.ProgrammingError:
-        raise mistake from None
+        raise invalid_address from None
     hosts, ports = (parameters.get(name, "").split(",") for name in ("host", "port"))
     are_numbers = all(not port or (port.isascii() and port.isdigit() and 0 < int(port) < 65536) for port in ports)
     if not parameters.get("dbname") or not are_numbers or len(ports) not in (1, len(hosts)):
-        raise mistake
+        raise invalid_address
     parameter_names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     return {name: parameters.pop(parameter, "") for name, parameter in parameter_names.items()} | {
         "OPTIONS": parameters

@@ -6,10 +6,10 @@ from pathlib import Path
 import dj_email_url
 from csp.constants import NONE, SELF
 
-from config.environment import Environment, boolean, database, domain, https_mode, number
+from config.environment import Environment, boolean, database, domain, https_mode, log_level, number
 
 
-def _email(url: str) -> dict:
+def _parse_email_url(url: str) -> dict:
     try:
         email_settings = dj_email_url.parse(url)
     except ValueError:
@@ -35,14 +35,14 @@ _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, v
 DATABASE_POOLER = _read(
     "DATABASE_POOLER",
     "off",
-    "Use on if DATABASE_URL is the address of PgBouncer, which does not pass on session settings; set them for the role.",
+    "Set to on if DATABASE_URL is the address of PgBouncer. It does not pass on session settings, so set them for the role.",
     boolean,
 )
 
 _https = _read(
     "HTTPS",
     "on",
-    "Use on if people and clients reach the service by https; with `pages`, API clients may use plain http too.",
+    "Set to on if people and clients reach the service by https; with `pages`, API clients may use plain http too.",
     https_mode,
 )
 HTTPS = _https != "off"
@@ -51,14 +51,14 @@ HTTPS_FOR_PAGES_ONLY = _https == "pages"
 TRUST_PROXY = _read(
     "TRUST_PROXY",
     "off",
-    "Use on if a proxy sets X-Forwarded-For and X-Forwarded-Proto; without a proxy, clients could forge them.",
+    "Set to on if a proxy sets X-Forwarded-For and X-Forwarded-Proto; without a proxy, clients could forge them.",
     boolean,
 )
 _mail = _read(
     "EMAIL_URL",
     "console:",
     "The mail server, such as smtp://user:password@host:587/?tls=True. By default, e-mails are written to the log.",
-    _email,
+    _parse_email_url,
 )
 DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "The sender of e-mails.")
 EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_BACKEND"], _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
@@ -70,15 +70,12 @@ LOG_LEVEL = _read(
     "LOG_LEVEL",
     "INFO",
     "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.",
-    lambda text: (
-        {level: level for level in ("DEBUG", "INFO", "WARNING", "ERROR")}.get(text.upper())
-        or (_ for _ in ()).throw(ValueError("write DEBUG, INFO, WARNING or ERROR"))
-    ),
+    log_level,
 )
 LOG_QUERIES = _read(
     "LOG_QUERIES",
     "off",
-    "Use on to log personal data in query strings: the values of q, email and external ids.",
+    "Set to on to log personal data in query strings: the values of q, email and external ids.",
     boolean,
 )
 STATEMENT_TIMEOUT = _read(
@@ -152,7 +149,7 @@ PAGE_MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "config.urls"
-# Routes that lower rooms lead to without knowing whose they are.
+# Routes of upper rooms to which lower rooms link. Lower rooms know only these settings.
 HOME_URL = "forum-home"
 LOGIN_URL = "accounts-sign-in"
 TOKENS_URL = "accounts-tokens"
@@ -225,7 +222,7 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# The tenant: what every row of the other models belongs to.
+# The model of the tenant, to which the rows of the other models belong.
 ACCOUNT_MODEL = "accounts.Account"
 AUTH_USER_MODEL = "accounts.User"
 PASSWORD_HASHERS = ["accounts.passwords.Argon2idPasswordHasher"]
@@ -263,11 +260,11 @@ STORAGES = {"staticfiles": {"BACKEND": _storage}}
 # Limits of one worker process (`config/serving/admission.py`): it answers SLOTS requests at a time, each with a database connection.
 # QUEUE_CAPACITY requests are answered or wait for a slot, for QUEUE_TIMEOUT seconds at most. Further requests are rejected.
 SLOTS, QUEUE_CAPACITY, QUEUE_TIMEOUT = 4, 48, 5
-# Of the requests within QUEUE_CAPACITY, the bodies of this many may be read at a time, in all and for one client address.
+# The number of bodies of these requests that may be read at a time, in total and for one client address.
 MAX_BODIES, MAX_BODIES_PER_SENDER = 36, 24
 # How long a client may take to send a body, in seconds: 1 MiB from a slow phone, at 28 kbit/s.
 BODY_TIMEOUT = 300
-# How long a client may take to send the headers, or keep an idle connection open, in seconds. The server enforces this one.
+# How long a client may take to send the headers, or keep an idle connection open, in seconds. The web server enforces this timeout.
 HEADER_TIMEOUT = 30
 MAX_CLIENT_CONNECTIONS = 512
 # Rejections have threads of their own and a delay in seconds. All connections of a worker can be rejected within two seconds, so
@@ -314,7 +311,7 @@ REST_FRAMEWORK = {
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,
-    # Those of the JSON interface; the XML interface and public views name their own.
+    # For the views of the Account API. The views of the Forum API and public views set their own classes.
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "accounts.authentication.TokenAuthentication",
         "accounts.authentication.SessionAuthentication",
@@ -357,7 +354,7 @@ LOGGING = {
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         # The access log has every refused request already.
         "django.request": {"level": "ERROR"},
-        # Requests with these errors are answered 400 or 413; Django would log a traceback.
+        # The service answers these errors with 400 or 413. Django would also log a traceback.
         "django.security.RequestDataTooBig": {"level": "CRITICAL"},
         "django.security.TooManyFieldsSent": {"level": "CRITICAL"},
         "django.security.TooManyFilesSent": {"level": "CRITICAL"},

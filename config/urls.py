@@ -1,8 +1,8 @@
 """All routes of the service. A path is written once, in a URL module; everything else refers to it by the name of its route.
 
-A name begins with its room. For a page the subject follows (`forum-post`), for an interface its format and then the subject
-(`crm-json-client`, `forum-xml-posts`). A plural names a list. A last word names what is done there, unless that is only
-reading (`forum-post-edit`). Names are flat, without namespaces, so that one list is compared with a path, in the order below.
+A name begins with its room. For a page the subject follows (`forum-post`), for an API its format and then the subject
+(`crm-json-client`, `forum-xml-posts`). A plural names a list. If a page does more than show the subject, the last word names the action
+(`forum-post-edit`). There are no namespaces, because Django compares a path with a single list of patterns, in the order below.
 """
 
 from accounts.api.urls import urlpatterns as accounts_json

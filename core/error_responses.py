@@ -14,9 +14,9 @@ from core.errors import RETRY_AFTER, FieldError
 from core.pages.errors import error_page
 
 # The message for a failed request with an unsafe method, which may have committed something.
-UNCERTAIN = "The service failed; the request may have been carried out"
+UNCERTAIN_MESSAGE = "The service failed; the request may have been carried out"
 # The message for a connection that was lost during or after a commit.
-LOST = gettext_lazy("The connection to the database was lost; the request may have been carried out")
+CONNECTION_LOST_MESSAGE = gettext_lazy("The connection to the database was lost; the request may have been carried out")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -32,9 +32,9 @@ def error_response(
     if expects_html(request):
         return error_page(request, status, message=message, errors=errors, headers=headers)
     if status == 500 and request.method not in SAFE_METHODS:
-        message = UNCERTAIN
-    make = json_response if request.path_info.endswith(".json") else xml_response
-    return make(status, message=message, errors=errors, headers=headers)
+        message = UNCERTAIN_MESSAGE
+    render = json_response if request.path_info.endswith(".json") else xml_response
+    return render(status, message=message, errors=errors, headers=headers)
 
 
 def throttled(request: HttpRequest, wait: int) -> HttpResponse:
@@ -44,7 +44,7 @@ def throttled(request: HttpRequest, wait: int) -> HttpResponse:
 def unavailable(request: HttpRequest) -> HttpResponse:
     """Return the response for an unavailable database or an overloaded service.
 
-    The message tells if the request may have committed something.
+    The message says whether the request may have committed something.
     """
     commits_before = getattr(request, "commits_before", None)
     is_uncertain = (
@@ -52,7 +52,7 @@ def unavailable(request: HttpRequest) -> HttpResponse:
         and commits_before is not None
         and commits_before != getattr(connection, "commits", None)
     )
-    message = LOST if is_uncertain else None
+    message = CONNECTION_LOST_MESSAGE if is_uncertain else None
     return error_response(request, 503, message=message, headers={"Retry-After": str(RETRY_AFTER)})
 
 

@@ -58,9 +58,9 @@ class Resource:
     def rows_of(self, account: Model) -> QuerySet[Any]:
         return rows_of(account, self.model)
 
-    def samples_in_path(self, language: str) -> tuple[str, ...]:
-        """Return the names of the samples for `{id}` in a path, in order of preference."""
-        return self.path_samples.get(language, (self.key,))
+    def samples_in_path(self, format: str) -> tuple[str, ...]:
+        """Return the names of the samples for `{id}` in a path of this format (`json` or `xml`), in order of preference."""
+        return self.path_samples.get(format, (self.key,))
 
 
 class Registry:

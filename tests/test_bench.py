@@ -18,7 +18,7 @@ from bench.serving import environment
 from config.local.postgres import Cluster
 
 SVG = "{http://www.w3.org/2000/svg}"
-MADE = {
+DATA_SET = {
     "posts": 1_000_000,
     "clients": 1_000_000,
     "first_post": 18,
@@ -77,29 +77,29 @@ def test_it_works(tmp_path):
     with Cluster(tmp_path / "bench") as cluster:
         before = data.read(cluster.url, size)
         # The rows that the run created are removed.
-        made = data.ready(cluster.url, size, environment(cluster.url))
-        assert made == before
+        data_set = data.get_or_create(cluster.url, size, environment(cluster.url))
+        assert data_set == before
         with psycopg.connect(data.address(cluster.url, size.database)) as connection:
             for statement, expected in TRUE_OF_THE_DATA.items():
-                row = connection.execute(statement, made).fetchone()
+                row = connection.execute(statement, data_set).fetchone()
                 assert (row and row[0]) == expected, statement
     # Each size has its own database.
     assert size.database != data.Size(301, 300, 2).database
 
 
 def test_names_of_cases_are_unique():
-    names = [case.name for case in cases.of(MADE)]
+    names = [case.name for case in cases.of(DATA_SET)]
     assert len(names) == len(set(names)) == 13
     assert "posts, page 10,000" in names
     # The smaller set has fewer pages.
-    assert "posts, page 10,000" not in [case.name for case in cases.of({**MADE, "posts": 200_000})]
+    assert "posts, page 10,000" not in [case.name for case in cases.of({**DATA_SET, "posts": 200_000})]
 
 
-def test_error_responses_are_faults():
-    case = next(case for case in cases.of(MADE) if case.name == "me.xml")
-    assert case.fault(200, b"<user>\n  <login>bench</login>\n</user>") is None
-    assert case.fault(401, b"<login>bench</login>").startswith("the status is 401 and not 200")
-    assert "0 times and not 1 times" in case.fault(200, b"<user/>")
+def test_it_rejects_error_responses():
+    case = next(case for case in cases.of(DATA_SET) if case.name == "me.xml")
+    assert case.find_error(200, b"<user>\n  <login>bench</login>\n</user>") is None
+    assert case.find_error(401, b"<login>bench</login>").startswith("the status is 401 and not 200")
+    assert "0 times and not 1 times" in case.find_error(200, b"<user/>")
 
 
 # wrk
@@ -109,17 +109,17 @@ RESULT = {
     "seconds": 2.0,
     "p50": 1.5,
     "p99": 9.25,
-    "most": 12.0,
+    "max": 12.0,
     "failed": 0,
     "timeouts": 0,
     "broken": 0,
     "statuses": {"200": 3900, "503": 100},
-    "unhinted": 0,
+    "without_retry_after": 0,
 }
 
 
 def test_the_output_of_wrk_is_read():
-    output = f"Running 2s test\n  Latency 1.50ms\n{wrk.MARK}{json.dumps(RESULT)}\nRequests/sec: 1"
+    output = f"Running 2s test\n  Latency 1.50ms\n{wrk.RESULT_PREFIX}{json.dumps(RESULT)}\nRequests/sec: 1"
     load = wrk.Load.read(output)
     assert load.per_second == 2000
     assert (load.p50, load.p99, load.statuses) == (1.5, 9.25, {"200": 3900, "503": 100})
@@ -131,7 +131,7 @@ def test_it_rejects_output_without_a_result():
 
 
 def test_the_script_for_wrk_contains_the_request():
-    case = next(case for case in cases.of(MADE) if case.name == "create a client")
+    case = next(case for case in cases.of(DATA_SET) if case.name == "create a client")
     closed, open_loop = wrk.script(case), wrk.script(case, rate=250)
     assert 'wrk.method = "POST"' in closed
     assert r"{\"client\": {\"name\": \"Client @unique@\"" in closed
@@ -178,7 +178,7 @@ def test_checks_of_ratios():
         "503 without Retry-After": 1,
         "timeouts": 0,
         "broken connections": 0,
-        "healthz": {"most ms": 20.0, "wrong": 0},
+        "healthz": {"max ms": 20.0, "failed": 0},
     }
     found = report.checks(
         {
@@ -196,7 +196,7 @@ def test_targets_for_guidance(capsys):
     def case(name, rate, p99, **wanted):
         return {"case": name, "service": {"per second": rate, "p99 ms": p99}, "ratio": 1, **wanted}
 
-    asked = {"wanted per second": 2000, "p99 ms wanted": 20}
+    asked = {"target per second": 2000, "target p99 ms": 20}
     found = report.checks(
         {"cases": [case("a", 1500.0, 25.0, **asked), case("b", 2000.0, 19.9, **asked), case("c", 1.0, 1.0)]}
     )
@@ -208,19 +208,19 @@ def test_targets_for_guidance(capsys):
     ]
     report.show_checks(found)
     said = capsys.readouterr().out
-    assert "Asked of the ratios" not in said
+    assert "Targets for ratios" not in said
     assert "short by 25%    a: p99 under 20 ms: 25\n" in said
     assert "reached         b: 2,000 requests a second: 2,000\n" in said
 
 
 def test_the_state_of_the_machine_is_recorded():
-    watch = machine.Watch()
+    monitor = machine.LoadMonitor()
     sum(range(2_000_000))
-    meanwhile = watch.end()
-    assert meanwhile.load >= 0
-    for share in (meanwhile.idle, meanwhile.others, meanwhile.steal):
+    load = monitor.end()
+    assert load.load >= 0
+    for share in (load.idle, load.others, load.steal):
         assert share is None or 0 <= share <= 1
-    assert os.getpid() in machine.family(os.getppid())
+    assert os.getpid() in machine.process_tree(os.getppid())
     assert machine.memory(os.getpid()) > 1_000_000
 
 

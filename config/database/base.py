@@ -72,7 +72,7 @@ class SchemaEditor(schema.DatabaseSchemaEditor):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """The wrapper of a connection, as `django.db.connection`."""
+    """Django's wrapper of a connection: the class of `django.db.connection`."""
 
     SchemaEditorClass = SchemaEditor
     # The number of commits that were attempted, including those whose outcome was lost with the connection.
@@ -80,7 +80,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # One second more than the timeout of the server, so that a working server responds before.
+        # One second more than the timeout of the server, so that a working server reports its own timeout first.
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
         # If true, the connection is closed after the request.
         self.is_obsolete = False

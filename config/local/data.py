@@ -56,7 +56,7 @@ class DataDirectory:
 
     @contextlib.contextmanager
     def migration_lock(self) -> Iterator[None]:
-        """Wait until no other `make manage` applies migrations. No other one can apply migrations until the block ends."""
+        """Wait for the lock under which `make manage` applies migrations, and hold it until the block ends."""
         descriptor = os.open(self.path / "migrating", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

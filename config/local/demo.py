@@ -118,7 +118,7 @@ class DemoBuilder:
         new_users = []
         for entry in (*named_users, *voters):
             values = {name: entry[name] for name in ("name", "description", "www") if name in entry}
-            # Named users write posts and comments, so they joined before the first of these.
+            # Named users write posts and comments, so they joined before the first post.
             values["created_at"] = self.ago(735 if entry in named_users else 720 * self.random.random() ** 0.5)
             if entry["login"] == self.owner.login:
                 save(self.owner, **values)
@@ -145,8 +145,11 @@ class DemoBuilder:
         first_category = self.account.categories.get(forum_id=forum.id)
         first_category.write(name=names[0])
         self.categories = {None: self.account.categories.get(forum_id=first.id), names[0]: first_category}
-        rest = (*((first.id, name) for name in self.content["categories"]), *((forum.id, name) for name in names[1:]))
-        for forum_id, name in rest:
+        other_names = (
+            *((first.id, name) for name in self.content["categories"]),
+            *((forum.id, name) for name in names[1:]),
+        )
+        for forum_id, name in other_names:
             self.categories[name] = self.account.categories.model(account=self.account, forum_id=forum_id)
             self.categories[name].write(name=name)
 
@@ -180,10 +183,10 @@ class DemoBuilder:
         end = self.ago(entry.get("merged", 0))
         moment = post.created_at
         for number, (login, text, *days) in enumerate(texts):
-            following = next((other[2] for other in texts[number + 1 :] if len(other) > 2), None)
-            limit = end if following is None else self.ago(following)
-            soon = self.between(moment, min(moment + MAX_COMMENT_DELAY, limit), early=2)
-            moment = max(self.ago(days[0]) if days else soon, moment + timedelta(minutes=2))
+            next_days = next((later[2] for later in texts[number + 1 :] if len(later) > 2), None)
+            limit = end if next_days is None else self.ago(next_days)
+            random_time = self.between(moment, min(moment + MAX_COMMENT_DELAY, limit), early=2)
+            moment = max(self.ago(days[0]) if days else random_time, moment + timedelta(minutes=2))
             if post.id == self.comments[0].post_id and number == 0:
                 comment = self.comments[0]
             else:
@@ -358,7 +361,7 @@ class DemoBuilder:
 
 
 def login_of(name: str) -> str:
-    """Return the first name, without accents."""
+    """Return the login for a full name: the first name in lower case, without diacritics."""
     first = unicodedata.normalize("NFKD", name.split()[0].lower())
     return first.encode("ascii", "ignore").decode()
 

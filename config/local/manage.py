@@ -120,16 +120,16 @@ def start(command: list[str | Path], environment: dict[str, str], **options: Any
             raise
 
 
-def on_signal(number: int, frame: object) -> None:
-    for each in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)
+def on_signal(signal_number: int, frame: object) -> None:
+    for ignored_signal in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored_signal, signal.SIG_IGN)
     raise Terminated
 
 
 def main() -> int:
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup
-            signal.signal(number, on_signal)
+    for signal_number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signal_number) != signal.SIG_IGN:  # nohup
+            signal.signal(signal_number, on_signal)
     try:
         return run(sys.argv[1:] or ["help"])
     except (Terminated, KeyboardInterrupt):

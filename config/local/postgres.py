@@ -106,9 +106,9 @@ class Cluster:
     def stop(self, *, timeout: float = 2) -> None:
         """Shut the server down, and kill it after `timeout` seconds. After a kill, the next start recovers the data."""
         if self.process is not None:
-            for number, seconds in ((signal.SIGINT, timeout), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
+            for signal_number, seconds in ((signal.SIGINT, timeout), (signal.SIGQUIT, 0.5), (signal.SIGKILL, None)):
                 if self.process.poll() is None:
-                    self.process.send_signal(number)
+                    self.process.send_signal(signal_number)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.process.wait(seconds)
                     break
@@ -132,12 +132,12 @@ class Cluster:
         self._socket_directory = self._make_socket_directory(uid, gid)
         postgres = _program("postgres")
         for prefix in _prefixes(uid, gid, signal.SIGINT if self.durable else signal.SIGQUIT):
-            probe = 'cd "$1" && cd "$2" && exec "$3" --version'
+            script = 'cd "$1" && cd "$2" && exec "$3" --version'
             command: list[str | Path] = [
                 *prefix,
                 "/bin/sh",
                 "-c",
-                probe,
+                script,
                 "sh",
                 self.directory,
                 self._socket_directory,
@@ -205,10 +205,10 @@ class Cluster:
         if len(lines) > 4 and lines[4] != str(self._socket_directory):
             self._remove_socket_directory(Path(lines[4]))
         server = int(lines[0]) if lines and lines[0].isdigit() else None
-        for number, seconds in ((signal.SIGINT, 5), (signal.SIGQUIT, 2), (signal.SIGKILL, 10)):
+        for signal_number, seconds in ((signal.SIGINT, 5), (signal.SIGQUIT, 2), (signal.SIGKILL, 10)):
             running = self._processes()
-            for pid in [server] if server in running and number != signal.SIGKILL else running:
-                _kill(pid, number)
+            for pid in [server] if server in running and signal_number != signal.SIGKILL else running:
+                _kill(pid, signal_number)
             if self._wait_for_end(running, timeout=seconds):
                 break
         else:
@@ -327,7 +327,7 @@ def _program(name: str) -> Path:
     return program
 
 
-def _prefixes(uid: int, gid: int, at_death: signal.Signals) -> Iterator[list[str]]:
+def _prefixes(uid: int, gid: int, death_signal: signal.Signals) -> Iterator[list[str]]:
     """Yield command prefixes that run a program as this user, in the order of preference.
 
     If that user may not pass the directories above the data or the programs (a checkout in /root), a capability lets the program
@@ -344,7 +344,7 @@ def _prefixes(uid: int, gid: int, at_death: signal.Signals) -> Iterator[list[str
             ),
         ]
     for user in users:
-        for death in (["--pdeathsig", at_death.name.removeprefix("SIG")], []):
+        for death in (["--pdeathsig", death_signal.name.removeprefix("SIG")], []):
             yield ["setpriv", *user, *death] if user or death else []
 
 
@@ -367,6 +367,6 @@ def _visible_processes() -> Iterator[tuple[int, str]]:
         yield int(pid), command_line
 
 
-def _kill(pid: int, number: signal.Signals) -> None:
+def _kill(pid: int, signal_number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
+        os.kill(pid, signal_number)

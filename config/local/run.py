@@ -42,11 +42,11 @@ class Supervisor:
         self.cluster: Cluster | None = None
         self.guard: subprocess.Popen | None = None
         self.children: list[subprocess.Popen] = []
-        # A web server that cannot start takes a second or two before it exits.
+        # Longer than the second or two after which a web server that cannot start exits.
         self.web_backoff = Backoff(stable=10)
         self.data = DataDirectory()
         self.environment = local_environment(self.data) | {
-            # The embedded PostgreSQL has 100 connections, and each worker uses five.
+            # At most 19, because the embedded PostgreSQL has 100 connections, and each worker uses five.
             "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 19)),
             "GRANIAN_LOG_LEVEL": os.environ.get("GRANIAN_LOG_LEVEL") or "warning",
             "PYTHONUNBUFFERED": "1",
@@ -55,9 +55,9 @@ class Supervisor:
 
     def run(self) -> NoReturn:
         """Start the service and supervise it. End with Stopped, LocalError or ClusterError."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
-                signal.signal(number, self.on_signal)
+        for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal_number != signal.SIGHUP or signal.getsignal(signal_number) != signal.SIG_IGN:  # nohup
+                signal.signal(signal_number, self.on_signal)
         try:
             self.start()
             self.supervise()
@@ -75,7 +75,7 @@ class Supervisor:
             ) from error
         self.guard = subprocess.Popen(["/bin/sh", "-c", GUARD], stdin=subprocess.PIPE, pass_fds=[lock], process_group=0)
         self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
-        collecting = self.start_collecting_static()
+        collectstatic = self.start_collectstatic()
         shared_variables = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
         if not os.environ.get("DATABASE_URL"):
             self.cluster = Cluster(self.data.postgres)
@@ -87,9 +87,9 @@ class Supervisor:
         self.run_command("migrate", "--no-input")
         self.report("Creating the demo account, unless it exists")
         bare = ["--bare"] if os.environ.get("DEMO") == "bare" else []
-        explanation = self.run_command("demo", "--env", str(self.data.path / "demo.env"), *bare)
-        if collecting:
-            self.finish_command(collecting)
+        usage = self.run_command("demo", "--env", str(self.data.path / "demo.env"), *bare)
+        if collectstatic:
+            self.finish_command(collectstatic)
             self.static_record.write_text(static_digest())
         self.report("Starting the web server")
         self.start_web_server()
@@ -97,7 +97,7 @@ class Supervisor:
         self.start_housekeeping()
         self.data.publish(shared_variables)
         self.report("Ready; Ctrl-C stops it")
-        print(explanation, flush=True)
+        print(usage, flush=True)
 
     def supervise(self) -> NoReturn:
         while True:
@@ -143,7 +143,7 @@ class Supervisor:
         if self.children:
             self.report("Stopped")
 
-    def on_signal(self, number: int, frame: object) -> None:
+    def on_signal(self, signal_number: int, frame: object) -> None:
         if not self.stopping:
             self.stopping = True
             raise Stopped
@@ -211,10 +211,10 @@ class Supervisor:
 
     @property
     def static_record(self) -> Path:
-        """The file that holds the digest of the static files that were collected last."""
+        """The file with the digest of the static files that `collectstatic` copied last."""
         return self.data.path / "static.made"
 
-    def start_collecting_static(self) -> subprocess.Popen | None:
+    def start_collectstatic(self) -> subprocess.Popen | None:
         """Start `collectstatic`, which runs while the database starts. Return None if the collected files are up to date."""
         if self.static_record.exists() and self.static_record.read_text() == static_digest():
             return None

@@ -77,7 +77,7 @@ class Admission:
             self._capacity_left += 1
 
     def acquire_slot(self) -> BaseDatabaseWrapper | None:
-        """Return a slot, whose connection is this thread's until it releases the slot; return None after the timeout."""
+        """Return a slot, or None after `queue_timeout`. Until `release_slot`, this thread uses the connection of the slot."""
         slot: BaseDatabaseWrapper | None = None
         with self._lock:
             if self._free_slots:
@@ -105,7 +105,7 @@ class Admission:
         A slot that any thread could take would go to the running thread again and again, and waiting threads would time out.
         """
         try:
-            # The slot must not be lost, whatever was done to its connection.
+            # If the request has replaced the connection of this thread, close the replacement and keep the slot.
             if connections[DEFAULT_DB_ALIAS] is not slot:
                 connections[DEFAULT_DB_ALIAS].close()
             slot.close_if_unusable_or_obsolete()

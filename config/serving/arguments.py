@@ -31,6 +31,7 @@ def listening_address(host: str, port: int) -> str:
     granian accepts no host names. It would also share the port with another granian, and each would get some of the requests.
     """
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    # Prefer an IPv4 address.
     family, _, _, _, address = min(addresses, key=lambda each: each[0] != socket.AF_INET)
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

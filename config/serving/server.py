@@ -63,8 +63,10 @@ class Server(MPServer):
                 if not self.wrks[idx].is_alive():
                     delay = backoffs[idx].end()
                     start_times[idx] = time.monotonic() + delay
-                    how = outcome(self.wrks[idx].inner.exitcode)
-                    logger.error("worker %d ended unexpectedly (%s): starting it again in %.1f s", idx + 1, how, delay)
+                    exit_reason = outcome(self.wrks[idx].inner.exitcode)
+                    logger.error(
+                        "worker %d ended unexpectedly (%s): starting it again in %.1f s", idx + 1, exit_reason, delay
+                    )
                     log_interrupted(self.wrks[idx])
             if self.reload_signal:
                 start_times.clear()

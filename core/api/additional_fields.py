@@ -88,7 +88,7 @@ class AdditionalFieldsField(WireField):
                 errors.append(FieldError("", self.error_messages["key"], "key", params))
                 continue
             field = self.typed.get(key, AnyScalarField)()
-            field.bind("", self)  # type: ignore[arg-type]  # as above
+            field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
             try:
                 values[key] = to_json_value(field.run_validation(value))
             except FieldErrors as caught:

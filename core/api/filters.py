@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from accounts.account import Account
 
 
-class _Carrier(forms.ValidationError):
+class _WrappedFieldError(forms.ValidationError):
     """A FieldError inside an error of Django's forms."""
 
     def __init__(self, error: FieldError) -> None:
@@ -37,7 +37,7 @@ class _FormField(forms.Field):
         try:
             return self.wire.run_validation(value)
         except FieldErrors as caught:
-            raise forms.ValidationError([_Carrier(error) for error in caught.errors]) from None
+            raise forms.ValidationError([_WrappedFieldError(error) for error in caught.errors]) from None
 
 
 class WireFilter(django_filters.Filter):
@@ -111,7 +111,8 @@ class ListFilters(django_filters.FilterSet):
         if self.is_valid():
             return {}
         return {
-            name: cast(_Carrier, carriers[0]).error.within(name) for name, carriers in self.errors.as_data().items()
+            name: cast(_WrappedFieldError, wrapped_errors[0]).error.within(name)
+            for name, wrapped_errors in self.errors.as_data().items()
         }
 
     def filter_by_column(self, column: str) -> QuerySet[Any]:

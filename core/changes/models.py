@@ -175,7 +175,7 @@ BEGIN
         thing.id,
         TG_ARGV[1],
         clock_timestamp()
-    -- With the account itself gone there is nobody to tell.
+    -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
     RETURN NULL;
 END $$;

@@ -41,7 +41,7 @@ _STAND_INS: dict[type, Callable[..., Any]] = {
     datetime: lambda: datetime(1999, 1, 1, microsecond=next(_number) % 1_000_000, tzinfo=UTC),
 }
 
-# Positional or named.
+# The parameters of a statement, positional or named.
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 # PostgreSQL assumes this length for an array parameter when it plans a generic query.
@@ -122,7 +122,7 @@ class Statement:
     def _read_select(self, rows: QuerySet[Any, Any], compiler: Any) -> None:
         self._build: Callable[[Any], Any] | None
         self._converters = compiler.get_converters([column for column, _, _ in compiler.select])
-        self._apply = compiler.apply_converters
+        self._apply_converters = compiler.apply_converters
         if issubclass(rows._iterable_class, ModelIterable):
             select, info = compiler.select, compiler.klass_info
             first, last = info["select_fields"][0], info["select_fields"][-1] + 1
@@ -156,7 +156,7 @@ class Statement:
                 values.append(arguments[name] if adapter is None else adapter(arguments[name]))
         rows = fetch(self.text, values, single_statement=not self._locks)
         if self._converters:
-            rows = list(map(tuple, self._apply(rows, self._converters)))
+            rows = list(map(tuple, self._apply_converters(rows, self._converters)))
         return rows if self._build is None else [self._build(row) for row in rows]
 
 
@@ -203,7 +203,7 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Any, Any]]], Pre
 def insert(row: Model, *, single_statement: bool = False) -> None:
     """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets.
 
-    `single_statement` tells that the transaction writes nothing else.
+    Pass `single_statement` if the transaction writes nothing else.
     """
     insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING {insertion.returning}"  # noqa: S608
@@ -264,8 +264,8 @@ def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, 
     meta = model._meta
     fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
-    which = " AND ".join(f'"{key.column}" = %s' for key in keys)
-    return f'UPDATE "{meta.db_table}" SET {changes} WHERE {which} RETURNING true', fields, keys  # noqa: S608
+    condition = " AND ".join(f'"{key.column}" = %s' for key in keys)
+    return f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING true', fields, keys  # noqa: S608
 
 
 def _placeholder(field: Field) -> str:
@@ -276,7 +276,7 @@ def fetch(text: str, values: Parameters, *, single_statement: bool = False) -> l
     """Return the rows of a statement. If the connection was lost outside a transaction, reconnect and execute the statement again.
 
     The first statement of a request, which authenticates the request, is executed by this function. Connections thus need no check
-    before they are reused. `single_statement` tells that the statement locks no rows.
+    before they are reused. Pass `single_statement` if the statement locks no rows.
     """
     try:
         return execute(text, values, single_statement=single_statement)

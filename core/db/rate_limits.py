@@ -55,9 +55,8 @@ class Window(NamedTuple):
 
     used: int
     # The end of the window as a Unix time, which identifies the window.
-    ends: float
-    # Seconds until the end.
-    left: float
+    ends_at: float
+    seconds_left: float
 
 
 INCREMENT_SQL = f"""
@@ -109,7 +108,7 @@ class LimitStatus:
 def hit(key: str, limit: int, seconds: int) -> LimitStatus:
     """Count one action. Return the state of the limit. `increment(key, -1, seconds)` undoes the count."""
     window = increment(key, 1, seconds)
-    return LimitStatus(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.left)))
+    return LimitStatus(window.used <= limit, limit, max(0, limit - window.used), max(1, ceil(window.seconds_left)))
 
 
 @dataclass(slots=True)
@@ -117,9 +116,9 @@ class Lease:
     """Requests that a process has reserved."""
 
     # The end of the window as a Unix time, as in `Window`.
-    ends: float
-    # The end of the window by the clock of this process.
-    until: float
+    window_ends_at: float
+    # The end of the window by the monotonic clock of this process.
+    expires_at: float
     # The count of all processes at the last reservation.
     used: int
     # The reserved requests that are left.
@@ -145,7 +144,7 @@ class RateLimiter:
         requested = 1
         with self._lock:
             lease = self._leases.get(key)
-            if lease is not None and lease.until > now:
+            if lease is not None and lease.expires_at > now:
                 if lease.left:
                     lease.left -= 1
                     return self._status(lease, limit, now, allowed=True)
@@ -157,9 +156,9 @@ class RateLimiter:
         granted = max(0, requested - max(0, window.used - limit))
         with self._lock:
             lease = self._leases.get(key)
-            if lease is None or lease.ends != window.ends:
+            if lease is None or lease.window_ends_at != window.ends_at:
                 # The rest of a lease does not carry over into the next window.
-                lease = self._leases[key] = Lease(window.ends, now + window.left, 0, 0)
+                lease = self._leases[key] = Lease(window.ends_at, now + window.seconds_left, 0, 0)
             lease.used = max(lease.used, window.used)
             lease.left += max(0, granted - 1)
             self._leases.move_to_end(key)
@@ -174,7 +173,7 @@ class RateLimiter:
     @staticmethod
     def _status(lease: Lease, limit: int, now: float, *, allowed: bool) -> LimitStatus:
         remaining = max(0, limit - lease.used) + lease.left if allowed else 0
-        return LimitStatus(allowed, limit, remaining, max(1, ceil(lease.until - now)))
+        return LimitStatus(allowed, limit, remaining, max(1, ceil(lease.expires_at - now)))
 
 
 rate_limiter = RateLimiter()

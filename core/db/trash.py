@@ -155,14 +155,14 @@ def trash_contents(
     to merge them.
     """
     newest_first = ("-trashed_at", "-id")
-    sides = [
+    querysets = [
         rows_of(account, model)
         .filter(trashed_at__isnull=False, **filters)
         .values("id", "trashed_at", "trashed_by_id", resource=Value(key), display_name=F(model.DISPLAY_NAME_FIELD))
         .order_by(*newest_first)[:limit]
         for key, model in kinds.items()
     ]
-    first, *others = sides
+    first, *others = querysets
     return first.union(*others, all=True).order_by(*newest_first, "resource") if others else first
 
 

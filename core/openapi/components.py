@@ -112,15 +112,15 @@ def _headers(status: int) -> JSONSchema:
 
 def error_schema(status: int) -> JSONSchema:
     """Return the schema of the JSON error response with a status."""
-    schema: JSONSchema = _json(status)["content"]["application/json"]["schema"]
+    schema: JSONSchema = _json_response(status)["content"]["application/json"]["schema"]
     return schema
 
 
-def _name(status: int) -> str:
+def _component_name(status: int) -> str:
     return "".join(word.capitalize() for word in CODES[status].split("_"))
 
 
-def _json(status: int) -> JSONSchema:
+def _json_response(status: int) -> JSONSchema:
     schema: JSONSchema = {
         "type": "object",
         "properties": {"code": {"const": CODES[status]}, "message": {"type": "string"}},
@@ -129,11 +129,11 @@ def _json(status: int) -> JSONSchema:
     }
     example: JSONSchema = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
     if status == 422:
-        rules = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+        messages = {"type": "array", "items": {"type": "string"}, "minItems": 1}
         schema["properties"]["errors"] = {
             "type": "object",
             "description": "The messages for each invalid field. The names of nested fields contain dots.",
-            "additionalProperties": rules,
+            "additionalProperties": messages,
         }
         schema["required"] = [*schema["required"], "errors"]
         example |= {"message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
@@ -160,7 +160,7 @@ ERRORS = {
 }
 
 
-def _xml(status: int) -> JSONSchema:
+def _xml_response(status: int) -> JSONSchema:
     sentence = "Title can't be blank" if status == 422 else DEFAULT_MESSAGES[status]
     example = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>{sentence}</error>\n</errors>\n'
     return {
@@ -176,6 +176,6 @@ def _xml(status: int) -> JSONSchema:
 
 
 # The name of a component and the component, by format and status.
-ERROR_RESPONSES = {("json", status): (_name(status), _json(status)) for status in ERROR_STATUSES} | {
-    ("xml", status): (f"{_name(status)}XML", _xml(status)) for status in ERROR_STATUSES
+ERROR_RESPONSES = {("json", status): (_component_name(status), _json_response(status)) for status in ERROR_STATUSES} | {
+    ("xml", status): (f"{_component_name(status)}XML", _xml_response(status)) for status in ERROR_STATUSES
 }

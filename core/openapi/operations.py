@@ -88,7 +88,10 @@ def register_resource(
     response: Any = None,
     item_response: Any = None,
 ) -> None:
-    """Register the operations of a resource, with examples of the bodies that `create` and `update` it, and of the response.
+    """Register the operations of a resource.
+
+    `create`, `update` and `response_example` are examples of the bodies and of the response. `creation` and `deletion` are the
+    descriptions of the operations that create and delete the resource.
 
     `response` is the response of a create, and `item_response` the response of a read or an update. Pass them if they cannot be derived
     from the view.

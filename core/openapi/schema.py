@@ -49,7 +49,7 @@ class OperationSchema(AutoSchema):
     view: Any
     media_type: ClassVar[str]
     # The format of error responses: `json` or `xml`.
-    language: ClassVar[str]
+    error_format: ClassVar[str]
 
     def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> JSONSchema:
         self.registry, self.path, self.method = registry, path, method
@@ -167,10 +167,10 @@ class OperationSchema(AutoSchema):
                 "headers": {name: self.component("headers", name, HEADERS[name]) for name in self.headers(status)},
                 "content": {self.media_type: content},
             }
-        if self.language == "xml":
+        if self.error_format == "xml":
             self.component("schemas", "Errors", ERRORS)
         for status in sorted(self.error_statuses() | self.operation.error_statuses):
-            name, response = ERROR_RESPONSES[self.language, status]
+            name, response = ERROR_RESPONSES[self.error_format, status]
             responses[str(status)] = self.component("responses", name, response)
             for header in response["headers"]:
                 self.component("headers", header, HEADERS[header])
@@ -202,7 +202,7 @@ class JSONOperationSchema(OperationSchema):
     """The description of an operation of the Account API."""
 
     media_type = "application/json"
-    language = "json"
+    error_format = "json"
 
     def security(self) -> list[JSONSchema]:
         return self.secured_by("bearer", "api_token")
@@ -313,7 +313,7 @@ class PublicSchema(OperationSchema):
     """A public operation, without credentials and rate limits."""
 
     media_type = "application/json"
-    language = "json"
+    error_format = "json"
 
     def security(self) -> list[JSONSchema]:
         return []
@@ -344,7 +344,7 @@ class PageSchema(PublicSchema):
     """The page that shows the document."""
 
     media_type = "text/html"
-    language = "xml"
+    error_format = "xml"
 
     def header_parameters(self) -> list[str]:
         return []

@@ -42,8 +42,8 @@ EXPLANATIONS = {
     500: gettext_lazy("It is our fault, and it has been noted."),
     503: gettext_lazy("Nothing is lost. Try again in a few seconds."),
 }
-# The explanation for a form, which may have been saved.
-UNCERTAIN = gettext_lazy("What you sent may have been saved: look before you send it again.")
+# A further explanation for a form, which may have been saved.
+UNCERTAIN_EXPLANATION = gettext_lazy("What you sent may have been saved: look before you send it again.")
 
 # The style is inline, because static files are not served for an unknown host or without a database.
 STYLE = (Path(__file__).parent / "errors.css").read_text()
@@ -77,7 +77,7 @@ def error_sentence(error: FieldError) -> str:
     """
     label = field_labels().get((error.field or "request").removesuffix("_id")) or field_label(error)
     words = {"subject": capfirst(label), "rule": error.text}
-    # Translators: of what is wrong, such as "Name" and "is already taken". A language may need a colon between them.
+    # Translators: the sentence of an error, such as "Name" and "is already taken". A language may need a colon between them.
     return gettext("%(subject)s %(rule)s") % words
 
 
@@ -131,5 +131,5 @@ def explanations_of(request: HttpRequest, status: int, headers: dict[str, str]) 
         return [words % {"seconds": seconds}]
     sentences: list[str | Promise] = [EXPLANATIONS[status]] if status in EXPLANATIONS else []
     if status == 500 and request.method not in ("GET", "HEAD"):
-        sentences.append(UNCERTAIN)
+        sentences.append(UNCERTAIN_EXPLANATION)
     return sentences

@@ -10,27 +10,27 @@ CREATE SCHEMA search;
 CREATE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, normalize($1, NFKC))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
 
--- Numbers in one piece, however they are written: 48601234567, pl1234567890. E'\x01', which no text has, parts them.
+-- Remove spaces and punctuation from numbers: 48601234567, pl1234567890. E'\x01', which no text contains, separates the numbers.
 CREATE FUNCTION search.compact(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN translate(regexp_replace(lower($1), '[\t-/:-@\[-`{-~]+', '', 'g'), E'\x01', ' ');
 
--- Cut where a name is longer than an index takes.
+-- The folded name, cut because an index limits the size of its entries.
 CREATE FUNCTION search.name(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(search.fold($1), 255);
 
--- Cut far below what a tsvector holds, as folding may lengthen a text many times.
+-- The folded text, cut far below the maximum size of a tsvector, because folding may make a text many times longer.
 CREATE FUNCTION search.words(text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN to_tsvector('pg_catalog.simple', left(search.fold($1), 100000));
 """
 
 DROP_FOLDING = "DROP SCHEMA search CASCADE;"
 
-# Nearly all text is composed already. The check takes a fifth of the time of composing.
+# Nearly all text is normalized (NFKC) already. Checking that takes a fifth of the time of normalizing.
 COMPOSE_IF_NEEDED = r"""
 CREATE FUNCTION search.composed(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length($1) = length($1) OR $1 IS NFKC NORMALIZED THEN $1 ELSE normalize($1, NFKC) END;
 
--- It gives the same as before, so the columns that are made with it stay.
+-- The function returns the same as before, so the generated columns need not be rebuilt.
 CREATE OR REPLACE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(lower(unaccent('unaccent'::regdictionary, search.composed($1))), '[\t-/:-@\[-`{-~]+', ' ', 'g');
 """
@@ -47,7 +47,7 @@ CREATE_SPELLING = r"""
 CREATE FUNCTION search.spelled(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
 AS $$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $$;
 
--- Those that an account's rows of a table had not before.
+-- Those words of a text that are not stored yet for the rows of an account in a table.
 CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text LANGUAGE sql STABLE ROWS 8
 AS $$
     SELECT word FROM search.spelled($3) AS spelled (word) WHERE NOT EXISTS (

@@ -58,7 +58,7 @@ def create_indexes(table: str, *, filters: Sequence[str], condition: str, more: 
     return [
         f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}",
         search_index(name, table, [*filters, "search_words"], condition),
-        *(search_index(other, table, ["search_words"], rows) for other, rows in more.items()),
+        *(search_index(prefix, table, ["search_words"], other_condition) for prefix, other_condition in more.items()),
     ]
 
 

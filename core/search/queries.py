@@ -134,21 +134,22 @@ class StagedSearch:
             self.run_stage(query.prefixes_or_substrings(), substrings)
         else:
             self.run_stage(query.whole_words(), whole_words)
-            key: Query = query
+            # The terms of this query are looked up in the index. The rows found must also meet the `others`.
+            index_query: Query = query
             others: list[Condition] = []
             count, rarest = min(zip(counts, terms, strict=True), default=(MAX_RESULTS, ""))
             if rarest and count <= SCAN_ROWS:
                 # To combine several words, a GIN index reads all entries of each word.
-                key, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
+                index_query, others = Query(rarest), [query.has_term(term) for term in query.terms if term != rarest]
                 prefixes, substrings = count, count
-            self.run_stage(key.prefixes(), prefixes, *others)
+            self.run_stage(index_query.prefixes(), prefixes, *others)
             # If rows with all words were found, looser matches are rarely useful.
             if has_several_terms and self.found:
                 return
-            if key.substrings() is None:
+            if index_query.substrings() is None:
                 # The rarest term is too short for a trigram index.
-                key, others = query, []
-            if (condition := key.substrings()) is not None:
+                index_query, others = query, []
+            if (condition := index_query.substrings()) is not None:
                 self.run_stage(condition, substrings, *others)
         if fuzzy and query.account_id is not None and query.correctable_terms and not self.is_enough():
             table = self.rows.model._meta.db_table
@@ -202,7 +203,7 @@ class StagedSearch:
                     *(value for _, values in others for value in values),
                     self.stage_limit,
                     RANKED_BATCH,
-                    self.query.subject,
+                    self.query.ranking_text,
                     f"{self.query.prefix_tsquery} | {self.query.variant_tsquery}",
                 ],
             )

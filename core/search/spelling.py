@@ -1,8 +1,8 @@
 """The words of the rows of each account, which correct mistyped words of a query.
 
 Even a million names contain only a few thousand distinct words. A trigram index finds the words that are similar to a term in a
-millisecond, and the search index then finds the rows. Triggers on the searched tables store the words of new and changed rows, and record the former words of
-changed and deleted rows as stale. Housekeeping removes a stale word if no row has it.
+millisecond, and the search index then finds the rows. Triggers on the searched tables store the words of new and changed rows, and
+record the former words of changed and deleted rows as stale. Housekeeping removes a stale word if no row has it.
 """
 
 from collections.abc import Sequence

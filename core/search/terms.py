@@ -45,7 +45,7 @@ class Query:
         return number[-9:] if re.fullmatch("[0-9]+", number) else ""
 
     @property
-    def subject(self) -> str:
+    def ranking_text(self) -> str:
         """The text with which the ranking compares rows."""
         return self.digits or self.text
 

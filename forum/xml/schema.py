@@ -22,7 +22,7 @@ class XMLOperationSchema(OperationSchema):
     """An operation of the Forum API. Its schemas describe values, not attributes: `type="integer"` is a number, `nil="true"` a null."""
 
     media_type = "application/xml"
-    language = "xml"
+    error_format = "xml"
 
     def security(self) -> list[JSONSchema]:
         return self.secured_by("basic")

@@ -151,7 +151,7 @@ DOMAIN_HINT = "Write the domain that the accounts' addresses end in, or HTTPS=of
                 value,
                 "rostrum.E001",
                 (
-                    "HTTPS is not valid: write on, off or pages. Use on if people and clients reach the service by "
+                    "HTTPS is not valid: write on, off or pages. Set to on if people and clients reach the service by "
                     "https; with `pages`, API clients may use plain http too."
                 ),
                 None,
@@ -163,7 +163,7 @@ DOMAIN_HINT = "Write the domain that the accounts' addresses end in, or HTTPS=of
             "maybe",
             "rostrum.E001",
             (
-                "TRUST_PROXY is not valid: write on or off. Use on if a proxy sets X-Forwarded-For and"
+                "TRUST_PROXY is not valid: write on or off. Set to on if a proxy sets X-Forwarded-For and"
                 " X-Forwarded-Proto; without a proxy, clients could forge them."
             ),
             None,

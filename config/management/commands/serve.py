@@ -15,7 +15,7 @@ from config.serving.arguments import available_cores, integer_between, listening
 # Settings of glibc's allocator; other allocators ignore them. All threads share two arenas. With one arena for each thread, the
 # allocator would keep far more freed memory than the memory in use. Blocks of 1 MiB, such as those of a password hash, are
 # returned to the system when they are freed.
-MALLOC = {
+MALLOC_VARIABLES = {
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": str(1024 * 1024),
     "MALLOC_TRIM_THRESHOLD_": str(4 * 1024 * 1024),
@@ -63,14 +63,14 @@ class Command(BaseCommand):
             "--backpressure": settings.MAX_CLIENT_CONNECTIONS,
             "--backlog": 1024,
             "--http1-header-read-timeout": settings.HEADER_TIMEOUT * 1000,
-            # Docker kills a container ten seconds after it has asked it to stop. The workers have to end before.
+            # By default, Docker kills a container ten seconds after asking it to stop. The workers have to end earlier.
             "--workers-kill-timeout": 8,
         }
-        option_words = [text for name, value in arguments.items() for text in (name, str(value))]
+        option_arguments = [text for name, value in arguments.items() for text in (name, str(value))]
         flags = ["--no-ws", "--respawn-failed-workers", "--no-access-log"]  # `config.wsgi` writes the access log
         os.chdir(settings.BASE_DIR)
-        command = [sys.executable, "-m", "config.serving.server", *option_words, *flags, "config.wsgi:application"]
-        os.execve(sys.executable, command, {**MALLOC, **os.environ})  # noqa: S606
+        command = [sys.executable, "-m", "config.serving.server", *option_arguments, *flags, "config.wsgi:application"]
+        os.execve(sys.executable, command, {**MALLOC_VARIABLES, **os.environ})  # noqa: S606
 
     def wait_for_database(self, seconds: int) -> None:
         """Wait until the database answers and has every migration. Every five seconds, report why the service cannot start yet.

@@ -12,7 +12,7 @@ from itertools import cycle
 
 from bench import wrk
 from bench.cases import HOST, Case
-from bench.machine import Watch
+from bench.machine import LoadMonitor
 from bench.measure import Options
 from bench.progress import Bar
 from bench.serving import Server
@@ -20,10 +20,10 @@ from bench.serving import Server
 # The rate of the overload, as a multiple of the peak.
 OVERLOAD_FACTOR = 5
 # The peak is the best of this many measurements. With too low a peak, the load would not be an overload.
-PEAKS = 3
+PEAK_MEASUREMENTS = 3
 # Rounds of overload, each right after its own peak, because the speed of a shared machine varies.
 ROUNDS = 3
-# The timeout of clients in seconds.
+# The timeout of a request, in seconds.
 TIMEOUT = 10
 # The pause between two probes, in seconds.
 PROBE_INTERVAL = 0.1
@@ -35,12 +35,12 @@ def memory(server: Server, selected: list[Case], token: str, options: Options) -
         return None
     steps = [{"requests": 0, "mib": mib(server)}]
     with Bar("memory", 2 * options.requests, print_time=False) as bar:
-        turn, failed = cycle(selected), 0
+        cases_in_turn, failed = cycle(selected), 0
         for _ in range(2):
             done = 0
             while done < options.requests:
-                # This takes minutes. Rejected requests, as after a stall of the disk, do not end the run.
-                load = wrk.run(server.address, next(turn), token, seconds=1)
+                # The measurement takes minutes, so failed requests, such as after a stall of the disk, do not end it.
+                load = wrk.run(server.address, next(cases_in_turn), token, seconds=1)
                 done += load.requests
                 failed += load.failed
                 bar.add(load.requests)
@@ -59,7 +59,7 @@ class Probe:
     def __init__(self, server: Server, path: str, headers: dict[str, str]):
         self.server, self.path, self.headers = server, path, headers
         self.durations: list[float] = []
-        self.wrong = 0
+        self.failed = 0
         self._stopped = threading.Event()
 
     @contextlib.contextmanager
@@ -83,19 +83,19 @@ class Probe:
                     connection.request("GET", self.path, headers=self.headers)
                     response = connection.getresponse()
                     response.read()
-                    self.wrong += response.status != 200
+                    self.failed += response.status != 200
                 except (OSError, http.client.HTTPException):
-                    self.wrong += 1
+                    self.failed += 1
             self.durations.append(time.monotonic() - started_at)
 
     @property
     def figures(self) -> dict[str, float]:
         durations = sorted(self.durations) or [0.0]
         return {
-            "asked": len(self.durations),
-            "wrong": self.wrong,
+            "requests": len(self.durations),
+            "failed": self.failed,
             "median ms": round(statistics.median(durations) * 1000, 1),
-            "most ms": round(durations[-1] * 1000, 1),
+            "max ms": round(durations[-1] * 1000, 1),
         }
 
 
@@ -118,14 +118,15 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
     """
     seconds = max(3, options.seconds * 2)
     loads: list[tuple[float, wrk.Load]] = []
-    with Bar("overload", ROUNDS * (2 + PEAKS * options.seconds + seconds), print_time=False) as bar:
-        watch, health = Watch(), Probe(server, "/healthz", {"Host": HOST})
+    with Bar("overload", ROUNDS * (2 + PEAK_MEASUREMENTS * options.seconds + seconds), print_time=False) as bar:
+        monitor, health = LoadMonitor(), Probe(server, "/healthz", {"Host": HOST})
         for _ in range(ROUNDS):
             settle(server, case, token)
             wrk.warm_up(server.address, case, token)
+            # `settle` and `warm_up` take about a second each.
             bar.add(2)
             peak = 0.0
-            for _ in range(PEAKS):
+            for _ in range(PEAK_MEASUREMENTS):
                 peak = max(peak, wrk.succeed(server.address, case, token, seconds=options.seconds).per_second)
                 bar.add(options.seconds)
             with health.running():
@@ -140,12 +141,12 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
                 )
             loads.append((peak, load))
             bar.add(seconds)
-        meanwhile = dataclasses.asdict(watch.end())
-    shares = [load.statuses.get("200", 0) / load.seconds / peak for peak, load in loads]
-    peak, load = loads[shares.index(statistics.median_low(shares))]
+        machine_load = dataclasses.asdict(monitor.end())
+    served_shares = [load.statuses.get("200", 0) / load.seconds / peak for peak, load in loads]
+    peak, load = loads[served_shares.index(statistics.median_low(served_shares))]
     statuses: Counter[str] = Counter()
-    for _, each in loads:
-        statuses.update(each.statuses)
+    for _, round_load in loads:
+        statuses.update(round_load.statuses)
     return {
         "case": case.name,
         "connections": options.connections,
@@ -153,15 +154,15 @@ def overload(server: Server, case: Case, token: str, options: Options) -> dict:
         "offered per second": round(OVERLOAD_FACTOR * peak, 1),
         "answered per second": round(load.per_second, 1),
         "served per second": round(load.statuses.get("200", 0) / load.seconds, 1),
-        "served share of peak": round(statistics.median_low(shares), 3),
-        "shares of the rounds": [round(share, 3) for share in shares],
+        "served share of peak": round(statistics.median_low(served_shares), 3),
+        "shares of the rounds": [round(share, 3) for share in served_shares],
         "statuses": dict(statuses),
-        "503 without Retry-After": sum(each.unhinted for _, each in loads),
-        "timeouts": sum(each.timeouts for _, each in loads),
-        "broken connections": sum(each.broken for _, each in loads),
+        "503 without Retry-After": sum(round_load.without_retry_after for _, round_load in loads),
+        "timeouts": sum(round_load.timeouts for _, round_load in loads),
+        "broken connections": sum(round_load.broken for _, round_load in loads),
         "p50 ms": round(load.p50, 1),
         "p99 ms": round(load.p99, 1),
-        "most ms": round(max(each.most for _, each in loads), 1),
+        "max ms": round(max(round_load.max for _, round_load in loads), 1),
         "healthz": health.figures,
-        "meanwhile": meanwhile,
+        "machine load": machine_load,
     }
