@@ -54,7 +54,7 @@ def optional(strategy):
     return st.none() | strategy
 
 
-def many(max_size: int, **fields):
+def lists_of(max_size: int, **fields):
     return st.lists(st.fixed_dictionaries(fields), max_size=max_size)
 
 
@@ -92,9 +92,9 @@ def element(name: str, value, depth: int, zone: str) -> str:
     return f"{start}>{text}</{name}>\n"
 
 
-def tree(name: str, children: dict, depth: int, zone: str) -> str:
-    inner = "".join(element(child, children[child], depth + 1, zone) for child in sorted(children))
-    return "  " * depth + f"<{name}>\n{inner}" + "  " * depth + f"</{name}>\n"
+def parent_element(name: str, children: dict, depth: int, zone: str) -> str:
+    content = "".join(element(child, children[child], depth + 1, zone) for child in sorted(children))
+    return "  " * depth + f"<{name}>\n{content}" + "  " * depth + f"</{name}>\n"
 
 
 def array_element(name: str, child_name: str, rows: list[dict], depth: int, zone: str) -> str:
@@ -102,7 +102,10 @@ def array_element(name: str, child_name: str, rows: list[dict], depth: int, zone
     if not rows:
         return f"{start}/>\n"
     return (
-        f"{start}>\n" + "".join(tree(child_name, row, depth + 1, zone) for row in rows) + "  " * depth + f"</{name}>\n"
+        f"{start}>\n"
+        + "".join(parent_element(child_name, row, depth + 1, zone) for row in rows)
+        + "  " * depth
+        + f"</{name}>\n"
     )
 
 
@@ -133,7 +136,7 @@ ORDERS = {
     "active": lambda post: (post.updated_at, post.id),
 }
 
-posts = many(
+posts = lists_of(
     10,
     title=names,
     content=texts,
@@ -152,7 +155,7 @@ posts = many(
     trashed=st.sampled_from([False, False, False, True]),
     merged=st.sampled_from([False, False, False, True]),
 )
-comments = many(
+comments = lists_of(
     5, comment=names, agent=texts, kind=optional(texts), created_at=times, updated_at=times, user=st.integers(0, 2)
 )
 
@@ -198,7 +201,7 @@ def test_posts_equal_the_simple_implementation(acme, posts, comments, zone, orde
         codes = {status.id: status.code for status in statuses}
         category = categories[1 if path == "Second" else 0]
         for user in users:
-            team, client = user != acme.carol, acme.xml(user)
+            is_team, client = user != acme.carol, acme.xml(user)
 
             def is_public(post):
                 return not post.private and post.approved and post.kind != "private"
@@ -207,7 +210,7 @@ def test_posts_equal_the_simple_implementation(acme, posts, comments, zone, orde
                 post
                 for post in [*rows, original]
                 if post.category_id == category.id and post.trashed_at is None and post.duplicate_from_id is None
-                if is_public(post) or team or post.user_id == user.id
+                if is_public(post) or is_team or post.user_id == user.id
                 if order != "accepted" or codes[post.status_id] == "accepted"
             ]
             visible_posts.sort(key=ORDERS.get(order, ORDERS["new"]), reverse=order != "old")
@@ -219,7 +222,7 @@ def test_posts_equal_the_simple_implementation(acme, posts, comments, zone, orde
 
             for number, post in enumerate(rows):
                 response = client.get(f"/app/posts/{post.id}.xml")
-                if post.trashed_at or not (team or is_public(post) or post.user_id == user.id):
+                if post.trashed_at or not (is_team or is_public(post) or post.user_id == user.id):
                     assert response.status_code == 404
                     continue
                 expected_comments = (
@@ -228,7 +231,7 @@ def test_posts_equal_the_simple_implementation(acme, posts, comments, zone, orde
                 expected = array_element(
                     "comments", "comment", [comment_fields(reply) for reply in expected_comments], 1, zone
                 )
-                expected += tree("post", all_fields_of(post, codes[post.status_id]), 1, zone)
+                expected += parent_element("post", all_fields_of(post, codes[post.status_id]), 1, zone)
                 assert response.content == xml(f"<hash>\n{expected}</hash>\n")
 
 
@@ -244,7 +247,9 @@ def test_me_equals_the_simple_implementation(acme, zone, name, description, www,
             setattr(carol, key, value)
         carol.save()
         children = {"login": "carol", "email": carol.email, "created-at": created_at, "updated-at": carol.updated_at}
-        assert acme.xml(carol).get("/app/users/me.xml").content == xml(tree("user", fields | children, 0, zone))
+        assert acme.xml(carol).get("/app/users/me.xml").content == xml(
+            parent_element("user", fields | children, 0, zone)
+        )
 
 
 # JSON
@@ -273,7 +278,7 @@ def in_jsonb_order(pairs: dict) -> dict:
     return {key: pairs[key] for key in sorted(pairs, key=lambda key: (len(key), key))}
 
 
-def client_data(client: Client, typed: dict, related_rows: list[list]) -> dict:
+def client_data(client: Client, typed_fields: dict, related_rows: list[list]) -> dict:
     rows_of_client = [
         [row for row in rows if row.client_id == client.id and not row.trashed_at] for rows in related_rows
     ]
@@ -281,17 +286,17 @@ def client_data(client: Client, typed: dict, related_rows: list[list]) -> dict:
         f"{name}_count": len(rows) for name, rows in zip(("contacts", "posts", "deals"), rows_of_client, strict=True)
     }
     activity = max([client.updated_at, *(row.updated_at for rows in rows_of_client for row in rows)])
-    additional = client.additional_fields | typed
+    additional = client.additional_fields | typed_fields
     fields = {
         "additional_fields": dict(sorted(additional.items())),
         "external_ids": in_jsonb_order(client.external_ids),
     }
     data = resource(client, ClientSerializer, **counts, last_activity=activity, **fields)
-    return data | {name: typed[name] for name in TYPED if name in typed}
+    return data | {name: typed_fields[name] for name in TYPED if name in typed_fields}
 
 
-timestamps = {"created_at": times, "updated_at": times, "trashed": st.sampled_from([False, False, False, True])}
-of_client = {"client": optional(st.integers(0, 4)), **timestamps}
+common_fields = {"created_at": times, "updated_at": times, "trashed": st.sampled_from([False, False, False, True])}
+fields_of_client_rows = {"client": optional(st.integers(0, 4)), **common_fields}
 TYPED = {
     "string1": texts,
     "integer10": numbers,
@@ -300,7 +305,7 @@ TYPED = {
     "date1": st.dates(date(2, 1, 1), date(9998, 1, 1)),
     "datetime1": times,
 }
-clients = many(
+clients = lists_of(
     5,
     name=names,
     email=optional(texts),
@@ -313,11 +318,13 @@ clients = many(
     additional_fields=st.dictionaries(st.text("abcąż '%", min_size=1, max_size=5), texts | numbers | flags, max_size=3),
     typed=st.fixed_dictionaries({}, optional=TYPED),
     responsible=flags,
-    **timestamps,
+    **common_fields,
 )
-contacts = many(4, name=names, email=optional(texts), lists=st.sets(st.integers(0, 2)), **of_client)
-deals = many(4, name=names, price=optional(decimals), expected_close_date=optional(st.dates()), **of_client)
-tasks = many(
+contacts = lists_of(4, name=names, email=optional(texts), lists=st.sets(st.integers(0, 2)), **fields_of_client_rows)
+deals = lists_of(
+    4, name=names, price=optional(decimals), expected_close_date=optional(st.dates()), **fields_of_client_rows
+)
+tasks = lists_of(
     4,
     title=names,
     content=texts,
@@ -325,7 +332,7 @@ tasks = many(
     priority=st.integers(-9, 9),
     scheduled_at=optional(times),
     response=optional(texts),
-    **of_client,
+    **fields_of_client_rows,
 )
 
 
@@ -350,9 +357,9 @@ def test_resources_equal_the_simple_implementation(acme, clients, contacts, deal
         def create_rows(model, items: list[dict], **fields) -> list:
             rows = []
             for values in items:
-                index, trashed = values.pop("client", None), values.pop("trashed")
-                if index is not None and index < len(client_rows):
-                    values["client_id"] = client_rows[index].id
+                client_index, trashed = values.pop("client", None), values.pop("trashed")
+                if client_index is not None and client_index < len(client_rows):
+                    values["client_id"] = client_rows[client_index].id
                 values["trashed_at"] = values["created_at"] if trashed else None
                 rows.append(model(account=acme.account, **values, **fields))
             model.objects.bulk_create(rows)

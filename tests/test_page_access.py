@@ -161,17 +161,17 @@ def test_a_forum_shows_nothing_of_another_forum(acme):
     host = account.hosts.create(name="second")
     forum = account.forums.create(host_id=host.id, name="Second", access=Forum.Access.PRIVATE)
     account.categories.create(forum_id=forum.id, name=SECRET)
-    hidden = make_post(acme.bob, f"{SECRET} wish", forum_id=forum.id, content=SECRET)
-    hidden.write({"response": SECRET}, by=acme.bob)
-    ids = {"posts": hidden.id, "comments": hidden.comment(by=acme.bob, text=SECRET).id}
-    shown = make_post(acme.bob, "Shown")
+    private_post = make_post(acme.bob, f"{SECRET} wish", forum_id=forum.id, content=SECRET)
+    private_post.write({"response": SECRET}, by=acme.bob)
+    ids = {"posts": private_post.id, "comments": private_post.comment(by=acme.bob, text=SECRET).id}
+    public_post = make_post(acme.bob, "Shown")
     for user in (None, acme.carol, acme.bob):
         page = acme.page(user)
         for path in ["/", "/?order=top", "/app/roadmap", "/app/feed.atom", "/sitemap.xml", "/app/moderation"]:
             assert SECRET not in page.get(path, expect_errors=True).text
         for path in SEARCHES:
             text = page.get(path.format(SECRET), expect_errors=True).text
-            assert f"/app/posts/{hidden.id}" not in text
+            assert f"/app/posts/{private_post.id}" not in text
             assert "wish" not in text
         for route, methods in ROUTES.items():
             if route.startswith("app/posts/<id:id>"):
@@ -181,7 +181,7 @@ def test_a_forum_shows_nothing_of_another_forum(acme):
                         is_error(response, route) or response.status_code == 403 or is_refused_to_visitors(response)
                     )
                     assert has_no_access, (route, response.status)
-    merge = acme.page(acme.bob).get(f"/app/posts/{shown.id}/merge?q={SECRET}&into={hidden.id}")
+    merge = acme.page(acme.bob).get(f"/app/posts/{public_post.id}/merge?q={SECRET}&into={private_post.id}")
     assert "wish" not in merge.html.find("main").get_text()
 
 

@@ -188,17 +188,17 @@ def expensive_nodes(
     name: str, queries: list[tuple[str, list]], max_rows: int, explained: Callable = explained
 ) -> list[tuple]:
     """Return the plan nodes that read or sort more than `most` rows, or scan a whole table."""
-    found = []
+    expensive = []
     settings = [query for query in queries if "set_config" in query[0]]
     for sql, parameters in (query for query in queries if query[0].lstrip().startswith(("SELECT", "WITH"))):
         for node in explained(sql, parameters, settings):
             kind, rows = node["Node Type"], node["Actual Rows"] * node["Actual Loops"]
             removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
             if "Sort" in kind and node["Plans"][0]["Actual Rows"] > max_rows:
-                found.append((name, kind, node["Plans"][0]["Actual Rows"], sql))
+                expensive.append((name, kind, node["Plans"][0]["Actual Rows"], sql))
             if node.get("Relation Name") in TABLES and (kind == "Seq Scan" or rows + removed > max_rows):
-                found.append((name, kind, rows, removed, sql))
-    return found
+                expensive.append((name, kind, rows, removed, sql))
+    return expensive
 
 
 def test_plans_of_the_queries_of_pages(long_lists):

@@ -17,7 +17,7 @@ from core.registry import registry
 from core.search.declaration import Search
 
 # Fields of a model that only the pages serve.
-LEFT_TO_PAGES = {
+ONLY_ON_PAGES = {
     ("Post", "approved"): "posts are approved on the pages only",
     ("Post", "contact_id"): "the team chooses the contact of a post on the pages only",
 }
@@ -65,7 +65,7 @@ every_model = pytest.mark.parametrize(
 def test_every_field_of_a_model_is_serialized(viewset):
     model, serializer = viewset.model, viewset.serializer_class
     for field in model._meta.concrete_fields:
-        if field.editable and field.name != "account" and (model.__name__, field.name) not in LEFT_TO_PAGES:
+        if field.editable and field.name != "account" and (model.__name__, field.name) not in ONLY_ON_PAGES:
             message = FIELD_IS_MISSING.format(model=model.__name__, field=field.name, serializer=serializer.__name__)
             assert field.name in {*serializer.columns, *serializer._declared_fields}, message
 

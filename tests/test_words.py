@@ -205,11 +205,11 @@ def collected(tmp_path):
 
 
 def test_messages_are_collected_from_templates_and_code(collected):
-    places = {
+    file_names = {
         (message.id, message.context): [name for name, _ in message.locations] for message in collected if message.id
     }
     template, code = "forum/templates/forum/list.html", "forum/pages.py"
-    assert places == {
+    assert file_names == {
         ("Suggestions", None): [code, template],
         ("May", "month"): [code, template],
         (("One vote by %(name)s", "%(votes)s votes by %(name)s"), None): [template],
@@ -222,14 +222,14 @@ def test_messages_are_collected_from_templates_and_code(collected):
 
 
 def test_translations_are_kept_and_unused_messages_are_removed(collected):
-    known = make_catalogue(
+    existing = make_catalogue(
         '# from a person\nmsgid "Suggestions"\nmsgstr "Propozycje"\n\n'
         'msgctxt "month"\nmsgid "May"\nmsgstr "maj"\n\n'
         'msgid "%(n)d day"\nmsgid_plural "%(n)d other days"\n'
         'msgstr[0] "a"\nmsgstr[1] "b"\nmsgstr[2] "c"\nmsgstr[3] "d"\n\n'
         '#, fuzzy\nmsgid "none"\nmsgstr "brak"\n\nmsgid "Gone"\nmsgstr "Nie ma"\n'
     )
-    merged = messages.merge(collected, known)
+    merged = messages.merge(collected, existing)
     assert merged.get("Suggestions").string == "Propozycje"
     assert merged.get("Suggestions").user_comments == ["from a person"]
     assert merged.get("May", "month").string == "maj"
@@ -244,26 +244,26 @@ def test_translations_are_kept_and_unused_messages_are_removed(collected):
 
 
 def test_the_catalogue_contains_no_dates_and_places(collected):
-    known = make_catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
-    text = messages.po_bytes(messages.merge(collected, known))
+    existing = make_catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
+    text = messages.po_bytes(messages.merge(collected, existing))
     assert messages.po_bytes(messages.merge(collected, messages.parse(text))) == text
     header, *entries = text.decode().split("\n\n")
     assert "Date" not in header
     assert "Babel" not in header
     assert '#: forum/pages.py forum/templates/forum/list.html\nmsgid "Suggestions"\nmsgstr "Propozycje"' in entries
-    words = [line for line in text.decode().splitlines() if line.startswith("msgid ")]
-    assert words == sorted(words)
+    ids = [line for line in text.decode().splitlines() if line.startswith("msgid ")]
+    assert ids == sorted(ids)
 
 
 def test_django_reads_the_compiled_catalogue(tmp_path, settings):
-    known = make_catalogue(
+    existing = make_catalogue(
         'msgid "day"\nmsgid_plural "days"\n'
         'msgstr[0] "dzień"\nmsgstr[1] "dni"\nmsgstr[2] "dni, pięć"\nmsgstr[3] "dnia"\n\n'
         'msgid "May"\nmsgstr "Może"\n\nmsgctxt "month"\nmsgid "May"\nmsgstr "maj"\n'
     )
     path = tmp_path / "pl" / "LC_MESSAGES" / "django.mo"
     path.parent.mkdir(parents=True)
-    path.write_bytes(messages.mo_bytes(messages.merge(known, known)))
+    path.write_bytes(messages.mo_bytes(messages.merge(existing, existing)))
     settings.LOCALE_PATHS = [tmp_path]
     polish = trans_real.DjangoTranslation("pl")
     forms = [polish.ngettext("day", "days", number) for number in (1, 2, 5, 12, 22)]
@@ -355,9 +355,9 @@ def test_it_finds_words_in_text_templates():
     ],
 )
 def test_it_finds_words_in_python(code):
-    found = literals_in_python(f"\n{code}")
-    assert len(found) == 1
-    assert found[0].startswith("2: ")
+    literals = literals_in_python(f"\n{code}")
+    assert len(literals) == 1
+    assert literals[0].startswith("2: ")
 
 
 @pytest.mark.parametrize(
@@ -402,10 +402,10 @@ def test_it_finds_translations_that_disagree(text):
 
 
 def test_it_finds_a_missing_plural_form():
-    known = make_catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
-    assert messages.untranslated(known) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
-    known.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
-    assert disagreements(known) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
+    existing = make_catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
+    assert messages.untranslated(existing) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
+    existing.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
+    assert disagreements(existing) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
 
 
 def test_it_ignores_translations_that_agree():

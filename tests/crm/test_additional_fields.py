@@ -189,8 +189,8 @@ def test_times_are_in_the_time_zone_of_the_account(acme):
 )
 def test_numbers_are_exact(acme, number):
     response = send(acme, "POST", "/app/clients.json", f'{{"name": "a", "additional_fields": {{"a": {number}}}}}')
-    for answer in (response, acme.json().get(f"/app/clients/{read(response)['id']}.json")):
-        assert f'"additional_fields":{{"a":{number}}}' in answer.text
+    for each_response in (response, acme.json().get(f"/app/clients/{read(response)['id']}.json")):
+        assert f'"additional_fields":{{"a":{number}}}' in each_response.text
 
 
 def test_names_outside_the_numbered_fields_are_ignored(acme):

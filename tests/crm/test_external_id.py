@@ -131,6 +131,6 @@ def test_lists_filter_by_email(acme, kind, make):
 def test_it_takes_few_queries(acme, query, django_assert_max_num_queries):
     client = make_client(acme.alice, email="ann@example.com", external_ids={"external_id": "17"})
     acme.json().get(f"/app/clients.json?{query}")
-    # The token; the planner setting; the holder; an estimate; the ids; the rows.
+    # The token; the holder of the external id; the planner setting; an estimate; the ids; the rows; a savepoint and its release.
     with django_assert_max_num_queries(8):
         assert read(acme.json().get(f"/app/clients.json?{query}"))[0]["id"] == client.id

@@ -245,6 +245,7 @@ def test_the_index_is_read_from_the_checkpoint(acme, monkeypatch):
     # The first deep page creates the counts.
     client.get("/?page=200")
     bad_nodes = []
+    # The most rows that one plan node may read, for each page.
     for page_number, max_rows in ((1, 60), (2, 110), (20, 520), (100, 260), (200, 260), (240, 260), (300, 260)):
         for order in ("new", "old", acme.account.default_status("post").code):
             path = f"/?page={page_number}&order={order}"

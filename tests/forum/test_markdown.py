@@ -194,15 +194,15 @@ WHOLE_TEXTS = {
     "a long address": "https://a/" + "." * 60_000,
     "unclosed titles": '[a](b "' * 9000,
     # As many special characters as the parser accepts; it shows a text with more of them unformatted.
-    **{f"at the limit {mark}": mark * 3300 for mark in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
-    **{f"at the limit {mark}": mark * 2500 for mark in ("http://a ", "[http://a ", "http://a/[", "http://ż ")},
+    **{f"at the limit {pattern}": pattern * 3300 for pattern in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
+    **{f"at the limit {pattern}": pattern * 2500 for pattern in ("http://a ", "[http://a ", "http://a/[", "http://ż ")},
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
-    [*(mark * (MAX_LENGTH // len(mark)) for mark in REPEATED_PATTERNS), *WHOLE_TEXTS.values()],
+    [*(pattern * (MAX_LENGTH // len(pattern)) for pattern in REPEATED_PATTERNS), *WHOLE_TEXTS.values()],
     ids=lambda text: text[:20],
 )
 def test_no_text_takes_long_to_render(text):

@@ -162,7 +162,7 @@ def test_it_rejects_posts_that_cannot_be_merged(acme, posts):
     private = make_post(acme.carol, private=True)
     merged = make_post(acme.carol)
     merged.merge_into(other, by=acme.bob)
-    for duplicate_post, original_post, errors in (
+    for source, target, errors in (
         (original, original, {"duplicate_from_id": ["is the post itself"]}),
         (merged, original, {"post": [f"was merged into post {other.id}"]}),
         (original, merged, {"duplicate_from_id": [f"was itself merged into post {other.id}"]}),
@@ -173,10 +173,10 @@ def test_it_rejects_posts_that_cannot_be_merged(acme, posts):
         (post_of_other_forum, original, {"duplicate_from_id": ["is in another forum"]}),
         (private, original, {"duplicate_from_id": ["is not private, as the post is"]}),
     ):
-        before = mergeable_values(duplicate_post, original_post)
+        before = mergeable_values(source, target)
         with raises_field_errors(errors), transaction.atomic():
-            duplicate_post.merge_into(original_post, by=acme.bob)
-        assert mergeable_values(duplicate_post, original_post) == before
+            source.merge_into(target, by=acme.bob)
+        assert mergeable_values(source, target) == before
     with raises_field_errors({"post": ["is not merged into another"]}), transaction.atomic():
         original.undo_merge(by=acme.bob)
     # Posts of different categories can be merged, and private posts into private ones.
@@ -263,6 +263,7 @@ def test_the_former_status_of_a_duplicate_may_be_erased(acme, posts):
 
 
 def erase(post: Post, by) -> None:
+    """Erase a post as housekeeping does after 30 days in the trash."""
     Post.objects.get(pk=post.pk).trash(by=by)
     Post.objects.filter(pk=post.pk).update(trashed_at=timezone.now() - timedelta(days=31))
     assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
@@ -311,7 +312,7 @@ def test_votes_and_comments_of_an_erased_duplicate_stay(acme, posts):
     first.undo_merge(by=acme.bob)
 
 
-# The feed
+# The change feed
 
 
 @pytest.mark.django_db(transaction=True)

@@ -182,10 +182,10 @@ def test_a_comment_is_activity_but_a_vote_is_not(acme):
 def test_a_failed_vote_is_rolled_back(acme, monkeypatch):
     post = make_post(acme.alice)
 
-    def fail(*args, **values):
+    def raise_error(*args, **values):
         raise RuntimeError("after the insert")
 
-    monkeypatch.setattr(Post, "_add_to_count", fail)
+    monkeypatch.setattr(Post, "_add_to_count", raise_error)
     for write in (lambda: post.vote(by=acme.bob), lambda: post.comment(by=acme.bob, text="x")):
         with pytest.raises(RuntimeError), transaction.atomic():
             write()

@@ -150,7 +150,7 @@ def test_posts_of_the_roadmap(acme, django_assert_num_queries):
     planned = [make_post(acme.carol, status=statuses["planned"]) for _ in range(3)]
     make_post(acme.carol, status=statuses["planned"], private=True)
     make_post(acme.carol, status=statuses["rejected"])
-    done = make_post(acme.carol, status=statuses["completed"])
+    completed = make_post(acme.carol, status=statuses["completed"])
     make_voters(planned[0], 2)
     make_voters(planned[2], 1)
     account, forum_id = acme.account, acme.forum.id
@@ -159,7 +159,7 @@ def test_posts_of_the_roadmap(acme, django_assert_num_queries):
     assert [(status.code, rows) for status, rows in columns] == [
         ("planned", [(planned[0].id, 2), (planned[2].id, 1)]),
         ("started", []),
-        ("completed", [(done.id, 0)]),
+        ("completed", [(completed.id, 0)]),
     ]
     statuses["started"].delete()
     columns = Post.objects.roadmap(("id",), account=account, forum_id=forum_id)

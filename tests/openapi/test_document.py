@@ -14,8 +14,6 @@ from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
 
-METHODS = {"get", "post", "put", "patch", "delete"}
-
 
 def operations() -> list[tuple[str, str, dict]]:
     return [
@@ -26,7 +24,7 @@ def operations() -> list[tuple[str, str, dict]]:
 
 
 def resolve_reference(definition: dict) -> dict:
-    """Return the target of a reference."""
+    """Return the definition, or the target if it is a reference."""
     while "$ref" in definition:
         target = document()
         for part in definition["$ref"].removeprefix("#/").split("/"):
@@ -134,17 +132,19 @@ def examples_of(definition: dict):
 
 @every_operation
 def test_examples_match_their_schemas(method, path, operation):
-    requests = list(examples_of(operation["requestBody"])) if "requestBody" in operation else []
-    assert bool(requests) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
-    success = min(status for status in operation["responses"])
-    responses = list(examples_of(operation["responses"][success]))
-    assert responses or any(
+    request_examples = list(examples_of(operation["requestBody"])) if "requestBody" in operation else []
+    assert bool(request_examples) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
+    success_status = min(status for status in operation["responses"])
+    success_examples = list(examples_of(operation["responses"][success_status]))
+    assert success_examples or any(
         list(examples_of(response)) for status, response in operation["responses"].items() if status < "3"
     )
-    all_responses = [
-        item for response in operation["responses"].values() for item in examples_of(resolve_reference(response))
+    response_examples = [
+        schema_and_value
+        for response in operation["responses"].values()
+        for schema_and_value in examples_of(resolve_reference(response))
     ]
-    for schema, value in [*requests, *responses, *all_responses]:
+    for schema, value in [*request_examples, *success_examples, *response_examples]:
         validator(schema).validate(value)
     for parameter in map(resolve_reference, operation["parameters"]):
         if "example" in parameter:

@@ -46,17 +46,20 @@ def curl(line: str):
 
 @pytest.fixture
 def local(settings):
+    """Let localhost be an address of the demo account."""
     settings.LOCAL_ACCOUNT = "demo"
 
 
 def test_it_works(db, local):
     text = demo(bare=False)
-    forum, tasks, create = [curl(line.strip()) for line in text.splitlines() if line.startswith("  curl ")]
-    assert forum.status_code == 200
-    assert "<title>Undo for bulk edits</title>" in forum.text
-    assert (tasks.status_code, len(read(tasks))) == (200, 8)
-    assert create.status_code == 201
-    assert read(create)["name"] == "Ann Kowalska"
+    forum_response, tasks_response, create_response = [
+        curl(line.strip()) for line in text.splitlines() if line.startswith("  curl ")
+    ]
+    assert forum_response.status_code == 200
+    assert "<title>Undo for bulk edits</title>" in forum_response.text
+    assert (tasks_response.status_code, len(read(tasks_response))) == (200, 8)
+    assert create_response.status_code == 201
+    assert read(create_response)["name"] == "Ann Kowalska"
     assert printed_value(text, "Ideas") == "http://localhost:8000/  and  http://demo.example.test:8000/"
     assert printed_value(text, "Partners") == "http://demo-partners.example.test:8000/"
     assert printed_value(text, "settings") == "http://localhost:8000/app/account"
@@ -115,7 +118,7 @@ def test_the_content_is_consistent(db):
 
 
 def test_a_second_run_keeps_the_account(db, local):
-    """A second run prints the same and keeps new rows."""
+    """A second run prints the same output, and keeps rows that were created after the first run."""
     first_output = demo()
     created = curl(next(line.strip() for line in first_output.splitlines() if "clients.json" in line))
     assert demo() == first_output

@@ -232,11 +232,11 @@ def test_readiness_reads_no_body():
 
 
 def test_an_error_releases_the_slot_and_leaves_the_queue():
-    def fail(environ):
+    def raise_error(environ):
         raise RuntimeError("a defect")
 
     admission = admit(slots=1, capacity=1, queue_timeout=0.01)
-    failing = Application(answering(fail), admission=admission, probes=admit())
+    failing = Application(answering(raise_error), admission=admission, probes=admit())
     with pytest.raises(RuntimeError):
         call_in_thread(lambda: Call(failing))
     working = Application(answering(), admission=admission, probes=admit())

@@ -50,10 +50,10 @@ def test_the_application_records_each_request():
 
 
 def test_the_record_of_a_failed_request_is_removed():
-    def fail(environ):
+    def raise_error(environ):
         raise RuntimeError("a defect")
 
-    application = application_of(fail)
+    application = application_of(raise_error)
     with pytest.raises(RuntimeError):
         Call(application, "/healthz")
     assert list(application.in_flight) == []

@@ -91,7 +91,7 @@ def test_it_rejects_an_unused_hook_in_a_route():
         ClientViewSet.as_view({"get": "list"}, throttle_classes=[])
 
 
-def test_it_rejects_partly_unsupported_values():
+def test_it_rejects_unsupported_values_of_used_attributes():
     class OwnRows(BasePermission):
         def has_object_permission(self, request, view, obj) -> bool:
             return False

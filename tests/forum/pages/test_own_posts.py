@@ -14,11 +14,11 @@ def test_it_works(acme, other):
     posts_of_carol = [make_post(acme.carol, title) for title in ("First", "Second")]
     make_post(acme.carol, "Private", private=True)
     post_of_bob = make_post(acme.bob, "Dark mode")
-    private_post = make_post(acme.bob, "Secret")
+    post_made_private = make_post(acme.bob, "Secret")
     make_post(other.mallory, "Of other")
-    for post in (post_of_bob, posts_of_carol[0], private_post):
+    for post in (post_of_bob, posts_of_carol[0], post_made_private):
         post.vote(by=acme.carol)
-    private_post.write({"private": True}, by=acme.bob)
+    post_made_private.write({"private": True}, by=acme.bob)
     carol = acme.page(acme.carol)
     page = carol.get(PATH)
     assert titles(page) == ["Private", "Second", "First"]

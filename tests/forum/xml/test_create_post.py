@@ -70,7 +70,7 @@ def test_it_rejects_cross_site_requests_without_preflight(acme, origin, content_
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account; the first category; the status; the post; two savepoints with their releases.
+    # The user with the account; the first category with the first status; the post; a savepoint and its release.
     with django_assert_num_queries(5):
         response = client.send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()

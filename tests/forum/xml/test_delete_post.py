@@ -5,14 +5,14 @@ from forum.models import Post
 from tests.support.factories import make_post, make_task, make_user
 from tests.support.xml import NOT_FOUND, UNAUTHENTICATED, client_of, document, posts, refusal, shown, single
 
-MAY_NOT = "Only the team may delete this post"
+FORBIDDEN = "Only the team may delete this post"
 
 
 def test_it_works(acme, django_assert_num_queries):
     post = make_post(acme.carol, "A dark theme", content="So that one can read at night.")
     client = acme.xml()
     client.get("/app/users/me.xml")
-    # The user with the account; the locked post with its status; the post; two savepoints with their releases.
+    # The user with the account; the locked post with its status; its update; a savepoint and its release.
     with django_assert_num_queries(5):
         response = client.delete(f"/app/posts/{post.id}.xml")
     assert shown(response) == document(200, single(post))
@@ -57,7 +57,7 @@ def test_who_may_delete_a_post(acme, role, participation):
     response = client.delete(f"/app/posts/{post.id}.xml")
     post.refresh_from_db()
     if role == "another member" or (role == "author" and participation in PARTICIPATIONS_OF_OTHERS):
-        assert shown(response) == refusal(403, MAY_NOT)
+        assert shown(response) == refusal(403, FORBIDDEN)
         assert post.trashed_at is None
     else:
         assert shown(response) == document(200, single(post))
@@ -100,8 +100,8 @@ def test_it_rejects_posts_of_another_account(acme, other):
 def test_it_rejects_posts_of_another_forum_and_tasks(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
-    second = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
-    for id in (second.id, make_task(acme.alice).id, 999_999):
+    post_of_other_forum = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
+    for id in (post_of_other_forum.id, make_task(acme.alice).id, 999_999):
         assert shown(acme.xml().delete(f"/app/posts/{id}.xml")) == refusal(404, NOT_FOUND)
     assert not Post.objects.trashed().exists()
 

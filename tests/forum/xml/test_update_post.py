@@ -14,7 +14,7 @@ from tests.support.xml import (
     stamp,
 )
 
-MAY_NOT = "Only the team may change this post"
+FORBIDDEN = "Only the team may change this post"
 BLANK = "Title can't be blank"
 
 
@@ -136,7 +136,7 @@ def test_who_may_update_a_post(acme, role, participation):
     client = clients.get(role, lambda: client_of(acme, role))()
     response = update(client, post, "<title>after</title>")
     if role == "another member" or (role == "author" and participation in ("comment", "vote")):
-        assert shown(response) == refusal(403, MAY_NOT)
+        assert shown(response) == refusal(403, FORBIDDEN)
         assert post.title == "before"
     else:
         assert shown(response) == document(200, single(post))
