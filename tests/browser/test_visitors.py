@@ -30,7 +30,7 @@ def test_signing_in_and_out(acme, browse, javascript):
     expect(page.get_by_role("alert")).to_contain_text("The login or the password is wrong.")
     expect(page.get_by_label("Login or e-mail")).to_have_value("carol")
     sign_in(page, acme.carol)
-    # Return to the first page.
+    # The user is back on the page from which they went to sign in.
     expect(page).to_have_url("http://acme.example.test/?order=top")
     page.get_by_label("Your menu").click()
     page.get_by_role("button", name="Sign out").click()
@@ -113,7 +113,7 @@ def test_voting_for_a_search_result(acme, browse, javascript):
 
 @pytest.mark.parametrize("session_ends", [True, False], ids=["the session ends", "too many requests"])
 def test_a_search_response_during_the_navigation_to_another_page(acme, browse, session_ends):
-    """A late response to a search must not replace the other page. If the user stays, its redirect is followed."""
+    """A late response to a search must not replace the other page. If the user stays on the page, htmx follows the redirect in the response."""
     acme.account.forums.update(access="private")
     held_routes = {}
 
@@ -141,6 +141,7 @@ def test_a_search_response_during_the_navigation_to_another_page(acme, browse, s
         page.get_by_role("button", name="Sign out").dispatch_event("click")
     with page.expect_response(re.compile("q=dark")):
         respond()
+    # Give htmx time to process the response, which must have no visible effect.
     page.wait_for_timeout(100)
     held_routes["out"].continue_()
     expect(messages_on(page)).to_have_text("You are signed out.")

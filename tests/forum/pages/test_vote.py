@@ -31,6 +31,7 @@ def send(visitor: Visitor, post, vote: str = "1", **kwargs):
 
 
 def votes(post) -> int:
+    """Return the count of votes, after asserting that it equals the number of rows."""
     post.refresh_from_db(fields=["votes_cache"])
     assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
     return post.votes_cache
@@ -132,14 +133,14 @@ def test_it_rejects_invalid_values(acme, post, vote):
 
 def test_who_may_vote(acme, other, post):
     private = make_post(acme.bob, "Secret", private=True)
-    other_post = make_post(other.mallory, "Theirs")
+    other_post = make_post(other.mallory, "Of other")
     post_of_acme = acme.account.posts.get(id=post.id)
     for user in (acme.carol, acme.bob, acme.alice):
         assert send(acme.page(user), post).status_code == 200
     assert votes(post) == 3
     carol = acme.page(acme.carol)
     send(carol, private, status=404)
-    # This account may have a post with the same id.
+    # Each account numbers its own rows, so acme may have a post with this id.
     if not acme.account.posts.filter(id=other_post.id).exists():
         send(carol, other_post, status=404)
     assert send(acme.page(acme.bob), private).status_code == 200
