@@ -106,7 +106,7 @@ RECORD_FOCUS = """([part, stops]) => {
   const wanted = [...document.querySelector(part).querySelectorAll(stops)]
     .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0)
     .filter((element) => element.type !== "radio" || !groups.has(element.name) && groups.add(element.name))
-    .map((one, number) => {
+    .map((element, number) => {
       element.dataset.number = number;
       if (element.type === "radio") document.getElementsByName(element.name).forEach((each) => { each.dataset.number = number; });
       return element.outerHTML.slice(0, 120);
