@@ -1,4 +1,4 @@
-"""The benchmarks: a short run from end to end, and the modules that count, draw and time."""
+"""The benchmarks: a short run from end to end, and the modules for loads, charts, reports and timings."""
 
 import json
 import os
@@ -28,7 +28,7 @@ DATA_SET = {
     "last_client": 2_000_017,
 }
 # Invariants of the data, which is created with constraints disabled: each query returns the expected value.
-TRUE_OF_THE_DATA = {
+INVARIANTS = {
     "SELECT count(*) FROM forum_post WHERE account_id = %(account)s AND category_id = %(category)s AND shelf = 1": 300,
     "SELECT count(*) FROM forum_comment WHERE account_id = %(account)s": 300 * 20,
     "SELECT count(*) FROM accounts_account": 3,
@@ -52,25 +52,25 @@ TRUE_OF_THE_DATA = {
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("wrk"), reason="needs wrk, which is not installed")
 def test_it_works(tmp_path):
-    given = ["--posts", "300", "--others", "2", "--seconds", "1", "--rounds", "1", "--case", "create a client"]
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.run", *given, "--results", str(tmp_path / "results")],
+    arguments = ["--posts", "300", "--others", "2", "--seconds", "1", "--rounds", "1", "--case", "create a client"]
+    completed = subprocess.run(
+        [sys.executable, "-m", "bench.run", *arguments, "--results", str(tmp_path / "results")],
         cwd=settings.BASE_DIR,
         env=os.environ | {"DATA_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    written = json.loads((tmp_path / "results" / "latest.json").read_text())
-    [result] = written["cases"]
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    results = json.loads((tmp_path / "results" / "latest.json").read_text())
+    [result] = results["cases"]
     assert result["case"] == "create a client"
     assert result["service"]["per second"] > 0
     assert result["bare"]["p99 ms"] > 0
     # The token; the client with its external id; and the rate limit, which only some requests read.
     assert 2 <= result["queries"] < 3
-    assert "create a client" in done.stdout
-    assert "300 posts, 300 clients, 2 other accounts" in written["data"]
+    assert "create a client" in completed.stdout
+    assert "300 posts, 300 clients, 2 other accounts" in results["data"]
     ElementTree.parse(tmp_path / "results" / "latest.svg")
 
     size = data.Size(300, 300, 2)
@@ -80,7 +80,7 @@ def test_it_works(tmp_path):
         data_set = data.get_or_create(cluster.url, size, environment(cluster.url))
         assert data_set == before
         with psycopg.connect(data.address(cluster.url, size.database)) as connection:
-            for statement, expected in TRUE_OF_THE_DATA.items():
+            for statement, expected in INVARIANTS.items():
                 row = connection.execute(statement, data_set).fetchone()
                 assert (row and row[0]) == expected, statement
     # Each size has its own database.
@@ -143,7 +143,7 @@ def test_the_script_for_wrk_contains_the_request():
 
 # Chart and report
 
-BESIDE = {
+RESULT_OF_CASE = {
     "case": "a <b> & c",
     "service": {"per second": 1500.4, "p50 ms": 1, "p99 ms": 2},
     "bare": {"per second": 2000, "p50 ms": 1, "p99 ms": 2},
@@ -152,7 +152,7 @@ BESIDE = {
 
 
 def test_the_chart_is_well_formed():
-    root = ElementTree.fromstring(chart([BESIDE, BESIDE], title="A & B", subtitles=["<c>", "d"]))
+    root = ElementTree.fromstring(chart([RESULT_OF_CASE, RESULT_OF_CASE], title="A & B", subtitles=["<c>", "d"]))
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert {"A & B", "<c>", "a <b> & c", "d", "1,500/s", "0.75", "2,000/s"} <= set(texts)
     bars = [element for element in root.iter(f"{SVG}rect") if element.get("height") == "14"]
@@ -180,7 +180,7 @@ def test_checks_of_ratios():
         "broken connections": 0,
         "healthz": {"max ms": 20.0, "failed": 0},
     }
-    found = report.checks(
+    checks = report.checks(
         {
             "cases": [page("1", 1000, 0.69), page("100", 900), page("10,000", 400)],
             "rows x 10": [{"case": "me.xml", "times": 1.2}],
@@ -188,19 +188,19 @@ def test_checks_of_ratios():
             "overload": overload,
         }
     )
-    assert [check["holds"] for check in found] == [False, True, False, False, True, True, True, False, True]
+    assert [check["holds"] for check in checks] == [False, True, False, False, True, True, True, False, True]
     assert report.checks({}) == []
 
 
-def test_targets_for_guidance(capsys):
-    def case(name, rate, p99, **wanted):
-        return {"case": name, "service": {"per second": rate, "p99 ms": p99}, "ratio": 1, **wanted}
+def test_missed_targets_are_reported(capsys):
+    def case(name, rate, p99, **targets):
+        return {"case": name, "service": {"per second": rate, "p99 ms": p99}, "ratio": 1, **targets}
 
     asked = {"target per second": 2000, "target p99 ms": 20}
     found = report.checks(
         {"cases": [case("a", 1500.0, 25.0, **asked), case("b", 2000.0, 19.9, **asked), case("c", 1.0, 1.0)]}
     )
-    assert [(check["rule"], check["holds"], check["short"], check["binds"]) for check in found] == [
+    assert [(check["rule"], check["holds"], check["short"], check["binds"]) for check in checks] == [
         ("a: 2,000 requests a second", False, 0.25, False),
         ("a: p99 under 20 ms", False, 0.25, False),
         ("b: 2,000 requests a second", True, 0.0, False),
@@ -243,28 +243,28 @@ def clock(monkeypatch):
 
 
 def test_the_time_of_a_layer_excludes_inner_layers(clock):
-    found = timers.Timers()
+    layer_timers = timers.Timers()
 
     def spend(time, *inner):
         clock.now += time
         for each in inner:
             each()
 
-    inner = found.timed("inner", lambda: spend(5))
-    middle = found.timed("middle", lambda: spend(20, inner, inner))
-    outer = found.timed("outer", lambda: spend(100, middle, inner))
+    inner = layer_timers.timed("inner", lambda: spend(5))
+    middle = layer_timers.timed("middle", lambda: spend(20, inner, inner))
+    outer = layer_timers.timed("outer", lambda: spend(100, middle, inner))
     outer()
-    assert {layer: (each.calls, each.nanoseconds) for layer, each in found.figures.items()} == {
+    assert {layer: (each.calls, each.nanoseconds) for layer, each in layer_timers.figures.items()} == {
         "inner": (3, 15),
         "middle": (1, 20),
         "outer": (1, 100),
     }
-    found.clear()
-    assert found.figures["outer"].calls == 0
+    layer_timers.clear()
+    assert layer_timers.figures["outer"].calls == 0
 
 
 def test_recursive_and_failed_calls_are_counted_once(clock):
-    found = timers.Timers()
+    layer_timers = timers.Timers()
 
     def countdown(number):
         clock.now += 10
@@ -272,37 +272,37 @@ def test_recursive_and_failed_calls_are_counted_once(clock):
             raise LookupError
         timed(number - 1)
 
-    timed = found.timed("one", countdown)
+    timed = layer_timers.timed("one", countdown)
     with pytest.raises(LookupError):
         timed(3)
-    assert (found.figures["one"].calls, found.figures["one"].nanoseconds) == (4, 40)
+    assert (layer_timers.figures["one"].calls, layer_timers.figures["one"].nanoseconds) == (4, 40)
 
 
 def test_threads_do_not_share_a_stack():
-    found = timers.Timers()
-    inside, over = threading.Event(), threading.Event()
+    layer_timers = timers.Timers()
+    started, may_end = threading.Event(), threading.Event()
 
     def wait():
-        inside.set()
-        over.wait(10)
+        started.set()
+        may_end.wait(10)
 
-    thread = threading.Thread(target=found.timed("waiting", wait))
+    thread = threading.Thread(target=layer_timers.timed("waiting", wait))
     thread.start()
-    inside.wait(10)
-    found.timed("other", lambda: None)()
-    over.set()
+    started.wait(10)
+    layer_timers.timed("other", lambda: None)()
+    may_end.set()
     thread.join()
-    assert found.figures["waiting"].nanoseconds > found.figures["other"].nanoseconds > 0
+    assert layer_timers.figures["waiting"].nanoseconds > layer_timers.figures["other"].nanoseconds > 0
 
 
 def test_wrapping_can_be_undone():
-    found = timers.Timers()
+    layer_timers = timers.Timers()
     before = data.address
-    undo = timers.wrap(found, "data", "bench.data:address")
+    undo = timers.wrap(layer_timers, "data", "bench.data:address")
     assert data.address("postgresql://rostrum@x:5432/rostrum", "other") == "postgresql://rostrum@x:5432/other"
     undo()
     assert data.address is before
-    assert found.figures["data"].calls == 1
+    assert layer_timers.figures["data"].calls == 1
 
 
 @pytest.mark.parametrize(
@@ -315,12 +315,12 @@ def test_it_rejects_missing_functions(name):
 
 def test_all_layers_exist(acme):
     before = acme.xml().get("/app/users/me.xml")
-    found = layers.Layers()
+    layer_timers = layers.Layers()
     try:
-        answer = acme.xml().get("/app/users/me.xml")
+        response = acme.xml().get("/app/users/me.xml")
     finally:
-        found.remove()
-    assert (answer.status_code, answer.content) == (200, before.content)
-    calls = {layer for layer, figures in found.timers.figures.items() if figures.calls}
+        layer_timers.remove()
+    assert (response.status_code, response.content) == (200, before.content)
+    calls = {layer for layer, figures in layer_timers.timers.figures.items() if figures.calls}
     assert {"WSGI wrapper, access log", "middleware", "authentication", "database: statements"} <= calls
-    assert found.timers.figures.keys() == layers.LAYERS.keys()
+    assert layer_timers.timers.figures.keys() == layers.LAYERS.keys()

@@ -18,7 +18,7 @@ ROUNDS = range(10)
 few_and_many = pytest.mark.parametrize("number", [2, 16])
 
 
-def requests(acme, number, method, path, body):
+def send_simultaneously(acme, number, method, path, body):
     """Send a request `number` times at once. `body` is called with the number of the request."""
     clients = [acme.json() for _ in range(number)]
     return at_once(
@@ -27,8 +27,8 @@ def requests(acme, number, method, path, body):
 
 
 def split(responses, status):
-    won = [response for response in responses if response.status_code == status]
-    return won, [response for response in responses if response.status_code != status]
+    succeeded = [response for response in responses if response.status_code == status]
+    return succeeded, [response for response in responses if response.status_code != status]
 
 
 @few_and_many
@@ -37,12 +37,12 @@ def split(responses, status):
 )
 def test_it_works(acme, number, kind, model, holders):
     """Of several creates with the same external id one succeeds; the errors of the others name its id."""
-    responses = requests(
+    responses = send_simultaneously(
         acme, number, "POST", f"/app/{kind}s.json", lambda n: {kind: {"name": f"{n}", "external_ids": {"key": "17"}}}
     )
-    (won,), lost = split(responses, 201)
-    holder = read(won)["id"]
-    for response in lost:
+    (succeeded,), rejected = split(responses, 201)
+    holder = read(succeeded)["id"]
+    for response in rejected:
         assert_refused(response, 422, "validation_failed", {"external_ids": [f"key 17 belongs to {kind} {holder}"]})
     assert [row.id for row in model.objects.all()] == [holder]
     assert [(row.key, row.value, row.holder_id) for row in holders.objects.all()] == [("key", "17", holder)]
@@ -60,22 +60,22 @@ def test_updates_to_the_same_external_id(acme, number):
             for client, row in zip(clients, rows, strict=True)
         )
     )
-    (won,), lost = split(responses, 200)
-    for response in lost:
+    (succeeded,), rejected = split(responses, 200)
+    for response in rejected:
         assert_refused(
             response,
             422,
             "validation_failed",
-            {"external_ids": [f"key 17 belongs to client {read(won)['id']}"]},
+            {"external_ids": [f"key 17 belongs to client {read(succeeded)['id']}"]},
         )
-    assert [row.id for row in Client.objects.exclude(external_ids={})] == [read(won)["id"]]
+    assert [row.id for row in Client.objects.exclude(external_ids={})] == [read(succeeded)["id"]]
 
 
 def test_creates_with_the_same_external_ids_in_opposite_orders(acme):
     """Two creates with the same two external ids in opposite orders: the second is rejected, and there is no deadlock."""
     for n in ROUNDS:
         first, second = {"a": f"{n}", "b": f"{n}"}, {"b": f"{n}", "a": f"{n}"}
-        responses = requests(
+        responses = send_simultaneously(
             acme,
             4,
             "POST",
@@ -88,15 +88,15 @@ def test_creates_with_the_same_external_ids_in_opposite_orders(acme):
 def test_two_clients_swap_their_external_ids(acme):
     """Either update may be rejected while the other client still holds the id. They never hold the same id."""
     first, second = make_client(acme.alice, external_ids={"a": "1"}), make_client(acme.alice, external_ids={"a": "2"})
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     for _ in ROUNDS:
         responses = at_once(
-            lambda: one.put(f"/app/clients/{first.id}.json", json={"client": {"external_ids": {"a": "2"}}}),
-            lambda: two.put(f"/app/clients/{second.id}.json", json={"client": {"external_ids": {"a": "1"}}}),
+            lambda: first_api.put(f"/app/clients/{first.id}.json", json={"client": {"external_ids": {"a": "2"}}}),
+            lambda: second_api.put(f"/app/clients/{second.id}.json", json={"client": {"external_ids": {"a": "1"}}}),
         )
         assert {response.status_code for response in responses} <= {200, 422}
-        held = [client.external_ids["a"] for client in Client.objects.all()]
-        assert len(set(held)) == 2
+        values = [client.external_ids["a"] for client in Client.objects.all()]
+        assert len(set(values)) == 2
         assert {(row.value, row.holder_id) for row in ClientExternalId.objects.all()} == {
             (client.external_ids["a"], client.id) for client in Client.objects.all()
         }
@@ -104,7 +104,7 @@ def test_two_clients_swap_their_external_ids(acme):
 
 @few_and_many
 def test_a_nested_client_is_created_once(acme, number):
-    responses = requests(
+    responses = send_simultaneously(
         acme,
         number,
         "POST",
@@ -121,17 +121,17 @@ def test_a_nested_client_is_created_once(acme, number):
 
 
 def test_a_nested_client_is_trashed_meanwhile(acme):
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     for n in ROUNDS:
         client = make_client(acme.alice, external_ids={"shop_id": f"{n}"})
         body = {"deal": {"name": "a", "client": {"name": "New", "external_ids": {"shop_id": f"{n}"}}}}
-        made, trashed = at_once(
-            lambda body=body: one.post("/app/deals.json", json=body),
-            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+        created, trashed = at_once(
+            lambda body=body: first_api.post("/app/deals.json", json=body),
+            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
         )
-        assert (made.status_code, trashed.status_code) == (201, 200)
+        assert (created.status_code, trashed.status_code) == (201, 200)
         # The deal was linked before the client went to the trash and then detached, or it has a new client.
-        deal = Deal.objects.get(id=read(made)["id"])
+        deal = Deal.objects.get(id=read(created)["id"])
         assert deal.client_id is None or Client.objects.get(id=deal.client_id).name == "New"
         assert (deal.client_id is None) == (deal.trashed_client_id == client.id)
 
@@ -139,7 +139,7 @@ def test_a_nested_client_is_trashed_meanwhile(acme):
 @few_and_many
 def test_new_tags_with_the_same_name(acme, number):
     spellings = ["vip", "VIP", "Vip", "vIP"]
-    responses = requests(
+    responses = send_simultaneously(
         acme,
         number,
         "POST",
@@ -157,7 +157,7 @@ def test_new_tags_with_the_same_name(acme, number):
 def test_simultaneous_changes_of_the_tags_of_one_client(acme):
     client = make_client(acme.alice, tags=["a"])
     for n in ROUNDS:
-        responses = requests(
+        responses = send_simultaneously(
             acme, 4, "PUT", f"/app/clients/{client.id}.json", lambda i, n=n: {"client": {"tags": [f"{n}-{i}", "all"]}}
         )
         assert [response.status_code for response in responses] == [200] * 4
@@ -168,10 +168,12 @@ def test_simultaneous_changes_of_the_tags_of_one_client(acme):
 
 @few_and_many
 def test_contact_lists_with_the_same_name(acme, number):
-    responses = requests(acme, number, "POST", "/app/contact_lists.json", lambda n: {"contact_list": {"name": "News"}})
-    won, lost = split(responses, 201)
-    assert len(won) == 1
-    for response in lost:
+    responses = send_simultaneously(
+        acme, number, "POST", "/app/contact_lists.json", lambda n: {"contact_list": {"name": "News"}}
+    )
+    succeeded, rejected = split(responses, 201)
+    assert len(succeeded) == 1
+    for response in rejected:
         assert_refused(response, 422, "validation_failed", {"name": ["is already taken"]})
     assert ContactList.objects.count() == 1
 
@@ -186,9 +188,9 @@ def test_users_with_the_same_login(acme, number):
             for n, client in enumerate(clients)
         )
     )
-    won, lost = split(responses, 201)
-    assert len(won) == 1
-    for response in lost:
+    succeeded, rejected = split(responses, 201)
+    assert len(succeeded) == 1
+    for response in rejected:
         assert response.status_code == 422
         assert response.text.count("is already taken</error>") == 2
     assert acme.account.users.filter(login_key="new").count() == 1
@@ -217,9 +219,9 @@ def test_accounts_with_the_same_prefix(acme, number):
         "user": {"login": "ann", "email": "ann@example.com", "password": "a long pass phrase"},
     }
     responses = at_once(*(lambda client=client: client.post("/app/account.json", json=body) for client in clients))
-    won, lost = split(responses, 201)
-    assert len(won) == 1
-    for response in lost:
+    succeeded, rejected = split(responses, 201)
+    assert len(succeeded) == 1
+    for response in rejected:
         assert_refused(response, 422, "validation_failed", {"account.prefix": ["is already taken"]})
     assert Account.objects.count() == 2
 
@@ -233,32 +235,32 @@ def test_accounts_with_the_same_prefix(acme, number):
     ],
 )
 def test_a_client_is_trashed_while_a_row_is_created_for_it(acme, path, body):
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     for _ in ROUNDS:
         client = make_client(acme.alice)
-        made, trashed = at_once(
-            lambda client=client: one.post(path, json=body(client.id)),
-            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+        created, trashed = at_once(
+            lambda client=client: first_api.post(path, json=body(client.id)),
+            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
         )
         assert trashed.status_code == 200
-        assert made.status_code in (201, 422)
-        if made.status_code == 422:
-            assert_refused(made, 422, "validation_failed", {"client_id": ["can't be found"]})
+        assert created.status_code in (201, 422)
+        if created.status_code == 422:
+            assert_refused(created, 422, "validation_failed", {"client_id": ["can't be found"]})
     trashed = Client.objects.trashed().values("id")
     for model in (Contact, Deal, Post):
         assert not model.objects.filter(client_id__in=trashed).exists()
 
 
 def test_a_client_is_trashed_while_a_contact_is_moved_to_it(acme):
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     contact = make_contact(acme.alice)
     for _ in ROUNDS:
         client = make_client(acme.alice, contact_id=contact.id)
         moved, trashed = at_once(
-            lambda client=client: one.put(
+            lambda client=client: first_api.put(
                 f"/app/contacts/{contact.id}.json", json={"contact": {"client_id": client.id}}
             ),
-            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
         )
         assert trashed.status_code == 200
         assert moved.status_code in (200, 422)
@@ -267,18 +269,18 @@ def test_a_client_is_trashed_while_a_contact_is_moved_to_it(acme):
 
 
 def test_a_contact_list_is_trashed_while_a_contact_is_added_to_it(acme):
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     for _ in ROUNDS:
         contact_list = make_contact_list(acme.alice)
         body = {"contact": {"name": "a", "contact_list_ids": [contact_list.id]}}
-        made, trashed = at_once(
-            lambda body=body: one.post("/app/contacts.json", json=body),
-            lambda row=contact_list: two.delete(f"/app/contact_lists/{row.id}.json"),
+        created, trashed = at_once(
+            lambda body=body: first_api.post("/app/contacts.json", json=body),
+            lambda row=contact_list: second_api.delete(f"/app/contact_lists/{row.id}.json"),
         )
         assert trashed.status_code == 200
-        assert made.status_code in (201, 422)
-        if made.status_code == 201:
-            assert read(one.get(f"/app/contacts/{read(made)['id']}.json"))["contact_list_ids"] == []
+        assert created.status_code in (201, 422)
+        if created.status_code == 201:
+            assert read(first_api.get(f"/app/contacts/{read(created)['id']}.json"))["contact_list_ids"] == []
 
 
 @pytest.mark.parametrize(
@@ -288,43 +290,43 @@ def test_a_contact_list_is_trashed_while_a_contact_is_added_to_it(acme):
 def test_a_row_is_deleted_once(acme, kind, make):
     for _ in ROUNDS:
         row = make(acme.alice, tags=["vip"])
-        responses = requests(acme, 2, "DELETE", f"/app/{kind}s/{row.id}.json", lambda n: None)
+        responses = send_simultaneously(acme, 2, "DELETE", f"/app/{kind}s/{row.id}.json", lambda n: None)
         assert sorted(response.status_code for response in responses) == [200, 404]
     assert read(acme.json().get(f"/app/{kind}s/tags.json")) == []
 
 
 def test_simultaneous_update_and_deletion(acme):
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     for n in ROUNDS:
         client = make_client(acme.alice)
         body = {"client": {"external_ids": {"key": f"{n}"}, "tags": ["vip"]}}
         updated, deleted = at_once(
-            lambda client=client, body=body: one.put(f"/app/clients/{client.id}.json", json=body),
-            lambda client=client: two.delete(f"/app/clients/{client.id}.json"),
+            lambda client=client, body=body: first_api.put(f"/app/clients/{client.id}.json", json=body),
+            lambda client=client: second_api.delete(f"/app/clients/{client.id}.json"),
         )
         assert deleted.status_code == 200
         assert updated.status_code in (200, 404)
     # Rows in the trash hold no external ids.
     assert not ClientExternalId.objects.exists()
-    assert read(one.get("/app/clients/tags.json")) == []
+    assert read(first_api.get("/app/clients/tags.json")) == []
 
 
 def test_simultaneous_updates_of_different_fields_are_both_kept(acme):
-    one, two = acme.json(), acme.json()
+    first_api, second_api = acme.json(), acme.json()
     for n in ROUNDS:
         client = make_client(acme.alice, "a")
         responses = at_once(
-            lambda client=client: one.put(
+            lambda client=client: first_api.put(
                 f"/app/clients/{client.id}.json", json={"client": {"note": "n", "external_ids": {"a": f"{client.id}"}}}
             ),
-            lambda client=client: two.put(
+            lambda client=client: second_api.put(
                 f"/app/clients/{client.id}.json", json={"client": {"phone": "p", "external_ids": {"b": f"{client.id}"}}}
             ),
         )
         assert [response.status_code for response in responses] == [200, 200]
         client.refresh_from_db()
         number = f"{client.id}"
-        assert read(one.get(f"/app/clients/{client.id}.json")) == client_body(
+        assert read(first_api.get(f"/app/clients/{client.id}.json")) == client_body(
             client,
             acme.alice,
             name="a",
@@ -339,7 +341,7 @@ def test_simultaneous_updates_of_different_fields_are_both_kept(acme):
 @pytest.mark.parametrize("make", [make_post, make_task])
 def test_simultaneous_comments_on_one_post(acme, number, make):
     post = make(acme.alice)
-    responses = requests(
+    responses = send_simultaneously(
         acme,
         number,
         "POST",
@@ -355,8 +357,8 @@ def test_simultaneous_votes(acme):
     post = make_post(acme.carol)
     voters = [acme.alice, acme.bob]
     for _ in ROUNDS:
-        cast = at_once(*(lambda user=user: post.vote(by=user) for user in voters * 4))
-        assert Counter(cast) == {True: 2, False: 6}
+        results = at_once(*(lambda user=user: post.vote(by=user) for user in voters * 4))
+        assert Counter(results) == {True: 2, False: 6}
         post.refresh_from_db()
         assert post.votes_cache == acme.account.votes.count() == 2
         withdrawn = at_once(*(lambda user=user: post.withdraw_vote(by=user) for user in voters * 4))
@@ -366,5 +368,5 @@ def test_simultaneous_votes(acme):
 
 
 def test_every_id_is_assigned_once(acme):
-    responses = requests(acme, 16, "POST", "/app/clients.json", lambda n: {"client": {"name": f"{n}"}})
+    responses = send_simultaneously(acme, 16, "POST", "/app/clients.json", lambda n: {"client": {"name": f"{n}"}})
     assert len({read(response)["id"] for response in responses}) == 16

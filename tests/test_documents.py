@@ -40,12 +40,12 @@ def make_demo(settings, *, bare: bool) -> dict[str, str]:
 
 def routes() -> set[tuple[str, str]]:
     """Return (method, route) of both APIs. HEAD is left out; views without actions are pages."""
-    found = set()
+    routes_of_apis = set()
     for pattern in get_resolver().url_patterns:
         for method in getattr(pattern.callback, "actions", ()):
             if method != "head":
-                found.add((method.upper(), str(pattern.pattern)))
-    return found
+                routes_of_apis.add((method.upper(), str(pattern.pattern)))
+    return routes_of_apis
 
 
 def route_of(example: Example) -> tuple[str, str]:
@@ -59,7 +59,7 @@ def test_examples_of_the_interface_cover_every_route(demo):
     assert routes() - {route_of(example) for example in examples} == set()
 
 
-SEARCHED = "docs/interface.md does not say what is searched of {0}; run `make docs`: {1}"
+SEARCHED_FIELDS_ARE_MISSING = "docs/interface.md does not list the searched fields of {0}; run `make docs`: {1}"
 
 
 def searched_row(model: type) -> tuple[str, str]:
@@ -81,7 +81,7 @@ def test_the_interface_lists_the_searched_fields():
         lines = list(rows.values())
         path.write_text(head + start + "\n".join(lines) + end + tail)
     for name, row in rows.items():
-        assert row in lines, SEARCHED.format(name, row)
+        assert row in lines, SEARCHED_FIELDS_ARE_MISSING.format(name, row)
     assert len(lines) == len(rows)
 
 
@@ -98,45 +98,49 @@ def test_commands_of_the_integration_guide_run_in_a_shell(start_new_service):
     service = start_new_service(DEMO="")
     service.wait_for_output(READY)
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(service.data)}
-    answers = paste(document, environment)
-    compare_pasted(document, answers, f"localhost:{service.port}")
-    for first, again in zip(answers, paste(document, environment), strict=True):
-        assert id_of(again) == id_of(first)
-        assert not again.startswith("HTTP/1.1 201") or "idempotent-replayed: true" in again.lower()
+    responses = paste(document, environment)
+    compare_pasted(document, responses, f"localhost:{service.port}")
+    for first, repeated in zip(responses, paste(document, environment), strict=True):
+        assert id_of(repeated) == id_of(first)
+        assert not repeated.startswith("HTTP/1.1 201") or "idempotent-replayed: true" in repeated.lower()
 
 
-def id_of(answer: str) -> str | None:
-    found = re.search(r'^{"id":(\d+)', answer, re.MULTILINE)
-    return found and found[1]
+def id_of(response: str) -> str | None:
+    match = re.search(r'^{"id":(\d+)', response, re.MULTILINE)
+    return match and match[1]
 
 
 def test_tables_of_the_migration_guide_have_the_documented_responses(demo):
-    """Each line has three cells: a subject, the call (method, path, body, headers, credentials), and status and response parts."""
-    number = 0
+    """Each line has three cells: the subject; the request; the status with parts of the response."""
+    count = 0
     account = Account.objects.get(prefix="demo")
     # A row that the bare demo account lacks, so that the following ids are as the document shows them.
     account.categories.create(id=10**6, forum_id=account.forums.get().id, name="Shop and checkout", position=2)
     for line in (ROOT / "docs" / "migrating.md").read_text().splitlines():
         cells = line.strip("| ").split(" | ")
         if len(cells) == 3 and cells[1].startswith("`"):
-            number += 1
-            asked = re.findall("`(.+?)`", cells[1])
+            count += 1
+            call_parts = re.findall("`(.+?)`", cells[1])
             secret = demo["API_TOKEN"].partition("/")[0]
-            asked = [part.replace("$API_TOKEN", demo["API_TOKEN"]).replace("$API_SECRET", secret) for part in asked]
-            response = call(*asked, demo=demo)
-            status, _, parts = cells[2].partition(": ")
-            answer = "\n".join([response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())])
-            assert response.status_code == int(status), (cells, answer)
-            for part in re.findall("`(.+?)`", parts):
-                assert part.lower() in answer.lower(), (cells, answer)
-    assert number > 40
+            call_parts = [
+                part.replace("$API_TOKEN", demo["API_TOKEN"]).replace("$API_SECRET", secret) for part in call_parts
+            ]
+            response = call(*call_parts, demo=demo)
+            status, _, response_parts = cells[2].partition(": ")
+            whole_response = "\n".join(
+                [response.text, *(f"{name}: {value}" for name, value in response.headers.multi_items())]
+            )
+            assert response.status_code == int(status), (cells, whole_response)
+            for part in re.findall("`(.+?)`", response_parts):
+                assert part.lower() in whole_response.lower(), (cells, whole_response)
+    assert count > 40
 
 
-def call(request: str, *besides: str, demo: dict[str, str]) -> httpx.Response:
+def call(request: str, *options: str, demo: dict[str, str]) -> httpx.Response:
     method, _, path = request.partition(" ")
     suffix = "json" if ".json" in path else "xml"
     headers, body, auth = {}, "", ("demo", demo["PASSWORD"]) if suffix == "xml" else None
-    for part in besides:
+    for part in options:
         if header := re.fullmatch(r"([A-Z][A-Za-z-]+): (.*)", part):
             headers[header[1]] = header[2]
         elif credentials := re.fullmatch(r"([\w@.]+):(\$PASSWORD|\w+)", part):
@@ -176,23 +180,23 @@ def test_the_containers_get_every_variable():
     from config.settings import ENVIRONMENT
 
     compose, example = (ROOT / "docker-compose.yml").read_text(), (ROOT / ".env.example").read_text()
-    given = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
+    example_values = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
     for variable in ENVIRONMENT.variables:
         name = variable.name
         # The image or the compose file sets these.
         if name in ("PORT", "HOST", "DATABASE_WAIT"):
             continue
-        passed_on = re.search(rf"^    {name}: (.*)$", compose, re.MULTILINE)
-        assert passed_on is not None, name
+        passed_value = re.search(rf"^    {name}: (.*)$", compose, re.MULTILINE)
+        assert passed_value is not None, name
         # These have no default: their only source is .env.
         if name in ("DATABASE_URL", "WORKERS", "PUBLIC_PORT"):
             continue
-        assert name in given, name
+        assert name in example_values, name
         # Defaults are the same in all files.
-        if (default := re.search(r":-(.*)}$", passed_on[1])) is not None:
-            assert default[1] == variable.default == given[name]
+        if (default := re.search(r":-(.*)}$", passed_value[1])) is not None:
+            assert default[1] == variable.default == example_values[name]
         else:
-            assert f"${{{name}:?" in passed_on[1]
+            assert f"${{{name}:?" in passed_value[1]
 
 
 def test_targets_of_links_exist():

@@ -10,7 +10,7 @@ import time
 import psutil
 
 WRITERS = 8
-EACH_TIME = 40
+WRITES_BEFORE_EACH_KILL = 40
 
 
 class Writers:
@@ -36,7 +36,7 @@ class Writers:
         for thread in self.threads:
             thread.join(30)
 
-    def ask(self, method: str, path: str, body: str | None = None) -> http.client.HTTPResponse:
+    def send(self, method: str, path: str, body: str | None = None) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         with contextlib.closing(connection):
             connection.request(method, path, body, self.headers)
@@ -48,13 +48,13 @@ class Writers:
             count += 1
             body = f"<post><title>Writer {number}, post {count}</title></post>"
             with contextlib.suppress(OSError, http.client.HTTPException):
-                response = self.ask("POST", "/app/posts.xml", body)
+                response = self.send("POST", "/app/posts.xml", body)
                 if response.status == 201:
                     self.acknowledged.append(re.search(r"/app/posts/(\d+)\.xml$", response.headers["Location"])[1])
 
-    def await_more(self) -> None:
+    def wait_for_writes(self) -> None:
         deadline = time.monotonic() + 60
-        enough = len(self.acknowledged) + EACH_TIME
+        enough = len(self.acknowledged) + WRITES_BEFORE_EACH_KILL
         while len(self.acknowledged) < enough:
             assert time.monotonic() < deadline, f"only {len(self.acknowledged)} writes were acknowledged"
             time.sleep(0.01)
@@ -71,13 +71,13 @@ def test_it_loses_no_acknowledged_write(start_service):
     granian, postgres = service.find_process("config.serving.server"), service.find_process("cluster_name=")
 
     with Writers(service.port, f"{login}:{password}") as writers:
-        writers.await_more()
+        writers.wait_for_writes()
         max(granian.children(), key=psutil.Process.create_time).kill()
-        writers.await_more()
+        writers.wait_for_writes()
         postgres.kill()
         service.wait_for_output("PostgreSQL is back")
-        writers.await_more()
+        writers.wait_for_writes()
 
-    assert len(set(writers.acknowledged)) == len(writers.acknowledged) >= 3 * EACH_TIME
-    lost = [post for post in writers.acknowledged if writers.ask("HEAD", f"/app/posts/{post}.xml").status != 200]
+    assert len(set(writers.acknowledged)) == len(writers.acknowledged) >= 3 * WRITES_BEFORE_EACH_KILL
+    lost = [post for post in writers.acknowledged if writers.send("HEAD", f"/app/posts/{post}.xml").status != 200]
     assert lost == []

@@ -1,4 +1,4 @@
-"""Whole flows of clients written for an older server. Each request has the form that the client sends."""
+"""Complete sequences of requests of clients that were written for an older server, exactly as these clients send them."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.support.client import Client, JSONClient
 from tests.support.factories import make_contact_list
 
 # The statuses of a shop: code and name, in the shop's language.
-SHOP = {
+SHOP_STATUSES = {
     "en": {
         "pending": "Pending payment",
         "processing": "Processing",
@@ -34,7 +34,7 @@ class ShopPlugin:
 
     def __init__(self, token: str, statuses: dict[str, str]):
         self.token, self.names = token, statuses
-        # A token made for alice is `{secret}/acme`.
+        # The token of alice is `{secret}/acme`.
         self.client = Client(f"{token.rpartition('/')[2]}.example.test")
         self.customers: dict[int, int] = {}
 
@@ -44,7 +44,7 @@ class ShopPlugin:
         return response
 
     def synchronize_statuses(self) -> dict[str, int]:
-        """Create the statuses that the account lacks, and post all of them, as it does whenever its settings are saved."""
+        """Send every status, as the plug-in does whenever its settings are saved. The account creates those that it lacks."""
         known = {status["name"] for status in read(self.send("GET", "statuses", 200, kind="deal"))}
         ids = {}
         for code, name in self.names.items():
@@ -75,7 +75,7 @@ class ShopPlugin:
 @pytest.fixture(params=["en", "pl"])
 def plugin(acme, request):
     acme.account.change(language=request.param)
-    return ShopPlugin(acme.alice_token, SHOP[request.param])
+    return ShopPlugin(acme.alice_token, SHOP_STATUSES[request.param])
 
 
 def test_a_shop_plugin_synchronizes_customers_and_orders(acme, plugin):
@@ -96,8 +96,8 @@ def test_a_shop_plugin_synchronizes_customers_and_orders(acme, plugin):
     order = read(plugin.send_order(1, client_id=customer, status_id=ids["pending"]))
     assert (order["client_id"], order["status_id"]) == (customer, ids["pending"])
 
-    changed = read(plugin.send("PUT", f"deals/{order['id']}", 200, deal={"status_id": ids["completed"]}))
-    assert (changed["status_id"], changed["client_id"], changed["name"]) == (ids["completed"], customer, "Order 1")
+    updated = read(plugin.send("PUT", f"deals/{order['id']}", 200, deal={"status_id": ids["completed"]}))
+    assert (updated["status_id"], updated["client_id"], updated["name"]) == (ids["completed"], customer, "Order 1")
 
 
 def test_a_shop_plugin_with_a_deleted_customer(acme, plugin):
@@ -122,18 +122,18 @@ def test_a_client_that_pages_with_bodies_until_a_page_is_empty(acme):
     names = [f"List {number:02}" for number in range(60)]
     for name in names:
         make_contact_list(acme.alice, name)
-    client, found, page = JSONClient(acme.host), [], 1
+    client, received, page = JSONClient(acme.host), [], 1
     while rows := read(
         client.request("GET", "/app/contact_lists.json", json={"api_token": acme.bob_token, "page": page})
     ):
-        found += [row["name"] for row in rows]
+        received += [row["name"] for row in rows]
         page += 1
         assert page < 10, "too many pages"
-    assert found == names
+    assert received == names
 
 
 def test_a_client_that_sends_forms_with_only_get_and_post(acme):
-    """It sends the secret of its token alone, as Rails does, and puts a slash behind each path."""
+    """The client sends only the secret of its token, as Rails does, and appends a slash to each path."""
     secret = acme.bob_token.partition("/")[0]
     client = Client(acme.host)
     client.headers["Authorization"] = f'Token token="{secret}"'

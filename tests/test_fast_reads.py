@@ -54,15 +54,15 @@ def optional(strategy):
     return st.none() | strategy
 
 
-def many(most: int, **fields):
-    return st.lists(st.fixed_dictionaries(fields), max_size=most)
+def lists_of(max_size: int, **fields):
+    return st.lists(st.fixed_dictionaries(fields), max_size=max_size)
 
 
-def moment(value: datetime | None, zone: str) -> str | None:
+def format_time(value: datetime | None, zone: str) -> str | None:
     return value and value.replace(microsecond=0).astimezone(ZoneInfo(zone)).isoformat()
 
 
-def part_of(rows: list, page: int, size: int) -> list:
+def page_of(rows: list, page: int, size: int) -> list:
     return rows[(page - 1) * size : page * size]
 
 
@@ -88,37 +88,42 @@ def element(name: str, value, depth: int, zone: str) -> str:
     start = "  " * depth + f"<{name}" + (f' type="{kind}"' if kind else "")
     if value is None:
         return f'{start} nil="true"/>\n'
-    shown = moment(value, zone) if isinstance(value, datetime) else escape(str(value), {"\r": "&#13;"})
-    return f"{start}>{shown}</{name}>\n"
+    text = format_time(value, zone) if isinstance(value, datetime) else escape(str(value), {"\r": "&#13;"})
+    return f"{start}>{text}</{name}>\n"
 
 
-def tree(name: str, children: dict, depth: int, zone: str) -> str:
-    inner = "".join(element(child, children[child], depth + 1, zone) for child in sorted(children))
-    return "  " * depth + f"<{name}>\n{inner}" + "  " * depth + f"</{name}>\n"
+def parent_element(name: str, children: dict, depth: int, zone: str) -> str:
+    content = "".join(element(child, children[child], depth + 1, zone) for child in sorted(children))
+    return "  " * depth + f"<{name}>\n{content}" + "  " * depth + f"</{name}>\n"
 
 
-def forest(name: str, of: str, rows: list[dict], depth: int, zone: str) -> str:
+def array_element(name: str, child_name: str, rows: list[dict], depth: int, zone: str) -> str:
     start = "  " * depth + f'<{name} type="array"'
     if not rows:
         return f"{start}/>\n"
-    return f"{start}>\n" + "".join(tree(of, row, depth + 1, zone) for row in rows) + "  " * depth + f"</{name}>\n"
+    return (
+        f"{start}>\n"
+        + "".join(parent_element(child_name, row, depth + 1, zone) for row in rows)
+        + "  " * depth
+        + f"</{name}>\n"
+    )
 
 
 def xml(text: str) -> bytes:
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + text.encode("utf-8")
 
 
-def listed(post: Post) -> dict:
+def fields_in_list(post: Post) -> dict:
     names = ("agent", "comments_cache", "content", "created_at", "id", "title", "updated_at", "votes_cache")
     return {name.replace("_", "-"): getattr(post, name) for name in names}
 
 
-def in_full(post: Post, code: str) -> dict:
+def all_fields_of(post: Post, code: str) -> dict:
     others = {"category-id": post.category_id, "responsible-id": post.responsible_id}
-    return listed(post) | others | {"kind": post.kind, "status": code}
+    return fields_in_list(post) | others | {"kind": post.kind, "status": code}
 
 
-def said(comment: Comment) -> dict:
+def comment_fields(comment: Comment) -> dict:
     names = ("agent", "comment", "created_at", "id", "kind", "updated_at")
     return {name.replace("_", "-"): getattr(comment, name) for name in names}
 
@@ -131,7 +136,7 @@ ORDERS = {
     "active": lambda post: (post.updated_at, post.id),
 }
 
-posts = many(
+posts = lists_of(
     10,
     title=names,
     content=texts,
@@ -150,7 +155,7 @@ posts = many(
     trashed=st.sampled_from([False, False, False, True]),
     merged=st.sampled_from([False, False, False, True]),
 )
-comments = many(
+comments = lists_of(
     5, comment=names, agent=texts, kind=optional(texts), created_at=times, updated_at=times, user=st.integers(0, 2)
 )
 
@@ -196,32 +201,38 @@ def test_posts_equal_the_simple_implementation(acme, posts, comments, zone, orde
         codes = {status.id: status.code for status in statuses}
         category = categories[1 if path == "Second" else 0]
         for user in users:
-            team, client = user != acme.carol, acme.xml(user)
+            is_team, client = user != acme.carol, acme.xml(user)
 
             def is_public(post):
                 return not post.private and post.approved and post.kind != "private"
 
-            shelf = [
+            visible_posts = [
                 post
                 for post in [*rows, original]
                 if post.category_id == category.id and post.trashed_at is None and post.duplicate_from_id is None
-                if is_public(post) or team or post.user_id == user.id
+                if is_public(post) or is_team or post.user_id == user.id
                 if order != "accepted" or codes[post.status_id] == "accepted"
             ]
-            shelf.sort(key=ORDERS.get(order, ORDERS["new"]), reverse=order != "old")
-            expected = forest("posts", "post", [listed(post) for post in part_of(shelf, page, size)], 0, zone)
+            visible_posts.sort(key=ORDERS.get(order, ORDERS["new"]), reverse=order != "old")
+            expected = array_element(
+                "posts", "post", [fields_in_list(post) for post in page_of(visible_posts, page, size)], 0, zone
+            )
             query = f"order={order}&page={page}&per_page={size}"
             assert client.get(f"/{path or ''}?{query}").content == xml(expected)
 
             for number, post in enumerate(rows):
-                answer = client.get(f"/app/posts/{post.id}.xml")
-                if post.trashed_at or not (team or is_public(post) or post.user_id == user.id):
-                    assert answer.status_code == 404
+                response = client.get(f"/app/posts/{post.id}.xml")
+                if post.trashed_at or not (is_team or is_public(post) or post.user_id == user.id):
+                    assert response.status_code == 404
                     continue
-                own = sorted(replies, key=lambda reply: (reply.created_at, reply.id)) if number == 0 else []
-                expected = forest("comments", "comment", [said(reply) for reply in own], 1, zone)
-                expected += tree("post", in_full(post, codes[post.status_id]), 1, zone)
-                assert answer.content == xml(f"<hash>\n{expected}</hash>\n")
+                expected_comments = (
+                    sorted(replies, key=lambda reply: (reply.created_at, reply.id)) if number == 0 else []
+                )
+                expected = array_element(
+                    "comments", "comment", [comment_fields(reply) for reply in expected_comments], 1, zone
+                )
+                expected += parent_element("post", all_fields_of(post, codes[post.status_id]), 1, zone)
+                assert response.content == xml(f"<hash>\n{expected}</hash>\n")
 
 
 @random_rows
@@ -236,20 +247,22 @@ def test_me_equals_the_simple_implementation(acme, zone, name, description, www,
             setattr(carol, key, value)
         carol.save()
         children = {"login": "carol", "email": carol.email, "created-at": created_at, "updated-at": carol.updated_at}
-        assert acme.xml(carol).get("/app/users/me.xml").content == xml(tree("user", fields | children, 0, zone))
+        assert acme.xml(carol).get("/app/users/me.xml").content == xml(
+            parent_element("user", fields | children, 0, zone)
+        )
 
 
 # JSON
 
 
-def written(value, zone: str) -> str:
+def to_json(value, zone: str) -> str:
     """Return compact JSON, with times in the zone."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{written(key, zone)}:{written(item, zone)}" for key, item in value.items()) + "}"
+        return "{" + ",".join(f"{to_json(key, zone)}:{to_json(item, zone)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(written(item, zone) for item in value) + "]"
+        return "[" + ",".join(to_json(item, zone) for item in value) + "]"
     if isinstance(value, datetime):
-        return written(moment(value, zone), zone)
+        return to_json(format_time(value, zone), zone)
     if isinstance(value, Decimal):
         return f"{value.normalize():f}"
     return json.dumps(value.isoformat() if isinstance(value, date) else value, ensure_ascii=False)
@@ -260,25 +273,30 @@ def resource(row, serializer: type[ResourceSerializer], **fields) -> dict:
     return {name: fields[name] if name in fields else getattr(row, name) for name in serializer.names}
 
 
-def as_kept(pairs: dict) -> dict:
+def in_jsonb_order(pairs: dict) -> dict:
     """Return the pairs in the key order of `jsonb`."""
     return {key: pairs[key] for key in sorted(pairs, key=lambda key: (len(key), key))}
 
 
-def shown(client: Client, typed: dict, belongings: list[list]) -> dict:
-    own = [
-        [thing for thing in things if thing.client_id == client.id and not thing.trashed_at] for things in belongings
+def client_data(client: Client, typed_fields: dict, related_rows: list[list]) -> dict:
+    rows_of_client = [
+        [row for row in rows if row.client_id == client.id and not row.trashed_at] for rows in related_rows
     ]
-    counts = {f"{name}_count": len(things) for name, things in zip(("contacts", "posts", "deals"), own, strict=True)}
-    activity = max([client.updated_at, *(thing.updated_at for things in own for thing in things)])
-    additional = client.additional_fields | typed
-    fields = {"additional_fields": dict(sorted(additional.items())), "external_ids": as_kept(client.external_ids)}
+    counts = {
+        f"{name}_count": len(rows) for name, rows in zip(("contacts", "posts", "deals"), rows_of_client, strict=True)
+    }
+    activity = max([client.updated_at, *(row.updated_at for rows in rows_of_client for row in rows)])
+    additional = client.additional_fields | typed_fields
+    fields = {
+        "additional_fields": dict(sorted(additional.items())),
+        "external_ids": in_jsonb_order(client.external_ids),
+    }
     data = resource(client, ClientSerializer, **counts, last_activity=activity, **fields)
-    return data | {name: typed[name] for name in TYPED if name in typed}
+    return data | {name: typed_fields[name] for name in TYPED if name in typed_fields}
 
 
-timed = {"created_at": times, "updated_at": times, "trashed": st.sampled_from([False, False, False, True])}
-of_client = {"client": optional(st.integers(0, 4)), **timed}
+common_fields = {"created_at": times, "updated_at": times, "trashed": st.sampled_from([False, False, False, True])}
+fields_of_client_rows = {"client": optional(st.integers(0, 4)), **common_fields}
 TYPED = {
     "string1": texts,
     "integer10": numbers,
@@ -287,7 +305,7 @@ TYPED = {
     "date1": st.dates(date(2, 1, 1), date(9998, 1, 1)),
     "datetime1": times,
 }
-clients = many(
+clients = lists_of(
     5,
     name=names,
     email=optional(texts),
@@ -300,11 +318,13 @@ clients = many(
     additional_fields=st.dictionaries(st.text("abcąż '%", min_size=1, max_size=5), texts | numbers | flags, max_size=3),
     typed=st.fixed_dictionaries({}, optional=TYPED),
     responsible=flags,
-    **timed,
+    **common_fields,
 )
-contacts = many(4, name=names, email=optional(texts), lists=st.sets(st.integers(0, 2)), **of_client)
-deals = many(4, name=names, price=optional(decimals), expected_close_date=optional(st.dates()), **of_client)
-tasks = many(
+contacts = lists_of(4, name=names, email=optional(texts), lists=st.sets(st.integers(0, 2)), **fields_of_client_rows)
+deals = lists_of(
+    4, name=names, price=optional(decimals), expected_close_date=optional(st.dates()), **fields_of_client_rows
+)
+tasks = lists_of(
     4,
     title=names,
     content=texts,
@@ -312,7 +332,7 @@ tasks = many(
     priority=st.integers(-9, 9),
     scheduled_at=optional(times),
     response=optional(texts),
-    **of_client,
+    **fields_of_client_rows,
 )
 
 
@@ -332,31 +352,31 @@ def test_resources_equal_the_simple_implementation(acme, clients, contacts, deal
         acme.account.time_zone = zone
         acme.account.save()
         status = acme.account.default_status("post")
-        by = {"creator_id": acme.alice.id, "updater_id": acme.bob.id}
+        users = {"creator_id": acme.alice.id, "updater_id": acme.bob.id}
 
-        def made(model, given: list[dict], **fields) -> list:
+        def create_rows(model, items: list[dict], **fields) -> list:
             rows = []
-            for values in given:
-                place, trashed = values.pop("client", None), values.pop("trashed")
-                if place is not None and place < len(client_rows):
-                    values["client_id"] = client_rows[place].id
+            for values in items:
+                client_index, trashed = values.pop("client", None), values.pop("trashed")
+                if client_index is not None and client_index < len(client_rows):
+                    values["client_id"] = client_rows[client_index].id
                 values["trashed_at"] = values["created_at"] if trashed else None
                 rows.append(model(account=acme.account, **values, **fields))
             model.objects.bulk_create(rows)
             return rows
 
-        client_rows, given_clients = [], [dict(fields) for fields in clients]
-        typed = [fields.pop("typed") for fields in given_clients]
-        for number, fields in enumerate(given_clients):
+        client_rows, client_values = [], [dict(fields) for fields in clients]
+        typed = [fields.pop("typed") for fields in client_values]
+        for number, fields in enumerate(client_values):
             fields["external_ids"] = {key: f"{number}{key}" for key in fields["external_ids"]}
             fields["responsible_id"] = acme.alice.id if fields.pop("responsible") else None
-            stored = {
+            json_values = {
                 key: value.isoformat() if isinstance(value, date) else value for key, value in typed[number].items()
             }
-            fields["additional_fields"] = fields["additional_fields"] | stored
-        client_rows = made(Client, given_clients, **by)
+            fields["additional_fields"] = fields["additional_fields"] | json_values
+        client_rows = create_rows(Client, client_values, **users)
         for row, fields in zip(client_rows, clients, strict=True):
-            # What the table has besides is put back as it was given.
+            # `client_data` adds the typed fields again, with their Python values.
             row.additional_fields = fields["additional_fields"]
         ClientExternalId.objects.bulk_create(
             ClientExternalId(account=acme.account, key=key, value=value, holder_id=row.id)
@@ -364,29 +384,29 @@ def test_resources_equal_the_simple_implementation(acme, clients, contacts, deal
             if row.trashed_at is None
             for key, value in row.external_ids.items()
         )
-        given_contacts = [dict(fields) for fields in contacts]
-        places = [fields.pop("lists") for fields in given_contacts]
-        contact_rows = made(Contact, given_contacts, **by)
-        lists = [ContactList(account=acme.account, name=f"{number}", **by) for number in range(3)]
+        contact_values = [dict(fields) for fields in contacts]
+        list_indexes = [fields.pop("lists") for fields in contact_values]
+        contact_rows = create_rows(Contact, contact_values, **users)
+        lists = [ContactList(account=acme.account, name=f"{number}", **users) for number in range(3)]
         lists[2].trashed_at = datetime(2026, 1, 1, tzinfo=UTC)
         ContactList.objects.bulk_create(lists)
         ContactListMembership.objects.bulk_create(
-            ContactListMembership(account=acme.account, contact_id=row.id, contact_list_id=lists[place].id)
-            for row, chosen in zip(contact_rows, places, strict=True)
-            for place in chosen
+            ContactListMembership(account=acme.account, contact_id=row.id, contact_list_id=lists[index].id)
+            for row, indexes in zip(contact_rows, list_indexes, strict=True)
+            for index in indexes
         )
-        deal_rows = made(Deal, [dict(fields) for fields in deals], currency="EUR", **by)
-        task_rows = made(
+        deal_rows = create_rows(Deal, [dict(fields) for fields in deals], currency="EUR", **users)
+        task_rows = create_rows(
             Post, [dict(fields) for fields in tasks], task_kind="task", user_id=acme.bob.id, status_id=status.id
         )
-        written_by_hand = {
+        expected_data = {
             "clients": [
-                (row, shown(row, own, [contact_rows, task_rows, deal_rows]))
-                for row, own in zip(client_rows, typed, strict=True)
+                (row, client_data(row, typed_values, [contact_rows, task_rows, deal_rows]))
+                for row, typed_values in zip(client_rows, typed, strict=True)
             ],
             "contacts": [
-                (row, resource(row, ContactSerializer, contact_list_ids=sorted(lists[n].id for n in chosen if n != 2)))
-                for row, chosen in zip(contact_rows, places, strict=True)
+                (row, resource(row, ContactSerializer, contact_list_ids=sorted(lists[n].id for n in indexes if n != 2)))
+                for row, indexes in zip(contact_rows, list_indexes, strict=True)
             ],
             "deals": [(row, resource(row, DealSerializer)) for row in deal_rows],
             "tasks": [
@@ -398,15 +418,15 @@ def test_resources_equal_the_simple_implementation(acme, clients, contacts, deal
             ],
         }
         json_client, column = acme.json(), order.removeprefix("-")
-        for kind, pairs in written_by_hand.items():
+        for kind, pairs in expected_data.items():
             live = [(row, data) for row, data in pairs if row.trashed_at is None]
             live.sort(key=lambda pair: (getattr(pair[0], column), pair[0].id), reverse=order.startswith("-"))
-            expected = written([data for _, data in part_of(live, page, size)], zone)
-            answer = json_client.get(f"/app/{kind}.json?order={order}&page={page}&per_page={size}")
-            assert answer.text == expected
-            single = "posts" if kind == "tasks" else kind
+            expected = to_json([data for _, data in page_of(live, page, size)], zone)
+            response = json_client.get(f"/app/{kind}.json?order={order}&page={page}&per_page={size}")
+            assert response.text == expected
+            path_of_kind = "posts" if kind == "tasks" else kind
             for row, data in live:
-                assert json_client.get(f"/app/{single}/{row.id}.json").text == written(data, zone)
+                assert json_client.get(f"/app/{path_of_kind}/{row.id}.json").text == to_json(data, zone)
                 if kind == "clients" and row.external_ids:
                     query = "&".join(f"external_ids[{key}]={value}" for key, value in row.external_ids.items())
-                    assert json_client.get(f"/app/clients.json?{query}").text == written([data], zone)
+                    assert json_client.get(f"/app/clients.json?{query}").text == to_json([data], zone)

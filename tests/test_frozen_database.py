@@ -13,29 +13,29 @@ import pytest
 from tests.support.service import READY
 
 STATEMENT_TIMEOUT = 4
-REQUESTS = 24  # of one worker, which has four slots
+REQUESTS = 24  # sent to one worker, which has four slots
 
 
-# Each credential needs a query, whether it is valid or not.
+# The service looks up these credentials in the database, although they are not valid.
 CREDENTIALS = {
     ".xml": "Basic " + base64.b64encode(b"nobody:nothing").decode(),
     ".json": f"Bearer {'x' * 32}/demo",
 }
 
 
-def ask(service, path):
+def get(service, path):
     """Return the status, Retry-After and the duration in seconds."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     with contextlib.closing(connection):
         authorization = CREDENTIALS.get(Path(path).suffix, "")
         connection.request("GET", path, headers={"Accept": "text/html", "Authorization": authorization})
         response = connection.getresponse()
-        return response.status, response.headers["Retry-After"], time.monotonic() - began
+        return response.status, response.headers["Retry-After"], time.monotonic() - started_at
 
 
 @contextlib.contextmanager
-def frozen(service):
+def frozen_database(service):
     """Stop PostgreSQL and all its processes by SIGSTOP within the block."""
     server = service.find_process("cluster_name=")
     processes = [server, *server.children()]
@@ -59,29 +59,29 @@ def service(start_service):
 
 def test_it_works(service):
     paths = ["/", "/app/categories.xml", "/app/tasks.json", "/app/sign-in"]
-    assert [ask(service, path)[0] for path in paths] == [200, 401, 401, 200]
-    assert ask(service, "/readyz")[:2] == (200, None)
+    assert [get(service, path)[0] for path in paths] == [200, 401, 401, 200]
+    assert get(service, "/readyz")[:2] == (200, None)
 
     with ThreadPoolExecutor(REQUESTS) as pool:
-        with frozen(service):
-            asked = [pool.submit(ask, service, paths[number % len(paths)]) for number in range(REQUESTS)]
+        with frozen_database(service):
+            futures = [pool.submit(get, service, paths[number % len(paths)]) for number in range(REQUESTS)]
             for _ in range(3):
-                status, retry_after, seconds = ask(service, "/readyz")
+                status, retry_after, seconds = get(service, "/readyz")
                 assert (status, retry_after) == (503, "5")
                 assert seconds < 2
-            assert ask(service, "/healthz")[0] == 200
-            answers = [each.result() for each in asked]
-            assert {(status, retry_after) for status, retry_after, _ in answers} == {(503, "5")}
+            assert get(service, "/healthz")[0] == 200
+            results = [future.result() for future in futures]
+            assert {(status, retry_after) for status, retry_after, _ in results} == {(503, "5")}
             # The statement timeout, or the queue timeout and the connection timeout, with a margin for a busy machine.
-            assert max(seconds for *_, seconds in answers) < 25
+            assert max(seconds for *_, seconds in results) < 25
             # Requests that get no connection also fail in time.
-            assert ask(service, "/")[:2] == (503, "5")
+            assert get(service, "/")[:2] == (503, "5")
 
         deadline = time.monotonic() + 30
-        while ask(service, "/readyz")[0] != 200:
+        while get(service, "/readyz")[0] != 200:
             assert time.monotonic() < deadline
             time.sleep(0.1)
         # Every closed connection is opened again.
-        asked = [pool.submit(ask, service, "/") for _ in range(REQUESTS)]
-        assert {each.result()[0] for each in asked} == {200}
+        futures = [pool.submit(get, service, "/") for _ in range(REQUESTS)]
+        assert {future.result()[0] for future in futures} == {200}
     assert "Traceback" not in service.output()

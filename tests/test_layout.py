@@ -25,4 +25,6 @@ def test_no_helper_imports_a_test_module(graph):
     helpers = graph.find_descendants("tests.support")
     assert len(helpers) > 10
     imports = {helper: graph.find_modules_directly_imported_by(helper) for helper in helpers}
-    assert {helper: found for helper in helpers if (found := set(filter(is_test, imports[helper])))} == {}
+    assert {
+        helper: imported_tests for helper in helpers if (imported_tests := set(filter(is_test, imports[helper])))
+    } == {}

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# All that migrations create: columns, constraints, indexes, triggers, functions.
+# All objects that migrations create: columns, constraints, indexes, triggers, functions.
 SCHEMA = """
 SELECT 'column', table_schema || '.' || table_name || '.' || column_name,
   concat_ws(' ', data_type, character_maximum_length, is_nullable, is_identity, is_generated, generation_expression)
@@ -34,7 +34,7 @@ WHERE pronamespace::regnamespace::text IN ('public', 'account_ids')
 
 
 @pytest.fixture
-def scratch():
+def empty_database():
     """Create an empty database on the test server, and return its address."""
     parts = urlsplit(os.environ["DATABASE_URL"])
     name = f"scratch_{os.getpid()}"
@@ -45,7 +45,7 @@ def scratch():
 
 
 def migrate(url: str, *arguments: str) -> str:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "manage.py", "migrate", *arguments],
         cwd=ROOT,
         env=os.environ | {"DATABASE_URL": url},
@@ -53,8 +53,8 @@ def migrate(url: str, *arguments: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def schema(url: str) -> set[tuple]:
@@ -63,17 +63,17 @@ def schema(url: str) -> set[tuple]:
     return {row for row in rows if "django_migrations" not in row[1]}
 
 
-def test_it_works(scratch):
+def test_it_works(empty_database):
     """Migrate an empty database, reverse all migrations, and migrate again. A second run has nothing to do."""
-    migrate(scratch)
-    first = schema(scratch)
+    migrate(empty_database)
+    first = schema(empty_database)
     assert {kind for kind, _, _ in first} == {"column", "constraint", "index", "trigger", "function"}
     # The migrations of the other apps depend on these.
-    migrate(scratch, "accounts", "zero")
-    assert schema(scratch) == set()
-    migrate(scratch)
-    assert schema(scratch) == first
-    assert "No migrations to apply" in migrate(scratch)
+    migrate(empty_database, "accounts", "zero")
+    assert schema(empty_database) == set()
+    migrate(empty_database)
+    assert schema(empty_database) == first
+    assert "No migrations to apply" in migrate(empty_database)
 
 
 def test_every_change_of_a_model_has_a_migration(db):
@@ -81,4 +81,4 @@ def test_every_change_of_a_model_has_a_migration(db):
     try:
         call_command("makemigrations", check=True, dry_run=True, stdout=missing)
     except SystemExit:
-        pytest.fail(f"run `manage.py makemigrations`, which makes:\n{missing.getvalue()}")
+        pytest.fail(f"run `manage.py makemigrations`, which creates:\n{missing.getvalue()}")

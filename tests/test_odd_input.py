@@ -1,4 +1,4 @@
-"""Odd input to every page is rejected with a message or accepted, but never a server error."""
+"""Odd input to any page is accepted or rejected with a message. It never causes a server error."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from tests.support.fill import fill
 from tests.support.fixtures import committed, make_cast
-from tests.support.page_routes import CSRF_EXEMPT, ROUTES, path_of, things
+from tests.support.page_routes import CSRF_EXEMPT, ROUTES, make_rows, path_of
 from tests.support.pages import Visitor
 
 pytestmark = pytest.mark.slow
@@ -69,7 +69,7 @@ FIELDS = [
     "query.external_ids",
     "header.Prefer",
 ]
-ODD = [
+ODD_VALUES = [
     "",
     "0",
     "1" * 19,
@@ -86,12 +86,12 @@ ODD = [
     "<script>alert(1)</script>{{ 7 }}{% now %}",
     "9999-12-31",
 ]
-# These end the session of the user.
+# Forms to these paths end the session of the user.
 ENDS_SESSION = ("/app/sign-out", "/app/profile/sessions")
 # Sent in each field alone.
-SHORT_ODD = ["", "\x00"]
+SHORT_ODD_VALUES = ["", "\x00"]
 # Query strings, sent unchanged.
-RAW = [
+RAW_QUERIES = [
     "page=%00",
     "page=%ff%fe",
     "%ff=%ff",
@@ -104,58 +104,58 @@ RAW = [
 ]
 
 
-def encoded(text: str) -> bytes:
+def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
 @cache
 def quoted(text: str) -> str:
     """Return the text as in a form body. To quote a long text takes longer than to answer the request."""
-    return quote_plus(encoded(text))
+    return quote_plus(encode(text))
 
 
 @pytest.fixture(scope="module")
-def full(django_db_setup, django_db_blocker):
+def filled_forum(django_db_setup, django_db_blocker):
     """Create rows of each kind in acme, and collect the parameters of each page and all forms that alice sees."""
     with committed(django_db_blocker):
         acme = make_cast()
         fill(acme.account, acme.bob, "full")
         page = acme.page(acme.alice)
-        page.ids = things(acme.account, acme.bob)
+        page.ids = make_rows(acme.account, acme.bob)
         parameters = {path: parameters_of(page, path) for path in paths(page, "get")}
         yield SimpleNamespace(page=page, parameters=parameters, forms=list(forms_of(page)))
 
 
 @pytest.fixture
-def alice(full, db) -> Visitor:
+def alice(filled_forum, db) -> Visitor:
     """Return alice's browser session, with the CSRF token of the forms."""
     page = Visitor(HOST)
     for name in ("session", "csrf"):
-        page.set_cookie(name, full.page.cookies[name])
-    page.ids = full.page.ids
+        page.set_cookie(name, filled_forum.page.cookies[name])
+    page.ids = filled_forum.page.ids
     return page
 
 
 def parameters_of(page: Visitor, path: str) -> list[str]:
     """Return the names of the query parameters that a page reads.
 
-    The page is loaded again with the names found so far, because it may read more then.
+    The page is loaded repeatedly with the names known so far, because it may then read further ones.
     """
-    names, found = [], set()
+    names, names_read = [], set()
 
-    def noting(method):
-        def look_up(self, name, *arguments):
-            found.add(name)
+    def recording(method):
+        def wrapper(self, name, *arguments):
+            names_read.add(name)
             return method(self, name, *arguments)
 
-        return look_up
+        return wrapper
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("__getitem__", "__contains__", "getlist"):
-            patch.setattr(QueryDict, name, noting(getattr(QueryDict, name)))
+            patch.setattr(QueryDict, name, recording(getattr(QueryDict, name)))
         for value in (None, "", "1"):
             page.get(path + (f"?{urlencode(dict.fromkeys(names, value))}" if names else ""), expect_errors=True)
-            names = sorted(found)
+            names = sorted(names_read)
     return names
 
 
@@ -171,22 +171,24 @@ def paths(page: Visitor, method: str):
             yield path_of(route, page.ids)
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_it_works(full, alice, value):
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: ascii(value[:12]))
+def test_it_works(filled_forum, alice, value):
     """Send all parameters of a page at once, and each alone, because a rejected one may hide another."""
-    value = encoded(value[:500])
-    for path, names in full.parameters.items():
-        together = dict.fromkeys(names, value)
-        for given in (together, *({name: value} for name in names)):
-            assert_answered(alice.get(f"{path}?{urlencode(given)}", expect_errors=True))
+    value = encode(value[:500])
+    for path, names in filled_forum.parameters.items():
+        all_at_once = dict.fromkeys(names, value)
+        for parameters in (all_at_once, *({name: value} for name in names)):
+            assert_answered(alice.get(f"{path}?{urlencode(parameters)}", expect_errors=True))
 
 
-def test_parameters_of_pages_are_found(full):
-    """Parameters of pages that read them in different ways are found."""
-    assert {"q", "order", "page", "status", "title", "next", "into", "tab"} <= set().union(*full.parameters.values())
+def test_parameters_of_pages_are_found(filled_forum):
+    """The pages read these parameters in different ways."""
+    assert {"q", "order", "page", "status", "title", "next", "into", "tab"} <= set().union(
+        *filled_forum.parameters.values()
+    )
 
 
-@pytest.mark.parametrize("query", RAW, ids=lambda query: query[:12])
+@pytest.mark.parametrize("query", RAW_QUERIES, ids=lambda query: query[:12])
 def test_raw_query_strings(alice, query):
     for path in paths(alice, "get"):
         for page in (alice, Visitor(HOST)):
@@ -239,36 +241,38 @@ def send(page: Visitor, path: str, fields, **headers):
     return response
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_odd_values_in_forms(full, alice, value):
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: ascii(value[:12]))
+def test_odd_values_in_forms(filled_forum, alice, value):
     """Send odd values in all fields at once and in each field alone; leave out each field; send all fields twice."""
-    for path, fields in full.forms:
-        kept = [(name, given) for name, given in fields if name in ("csrfmiddlewaretoken", "do", "part", "act")]
-        odd = [(name, value) for name, _ in fields if (name, _) not in kept]
-        assert_answered(send(alice, path, kept + odd))
-        assert_answered(send(alice, path, [*fields, *odd], **{"HX-Request": "true"}))
-        for name, _ in odd if value in SHORT_ODD else []:
-            others = [(one, given) for one, given in fields if one != name]
+    for path, fields in filled_forum.forms:
+        required = [
+            (name, original) for name, original in fields if name in ("csrfmiddlewaretoken", "do", "part", "act")
+        ]
+        odd_fields = [(name, value) for name, _ in fields if (name, _) not in required]
+        assert_answered(send(alice, path, required + odd_fields))
+        assert_answered(send(alice, path, [*fields, *odd_fields], **{"HX-Request": "true"}))
+        for name, _ in odd_fields if value in SHORT_ODD_VALUES else []:
+            others = [(other_name, original) for other_name, original in fields if other_name != name]
             assert_answered(send(alice, path, [*others, (name, value)]), name)
             if not value:
                 assert_answered(send(alice, path, others), name)
 
 
-@pytest.mark.parametrize("value", ODD, ids=lambda value: ascii(value[:12]))
-def test_odd_values_outside_of_forms(full, alice, value):
+@pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: ascii(value[:12]))
+def test_odd_values_outside_of_forms(filled_forum, alice, value):
     fields = [(name, value[:2000]) for name in FIELDS]
-    token = ("csrfmiddlewaretoken", token_in(full.forms))
-    strange = {"HX-Request": "true", "HX-Current-URL": quote(encoded(value[:500]))}
+    token = ("csrfmiddlewaretoken", token_in(filled_forum.forms))
+    htmx_headers = {"HX-Request": "true", "HX-Current-URL": quote(encode(value[:500]))}
     for path in posted_paths(alice):
         assert_answered(send(alice, path, [token, *fields]))
-        assert_answered(send(alice, path, [token, *fields], **strange))
+        assert_answered(send(alice, path, [token, *fields], **htmx_headers))
     for path in posted_paths(alice, token=False):
-        assert_answered(send(alice, path, fields, **strange))
+        assert_answered(send(alice, path, fields, **htmx_headers))
         assert_answered(send(Visitor(HOST), path, fields))
 
 
 @pytest.mark.parametrize("address", ["http://[", "http://acme.example.test//["])
-def test_invalid_addresses_in_headers_and_fields(full, alice, address):
+def test_invalid_addresses_in_headers_and_fields(filled_forum, alice, address):
     """Send an invalid address in each place where browsers send one."""
     headers = [
         {"HX-Request": "true", "HX-Current-URL": address},
@@ -276,21 +280,21 @@ def test_invalid_addresses_in_headers_and_fields(full, alice, address):
         {"Referer": address},
         {"Origin": address},
     ]
-    token = token_in(full.forms)
+    token = token_in(filled_forum.forms)
     fields = [("csrfmiddlewaretoken", token), ("vote", "1")]
-    for given in headers:
+    for page_headers in headers:
         for page in (alice, Visitor(HOST)):
             for path in paths(alice, "get"):
-                assert_answered(page.get(path, headers=given, expect_errors=True), given)
+                assert_answered(page.get(path, headers=page_headers, expect_errors=True), page_headers)
         for path in posted_paths(alice):
-            assert_answered(send(alice, path, fields, **given), given)
+            assert_answered(send(alice, path, fields, **page_headers), page_headers)
         # Visitors have no valid token. Over https, Django requires a valid Referer or Origin besides the token.
         https = {"wsgi.url_scheme": "https"}
         alice_over_https = Visitor(HOST, **https)
         alice_over_https.cookiejar = alice.cookiejar
         for path in posted_paths(alice, token=False):
             for page in (Visitor(HOST), Visitor(HOST, **https), alice_over_https):
-                assert_answered(send(page, path, fields, **given), given)
+                assert_answered(send(page, path, fields, **page_headers), page_headers)
 
 
 @pytest.mark.parametrize(
@@ -308,12 +312,12 @@ def test_invalid_addresses_in_headers_and_fields(full, alice, address):
     ],
     ids=str,
 )
-def test_odd_bodies(full, alice, content_type, body):
+def test_odd_bodies(filled_forum, alice, content_type, body):
     def post(page, path, **headers):
         response = page.post(path, body, content_type=content_type, headers=headers, expect_errors=True)
         assert_answered(response, content_type)
 
-    token = token_in(full.forms)
+    token = token_in(filled_forum.forms)
     for path in posted_paths(alice):
         post(alice, path, **{"X-CSRFToken": token})
     for path in posted_paths(alice, token=False):

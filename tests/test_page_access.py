@@ -1,4 +1,4 @@
-"""Permissions of every page route, for reading and for sending."""
+"""Permissions of every page route, for GET and for POST."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.factories import (
     make_post,
 )
 from tests.support.fill import SECRET, fill
-from tests.support.page_routes import ROUTES, path_of, things
+from tests.support.page_routes import ROUTES, make_rows, path_of
 from tests.support.pages import Visitor
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ FOR_ANYONE = {
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]
 
 
-def who_may(route: str) -> str:
+def required_role(route: str) -> str:
     """Return the lowest role that may use the route, judged by the path alone."""
     if route.startswith("app/account/api"):
         return "team"
@@ -52,7 +52,7 @@ def token_of(visitor: Visitor) -> str:
     return page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
 
 
-def ask(visitor: Visitor, path: str, methods: set[str], **values):
+def responses_to(visitor: Visitor, path: str, methods: set[str], **values):
     """Return the responses of a path to each of the methods."""
     if "post" in methods and not hasattr(visitor, "token"):
         visitor.token = token_of(visitor)
@@ -60,29 +60,29 @@ def ask(visitor: Visitor, path: str, methods: set[str], **values):
         yield visitor.get(path, expect_errors=True)
         yield visitor.get(path, headers={"HX-Request": "true"}, expect_errors=True)
     if "post" in methods:
-        sent = {"csrfmiddlewaretoken": visitor.token, "title": "wish", "content": "text", **values}
-        yield visitor.post(path, sent, expect_errors=True)
+        data = {"csrfmiddlewaretoken": visitor.token, "title": "wish", "content": "text", **values}
+        yield visitor.post(path, data, expect_errors=True)
 
 
 @pytest.fixture
 def private(acme):
     """Make acme's forum private and fill it with rows."""
-    ids = things(acme.account, acme.bob)
+    ids = make_rows(acme.account, acme.bob)
     fill(acme.account, acme.bob, SECRET)
     acme.account.forums.update(access=Forum.Access.PRIVATE)
     return acme, ids
 
 
-def to_sign_in(response) -> bool:
-    where = response.headers.get("Location") or response.headers.get("HX-Redirect", "")
-    return where.startswith("/app/sign-in?next=")
+def redirects_to_sign_in(response) -> bool:
+    location = response.headers.get("Location") or response.headers.get("HX-Redirect", "")
+    return location.startswith("/app/sign-in?next=")
 
 
-def is_refusal(response) -> bool:
+def is_refused_to_visitors(response) -> bool:
     """Return True for a redirect to the sign-in page, a form shown again with a sign-in form, or an empty fragment for htmx."""
-    is_nothing = "HX-Request" in response.request.headers and response.status_code == 204
-    asks = response.status_code == 403 and bool(response.html.find(id="id_password"))
-    return to_sign_in(response) or is_nothing or asks
+    is_empty_fragment = "HX-Request" in response.request.headers and response.status_code == 204
+    has_sign_in_form = response.status_code == 403 and bool(response.html.find(id="id_password"))
+    return redirects_to_sign_in(response) or is_empty_fragment or has_sign_in_form
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -90,11 +90,11 @@ def test_it_works(private, route):
     """A private forum shows nothing to visitors and to users of other accounts."""
     acme, ids = private
     path = path_of(route, ids)
-    for response in ask(acme.page(), path, ROUTES[route]):
+    for response in responses_to(acme.page(), path, ROUTES[route]):
         assert SECRET not in response.text
         assert response.status_code < 500
         if route not in FOR_ANYONE:
-            assert is_refusal(response), (path, response.request.method, response.status)
+            assert is_refused_to_visitors(response), (path, response.request.method, response.status)
 
 
 def test_it_rejects_sessions_of_another_account(private, other):
@@ -106,7 +106,7 @@ def test_it_rejects_sessions_of_another_account(private, other):
         if "get" in methods:
             response = mallory.get(path_of(route, ids), expect_errors=True)
             assert SECRET not in response.text
-            assert route in FOR_ANYONE or to_sign_in(response), route
+            assert route in FOR_ANYONE or redirects_to_sign_in(response), route
 
 
 @pytest.mark.parametrize("path", ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"])
@@ -117,38 +117,39 @@ def test_visitors_find_nothing_of_a_private_forum(private, path):
     assert "Allow" not in response.text
 
 
-@pytest.mark.parametrize("who", ["carol", "bob"])
-def test_it_rejects_users_below_the_required_role(private, who):
+@pytest.mark.parametrize("login", ["carol", "bob"])
+def test_it_rejects_users_below_the_required_role(private, login):
     acme, ids = private
-    page, refused = acme.page(getattr(acme, who)), {"carol": {"team", "admin"}, "bob": {"admin"}}[who]
+    page, forbidden_roles = acme.page(getattr(acme, login)), {"carol": {"team", "admin"}, "bob": {"admin"}}[login]
     for route, methods in ROUTES.items():
-        if who_may(route) in refused:
-            for response in ask(page, path_of(route, ids), methods):
-                leads_on = (route, who, response.request.method) == ("app/account", "bob", "GET")
-                assert response.status_code == (303 if leads_on else 403), (route, response.request.method)
+        if required_role(route) in forbidden_roles:
+            for response in responses_to(page, path_of(route, ids), methods):
+                # The page of the settings redirects agents to the first page that they may open.
+                is_redirected = (route, login, response.request.method) == ("app/account", "bob", "GET")
+                assert response.status_code == (303 if is_redirected else 403), (route, response.request.method)
                 assert SECRET not in response.text
 
 
-ACTS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "merge", "undo", "cast", "withdraw"]
+ACTIONS = ["save", "delete", "role", "deactivate", "revoke", "status", "place", "merge", "undo", "cast", "withdraw"]
 
 
 def test_it_rejects_ids_of_another_account(acme, other):
     """For an owner, rows of another account do not exist."""
-    # Ids that this account has not used.
+    # Skip ids, so that no id of a row of the other account is also an id of acme.
     next_ids(other.account.id, 1000)
-    ids = things(other.account, other.mallory)
+    ids = make_rows(other.account, other.mallory)
     alice = acme.page(acme.alice)
     for route, methods in ROUTES.items():
         if "<id:id>" in route or "<category_name" in route:
-            for do in ACTS if "post" in methods else ACTS[:1]:
+            for do in ACTIONS if "post" in methods else ACTIONS[:1]:
                 path = path_of(route, ids)
-                for response in ask(alice, path, methods, do=do, vote="1", role="admin", name="mine"):
-                    leads_back = response.headers.get("Location") == path
-                    assert is_refused(response, route) or leads_back, (route, do, response.status)
+                for response in responses_to(alice, path, methods, do=do, vote="1", role="admin", name="mine"):
+                    returns_to_path = response.headers.get("Location") == path
+                    assert is_error(response, route) or returns_to_path, (route, do, response.status)
                     assert SECRET not in response.text
 
 
-def is_refused(response, route: str) -> bool:
+def is_error(response, route: str) -> bool:
     """Return True for an error: 400 for an unknown action, 422 for invalid input, 404. The search while typing ignores ids."""
     is_search = "HX-Request" in response.request.headers and route.endswith(("/merge", "/behalf"))
     return is_search or response.status_code in (400, 404, 422)
@@ -160,38 +161,40 @@ def test_a_forum_shows_nothing_of_another_forum(acme):
     host = account.hosts.create(name="second")
     forum = account.forums.create(host_id=host.id, name="Second", access=Forum.Access.PRIVATE)
     account.categories.create(forum_id=forum.id, name=SECRET)
-    hidden = make_post(acme.bob, f"{SECRET} wish", forum_id=forum.id, content=SECRET)
-    hidden.write({"response": SECRET}, by=acme.bob)
-    ids = {"posts": hidden.id, "comments": hidden.comment(by=acme.bob, text=SECRET).id}
-    shown = make_post(acme.bob, "Shown")
-    for who in (None, acme.carol, acme.bob):
-        page = acme.page(who)
+    private_post = make_post(acme.bob, f"{SECRET} wish", forum_id=forum.id, content=SECRET)
+    private_post.write({"response": SECRET}, by=acme.bob)
+    ids = {"posts": private_post.id, "comments": private_post.comment(by=acme.bob, text=SECRET).id}
+    public_post = make_post(acme.bob, "Shown")
+    for user in (None, acme.carol, acme.bob):
+        page = acme.page(user)
         for path in ["/", "/?order=top", "/app/roadmap", "/app/feed.atom", "/sitemap.xml", "/app/moderation"]:
             assert SECRET not in page.get(path, expect_errors=True).text
         for path in SEARCHES:
-            found = page.get(path.format(SECRET), expect_errors=True).text
-            assert f"/app/posts/{hidden.id}" not in found
-            assert "wish" not in found
+            text = page.get(path.format(SECRET), expect_errors=True).text
+            assert f"/app/posts/{private_post.id}" not in text
+            assert "wish" not in text
         for route, methods in ROUTES.items():
             if route.startswith("app/posts/<id:id>"):
-                for response in ask(page, path_of(route, ids), methods, vote="1", do="status"):
+                for response in responses_to(page, path_of(route, ids), methods, vote="1", do="status"):
                     assert SECRET not in response.text
-                    refused = is_refused(response, route) or response.status_code == 403 or is_refusal(response)
-                    assert refused, (route, response.status)
-    merge = acme.page(acme.bob).get(f"/app/posts/{shown.id}/merge?q={SECRET}&into={hidden.id}")
+                    has_no_access = (
+                        is_error(response, route) or response.status_code == 403 or is_refused_to_visitors(response)
+                    )
+                    assert has_no_access, (route, response.status)
+    merge = acme.page(acme.bob).get(f"/app/posts/{public_post.id}/merge?q={SECRET}&into={private_post.id}")
     assert "wish" not in merge.html.find("main").get_text()
 
 
 @pytest.fixture
-def crm(acme):
+def customers(acme):
     return make_client(acme.bob, f"{SECRET} client"), make_contact(acme.bob, f"{SECRET} contact")
 
 
-def test_members_learn_nothing_about_customers(acme, crm):
-    client, contact = crm
+def test_members_learn_nothing_about_customers(acme, customers):
+    client, contact = customers
     post = make_post(acme.bob, "For a customer", client_id=client.id)
     post.cast_proxy_vote(by=acme.bob, contact_id=contact.id)
-    for who in (None, acme.carol):
-        page = acme.page(who)
+    for user in (None, acme.carol):
+        page = acme.page(user)
         for path in ("/", f"/app/posts/{post.id}", "/app/feed.atom", "/?q=customer", "/app/roadmap"):
             assert SECRET not in page.get(path).text

@@ -21,7 +21,7 @@ from core.db.prepared import execute as execute_prepared
 from tests.support.service import free_port
 
 PROGRAM = os.environ.get("PGBOUNCER") or shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no PgBouncer")
+pytestmark = pytest.mark.skipif(not PROGRAM, reason="needs PgBouncer, which is not installed")
 
 CONFIGURATION = """
 [databases]
@@ -36,13 +36,13 @@ auth_file = {users}
 stats_users = {stats_users}
 pool_mode = {pool_mode}
 default_pool_size = 1
-{more}
+{other_settings}
 """
 
 
 def version() -> tuple[int, ...]:
-    shown = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, re.search(r"(\d+)\.(\d+)", shown).groups()))
+    output = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.search(r"(\d+)\.(\d+)", output).groups()))
 
 
 @pytest.fixture
@@ -54,24 +54,29 @@ def pgbouncer(transactional_db):
     def start(pool_mode, *, options=None, stats_users=None):
         folder = Path(tempfile.mkdtemp(prefix="rostrum-pgbouncer-"))
         started.append(folder)
-        own, port = direct.settings_dict, free_port()
-        users, ini = folder / "users.txt", folder / "pgbouncer.ini"
-        users.write_text(f'"{own["USER"]}" ""\n')
-        more = ["max_prepared_statements = 200"] if version() >= (1, 21) else []
+        server_settings, port = direct.settings_dict, free_port()
+        users, configuration = folder / "users.txt", folder / "pgbouncer.ini"
+        users.write_text(f'"{server_settings["USER"]}" ""\n')
+        other_settings = ["max_prepared_statements = 200"] if version() >= (1, 21) else []
         if os.getuid() == 0:
             # PgBouncer refuses to run as root, so its files must be readable by another user.
-            more.append("user = nobody")
+            other_settings.append("user = nobody")
             for path in (folder, users):
                 os.chown(path, pwd.getpwnam("nobody").pw_uid, -1)
-        own |= {"PORT": own["PORT"] or 5432}
-        given = {"stats_users": own["USER"] if stats_users is None else stats_users, "more": "\n".join(more)}
-        given["password"] = f"password='{own['PASSWORD']}'" if own["PASSWORD"] else ""
-        ini.write_text(CONFIGURATION.format(port=port, users=users, pool_mode=pool_mode, **given, **own))
-        process = subprocess.Popen([PROGRAM, ini], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server_settings |= {"PORT": server_settings["PORT"] or 5432}
+        values = {
+            "stats_users": server_settings["USER"] if stats_users is None else stats_users,
+            "other_settings": "\n".join(other_settings),
+        }
+        values["password"] = f"password='{server_settings['PASSWORD']}'" if server_settings["PASSWORD"] else ""
+        configuration.write_text(
+            CONFIGURATION.format(port=port, users=users, pool_mode=pool_mode, **values, **server_settings)
+        )
+        process = subprocess.Popen([PROGRAM, configuration], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         started.append(process)
-        pooled = own["OPTIONS"] | {"options": options}
-        through = own | {"HOST": "127.0.0.1", "PORT": port, "OPTIONS": pooled}
-        connections["default"] = load_backend("config.database").DatabaseWrapper(through)
+        connection_options = server_settings["OPTIONS"] | {"options": options}
+        pooled_settings = server_settings | {"HOST": "127.0.0.1", "PORT": port, "OPTIONS": connection_options}
+        connections["default"] = load_backend("config.database").DatabaseWrapper(pooled_settings)
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -88,16 +93,16 @@ def pgbouncer(transactional_db):
     if connections["default"] is not direct:
         connections["default"].close()
         connections["default"] = direct
-    for each in started:
-        if isinstance(each, Path):
-            shutil.rmtree(each)
+    for item in started:
+        if isinstance(item, Path):
+            shutil.rmtree(item)
         else:
-            each.kill()
-            each.wait()
+            item.kill()
+            item.wait()
 
 
 @pytest.fixture
-def role(transactional_db, settings):
+def role_settings(transactional_db, settings):
     """Give the role the settings of docs/operating.md in the test database."""
     settings.DATABASE_POOLER = True
     database = connection.ops.quote_name(connection.settings_dict["NAME"])
@@ -111,7 +116,7 @@ def role(transactional_db, settings):
         cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} RESET ALL")
 
 
-def found() -> list[tuple[str, str]]:
+def check_messages() -> list[tuple[str, str]]:
     return [(each.id, each.msg) for each in database_checks.database(None, databases=["default"])]
 
 
@@ -122,16 +127,16 @@ def show(name: str) -> str:
 
 
 @pytest.mark.parametrize("pool_mode", ["session", "transaction"])
-def test_it_works(role, pgbouncer, monkeypatch, pool_mode):
+def test_it_works(role_settings, pgbouncer, monkeypatch, pool_mode):
     monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
     pgbouncer(pool_mode)
-    assert found() == []
+    assert check_messages() == []
     assert show("statement_timeout") == "1min"
     with transaction.atomic():
         assert execute_prepared("SELECT 1", []) == [(1,)]
 
 
-def test_pgbouncer_rejects_startup_parameters(role, pgbouncer):
+def test_pgbouncer_rejects_startup_parameters(role_settings, pgbouncer):
     """PgBouncer rejects startup parameters, which the service sends unless DATABASE_POOLER is on."""
     pgbouncer("session", options="-c jit=off")
     with pytest.raises(Exception, match="unsupported startup parameter"):
@@ -139,7 +144,7 @@ def test_pgbouncer_rejects_startup_parameters(role, pgbouncer):
 
 
 @pytest.mark.skipif(PROGRAM and version() < (1, 22), reason="this PgBouncer keeps no prepared statements")
-def test_prepared_statements_work_on_any_connection(role, pgbouncer):
+def test_prepared_statements_work_on_any_connection(role_settings, pgbouncer):
     """Several client connections share the only server connection."""
     pgbouncer("transaction")
     others = [load_backend("config.database").DatabaseWrapper(connection.settings_dict) for _ in range(2)]
@@ -159,13 +164,13 @@ def test_prepared_statements_work_on_any_connection(role, pgbouncer):
 @pytest.mark.parametrize(
     "name", ["statement_timeout", "idle_in_transaction_session_timeout", "jit", "random_page_cost"]
 )
-def test_it_rejects_a_role_without_a_required_setting(role, pgbouncer, monkeypatch, name):
+def test_it_rejects_a_role_without_a_required_setting(role_settings, pgbouncer, monkeypatch, name):
     monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
     database = connection.ops.quote_name(connection.settings_dict["NAME"])
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER ROLE CURRENT_USER IN DATABASE {database} RESET {name}")
     pgbouncer("session")
-    [(id, message)] = found()
+    [(id, message)] = check_messages()
     assert id == "rostrum.E010"
     assert message.startswith(f"The setting {name} of the database is ")
     [error] = database_checks.database(None, databases=["default"])
@@ -175,37 +180,37 @@ def test_it_rejects_a_role_without_a_required_setting(role, pgbouncer, monkeypat
         cursor.execute(statement)
     connection.close()
     pgbouncer("session")
-    assert found() == []
+    assert check_messages() == []
 
 
-def test_it_rejects_an_old_version(role, pgbouncer, monkeypatch):
+def test_it_rejects_an_old_version(role_settings, pgbouncer, monkeypatch):
     monkeypatch.setattr(database_checks, "POOLER_VERSION", (99, 0))
     pgbouncer("session")
-    [(id, message)] = found()
+    [(id, message)] = check_messages()
     assert id == "rostrum.E011"
     assert message.startswith("PgBouncer is version {}.{}: ".format(*version()))
 
 
-def test_it_warns_if_the_version_is_unknown(role, pgbouncer):
+def test_it_warns_if_the_version_is_unknown(role_settings, pgbouncer):
     pgbouncer("session", stats_users="somebody")
-    assert found() == [("rostrum.W010", "PgBouncer does not tell its version and its settings.")]
+    assert check_messages() == [("rostrum.W010", "PgBouncer does not tell its version and its settings.")]
 
 
-def test_it_rejects_statement_pooling(role, pgbouncer, monkeypatch):
+def test_it_rejects_statement_pooling(role_settings, pgbouncer, monkeypatch):
     monkeypatch.setattr(database_checks, "POOLER_VERSION", (1, 0))
     pgbouncer("statement")
-    assert [id for id, _ in found()] == ["rostrum.E012"]
+    assert [id for id, _ in check_messages()] == ["rostrum.E012"]
 
 
-def test_migrations_leave_no_session_settings(role, pgbouncer):
+def test_migrations_leave_no_session_settings(role_settings, pgbouncer):
     pgbouncer("transaction")
-    said = StringIO()
-    call_command("migrate", stdout=StringIO(), stderr=said)
-    assert "DATABASE_POOLER is on" in said.getvalue()
+    stderr = StringIO()
+    call_command("migrate", stdout=StringIO(), stderr=stderr)
+    assert "DATABASE_POOLER is on" in stderr.getvalue()
     assert show("statement_timeout") == "1min"
 
 
-def test_each_migration_lifts_the_limit_for_its_transaction(role, pgbouncer):
+def test_each_migration_lifts_the_limit_for_its_transaction(role_settings, pgbouncer):
     pgbouncer("transaction")
     with connection.schema_editor() as editor:
         assert show("statement_timeout") == "0"

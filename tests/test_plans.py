@@ -36,7 +36,7 @@ SELECT CASE WHEN i %% 3 = 0 THEN %(other)s ELSE %(acme)s END, 100000 + i,
     jsonb_build_object('shop', 'S-' || i) || CASE WHEN i = 25000 THEN '{"external_id": "E-25000"}' ELSE '{}' END::jsonb, '{}', CASE WHEN i > 29000 AND i %% 3 > 0 THEN %(status)s::bigint END
 FROM generate_series(1, %(rows)s) AS i;
 """
-HOLDERS = """
+EXTERNAL_IDS = """
 INSERT INTO crm_clientexternalid (account_id, key, value, holder_id)
 SELECT account_id, key, value, id FROM crm_client, jsonb_each_text(external_ids) WHERE trashed_at IS NULL
 """
@@ -46,7 +46,7 @@ SELECT %(acme)s, 300000 + i, %(alice)s, %(alice)s, now() - i * interval '1 minut
     'contact' || i || '@example.com', 'contact' || i || '@example.com', '{}'
 FROM generate_series(1, 6000) AS i
 """
-PLACES = """
+MEMBERSHIPS = """
 INSERT INTO crm_contactlistmembership (account_id, contact_id, contact_list_id)
 SELECT %(acme)s, 300000 + i, %(list)s FROM generate_series(1, 6000) AS i WHERE i %% 3 > 0
 """
@@ -92,9 +92,9 @@ def make_long_lists(acme, other):
         # Keep the rows out of the change feed.
         for table in ("crm_client", "crm_contact", "forum_post"):
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-        for statement in (CLIENTS, CONTACTS, PLACES, POSTS):
+        for statement in (CLIENTS, CONTACTS, MEMBERSHIPS, POSTS):
             cursor.execute(statement, values)
-        cursor.execute(HOLDERS)
+        cursor.execute(EXTERNAL_IDS)
         cursor.execute(VOTES, values)
         for table in ("crm_client", "crm_contact", "forum_post"):
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
@@ -104,10 +104,10 @@ def make_long_lists(acme, other):
 
 
 def statements(client, path: str) -> list[tuple[str, list]]:
-    response, seen = capture_parameters(lambda: client.get(path))
+    response, queries = capture_parameters(lambda: client.get(path))
     assert response.status_code == 200, response.text
     assert response.text not in ("[]", "{}"), path
-    return seen
+    return queries
 
 
 ORDERS = ("id", "-id", "created_at", "-created_at", "updated_at", "-updated_at")
@@ -126,11 +126,11 @@ PATHS = {
     # A status that only the oldest clients have, newest first.
     "clients.json?status_id={status}&order=-created_at": 1000,
     "clients.json?status_id={status}&tag=web": 1000,
-    "clients.json?updated_since={recently}&order=id": 1000,
+    "clients.json?updated_since={minutes_300_ago}&order=id": 1000,
     # A frequent value is found by a scan in the order of the list.
     **{
-        f"clients.json?{few}&order={order}": 100
-        for few in (
+        f"clients.json?{query}&order={order}": 100
+        for query in (
             "tag=all",
             "tag=web",
             "creator_id={alice}",
@@ -160,7 +160,7 @@ PATHS = {
     "tasks.json?closed=true&order=-id": 100,
     # Closed tasks are at the end of the list.
     "tasks.json?closed=true": 100,
-    "clients.json?updated_since={lately}&order=updated_at": 100,
+    "clients.json?updated_since={minutes_10000_ago}&order=updated_at": 100,
     "tasks.json?scheduled_before=2100-01-01": 30,
     "posts.json?forum_id={forum}&order=-updated_at": 100,
     "contacts.json": 26,
@@ -171,32 +171,34 @@ PATHS = {
 
 def test_it_works(long_lists, monkeypatch):
     acme, values = long_lists
-    # The value in proportion to the number of rows here.
+    # This list is smaller than those for which the value was chosen.
     monkeypatch.setattr("core.api.lists.COMMON_ROWS", 1500)
-    values["recently"] = f"{timezone.now() - timedelta(minutes=300):%Y-%m-%dT%H:%M:%SZ}"
-    values["lately"] = f"{timezone.now() - timedelta(minutes=10_000):%Y-%m-%dT%H:%M:%SZ}"
+    values["minutes_300_ago"] = f"{timezone.now() - timedelta(minutes=300):%Y-%m-%dT%H:%M:%SZ}"
+    values["minutes_10000_ago"] = f"{timezone.now() - timedelta(minutes=10_000):%Y-%m-%dT%H:%M:%SZ}"
     client = acme.json()
-    wrong = []
-    for path, most in PATHS.items():
+    problems = []
+    for path, max_rows in PATHS.items():
         queries = statements(client, "/app/" + path.format(**values))
         assert len(queries) < 10, path
-        wrong += too_much(path, queries, most)
-    assert not wrong, "\n".join(map(str, wrong))
+        problems += expensive_nodes(path, queries, max_rows)
+    assert not problems, "\n".join(map(str, problems))
 
 
-def too_much(name: str, queries: list[tuple[str, list]], most: int, explained: Callable = explained) -> list[tuple]:
+def expensive_nodes(
+    name: str, queries: list[tuple[str, list]], max_rows: int, explained: Callable = explained
+) -> list[tuple]:
     """Return the plan nodes that read or sort more than `most` rows, or scan a whole table."""
-    wrong = []
-    settings = [one for one in queries if "set_config" in one[0]]
-    for sql, parameters in (one for one in queries if one[0].lstrip().startswith(("SELECT", "WITH"))):
+    expensive = []
+    settings = [query for query in queries if "set_config" in query[0]]
+    for sql, parameters in (query for query in queries if query[0].lstrip().startswith(("SELECT", "WITH"))):
         for node in explained(sql, parameters, settings):
             kind, rows = node["Node Type"], node["Actual Rows"] * node["Actual Loops"]
             removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
-            if "Sort" in kind and node["Plans"][0]["Actual Rows"] > most:
-                wrong.append((name, kind, node["Plans"][0]["Actual Rows"], sql))
-            if node.get("Relation Name") in TABLES and (kind == "Seq Scan" or rows + removed > most):
-                wrong.append((name, kind, rows, removed, sql))
-    return wrong
+            if "Sort" in kind and node["Plans"][0]["Actual Rows"] > max_rows:
+                expensive.append((name, kind, node["Plans"][0]["Actual Rows"], sql))
+            if node.get("Relation Name") in TABLES and (kind == "Seq Scan" or rows + removed > max_rows):
+                expensive.append((name, kind, rows, removed, sql))
+    return expensive
 
 
 def test_plans_of_the_queries_of_pages(long_lists):
@@ -205,38 +207,43 @@ def test_plans_of_the_queries_of_pages(long_lists):
     planned = account.statuses.get(kind=Status.Kind.POST, code="planned")
     account.posts.filter(id__in=[200_002, 200_004]).update(status_id=planned.id)
     account.posts.filter(id=200_006).update(approved=False)
-    place = {"account": account, "forum_id": forum.id}
+    forum_arguments = {"account": account, "forum_id": forum.id}
     posts = account.posts.of_forum(forum.id)
     cases = {
         "the posts of a user": (lambda: list(posts.written_by(acme.alice).visible_to(None)[:25]), 26),
         "the posts that a user voted for": (lambda: list(posts.voted_by(acme.alice).visible_to(None)[:25]), 26),
-        "those that wait": (lambda: list(posts.unapproved()), 2),
+        "the unapproved posts": (lambda: list(posts.unapproved()), 2),
         "the votes of a user": (lambda: Vote.objects.voted_post_ids(acme.alice, [200_002, 200_004]), 3),
         "the first voters": (lambda: Vote.objects.voters(account.id, 200_002, limit=10), 10),
-        "the roadmap": (lambda: Post.objects.roadmap(columns, **place, limit=2), 3),
-        # One for each of seven statuses.
+        "the roadmap": (lambda: Post.objects.roadmap(columns, **forum_arguments, limit=2), 3),
+        # One row for each of seven statuses.
         "the statuses of a forum": (lambda: Post.objects.statuses_in_use(account, forum_id=forum.id), 7),
         "the statuses of a category": (
             lambda: Post.objects.statuses_in_use(account, category_id=acme.category.id),
             7,
         ),
-        "what is like a rare word": (
-            lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **place),
+        "the posts similar to a rare word": (
+            lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **forum_arguments),
             1100,
         ),
-        # All rows have it.
-        "what is like a common word": (lambda: Post.objects.similar_to("title", columns, **place), 1100),
+        # All titles contain the word.
+        "the posts similar to a common word": (
+            lambda: Post.objects.similar_to("title", columns, **forum_arguments),
+            1100,
+        ),
         "a search": (
-            lambda: Post.objects.search("c81e728d9d4c2f636f067f89cc14862c", None, columns, **place, start=0, size=26),
+            lambda: Post.objects.search(
+                "c81e728d9d4c2f636f067f89cc14862c", None, columns, **forum_arguments, start=0, size=26
+            ),
             100,
         ),
     }
-    wrong = []
-    for name, (act, most) in cases.items():
-        found, queries = capture_parameters(act)
-        assert found, name
-        wrong += too_much(name, queries, most)
-    assert not wrong, "\n".join(map(str, wrong))
+    problems = []
+    for name, (run_query, max_rows) in cases.items():
+        result, queries = capture_parameters(run_query)
+        assert result, name
+        problems += expensive_nodes(name, queries, max_rows)
+    assert not problems, "\n".join(map(str, problems))
 
 
 # Pages with the maximum number of the forum's 15,000 posts that they may read or sort.
@@ -272,14 +279,14 @@ def all_planned(long_lists):
 
 def test_plans_of_whole_pages(all_planned):
     acme = all_planned
-    wrong = []
+    problems = []
     for visitor in (acme.page(), acme.page(acme.carol), acme.page(acme.bob)):
-        for path, most in PAGES.items():
+        for path, max_rows in PAGES.items():
             path = path.replace("status=new", "status=planned")
             queries = capture_parameters(partial(visitor.get, path))[1]
             assert len(queries) <= (20 if "qqq" in path else 12 if "q=" in path else 8), path
-            wrong += too_much(path, queries, most)
-    assert not wrong, "\n".join(map(str, wrong))
+            problems += expensive_nodes(path, queries, max_rows)
+    assert not problems, "\n".join(map(str, problems))
 
 
 # Prepared statements with the maximum number of acme's 20,000 clients or 15,000 posts that they may read.
@@ -319,41 +326,41 @@ def test_prepared_queries_have_one_plan_that_suits_all_accounts(long_lists):
         cursor.execute("DEALLOCATE ALL")
     connection.connection._prepared.clear()
     xml, json_client = acme.xml(), acme.json()
-    wrong = []
-    for path, most in PREPARED.items():
+    problems = []
+    for path, max_rows in PREPARED.items():
         client = json_client if ".json" in path else xml
         for _ in range(8):
             assert client.get(path).status_code == 200, path
         queries = capture_parameters(partial(client.get, path))[1]
-        wrong += too_much(path, queries, most, explained=explained_once)
-        # Otherwise PostgreSQL might use custom plans with other data.
+        problems += expensive_nodes(path, queries, max_rows, explained=generic_plan_nodes)
+        # If the generic plan cost more than a custom plan and its planning, PostgreSQL could use custom plans.
         for sql, parameters in queries:
-            once, anew = (planned(sql, parameters, mode) for mode in ("generic", "custom"))
+            generic, custom = (plan_of(sql, parameters, mode) for mode in ("generic", "custom"))
             # PostgreSQL's estimate of the cost of planning.
-            planning = 2.5 * (1 + sum("Relation Name" in node for node in nodes(anew)))
-            if once["Total Cost"] > anew["Total Cost"] + planning:
-                wrong.append((path, sql, once["Total Cost"], anew["Total Cost"]))
+            planning_cost = 2.5 * (1 + sum("Relation Name" in node for node in nodes(custom)))
+            if generic["Total Cost"] > custom["Total Cost"] + planning_cost:
+                problems.append((path, sql, generic["Total Cost"], custom["Total Cost"]))
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
         prepared = cursor.fetchall()
     assert len(prepared) > 10
-    assert [one for one in prepared if one[2] > 5] == []
-    assert not wrong, "\n".join(map(str, wrong))
+    assert [statement for statement in prepared if statement[2] > 5] == []
+    assert not problems, "\n".join(map(str, problems))
 
 
-def explained_once(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
+def generic_plan_nodes(sql: str, parameters, settings: list[tuple[str, list]]) -> list[dict]:
     """Return the nodes of the generic plan."""
-    return list(nodes(planned(sql, parameters, "generic")))
+    return list(nodes(plan_of(sql, parameters, "generic")))
 
 
-def planned(sql: str, parameters, mode: str) -> dict:
+def plan_of(sql: str, parameters, mode: str) -> dict:
     numbers = count(1)
     text = re.sub(r"%s", lambda _: f"${next(numbers)}", sql).replace("%%", "%")
     with transaction.atomic(), connection.cursor() as cursor:
-        given = ", ".join(psycopg.sql.Literal(value).as_string(connection.connection) for value in parameters)
+        arguments = ", ".join(psycopg.sql.Literal(value).as_string(connection.connection) for value in parameters)
         cursor.execute(f"SET LOCAL plan_cache_mode = force_{mode}_plan")
         cursor.execute(f"PREPARE one AS {text}")
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE one({given})")
-        found = cursor.fetchone()[0]
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE one({arguments})")
+        plan = cursor.fetchone()[0]
         cursor.execute("DEALLOCATE one")
-    return (json.loads(found) if isinstance(found, str) else found)[0]["Plan"]
+    return (json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]

@@ -58,7 +58,7 @@ READS = [
     # Besides the rows: the planner setting with the folded words; the estimated and the actual matches; the same for similar words.
     ("/app/clients.json?q=client", 6),
     ("/app/posts.json?q=post", 4),
-    # All of these, and the order.
+    # All of these filters, and an order.
     ("/app/clients.json?q=client&tag=vip&external_ids[key]=1&order=name", 9),
     ("/app/changes.json", 2),
     ("/app/clients/tags.json", 1),
@@ -136,7 +136,7 @@ def test_a_deal_with_a_nested_client(rows):
 
 
 @pytest.mark.parametrize(
-    ("path", "most"),
+    ("path", "max_statements"),
     [
         ("/app/clients/{client}.json", 9),
         ("/app/contacts/{contact}.json", 7),
@@ -145,9 +145,9 @@ def test_a_deal_with_a_nested_client(rows):
         ("/app/posts/{task}.json", 4),
     ],
 )
-def test_numbers_of_statements_of_deletions(rows, path, most):
+def test_numbers_of_statements_of_deletions(rows, path, max_statements):
     queries = statements(rows["acme"].json(), "DELETE", path.format(**rows))
-    assert len(queries) <= TOKEN + most, queries
+    assert len(queries) <= TOKEN + max_statements, queries
 
 
 @pytest.mark.parametrize(

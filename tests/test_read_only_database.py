@@ -28,12 +28,12 @@ def read_only(transactional_db):
     """Return a function that makes the test database read-only for new and existing connections."""
     name = connection.ops.quote_name(connection.settings_dict["NAME"])
 
-    def begin():
+    def make_read_only():
         execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         connection.close()
         readiness.close()
 
-    yield begin
+    yield make_read_only
     execute("SET default_transaction_read_only = off")
     execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
     connection.close()
@@ -73,7 +73,7 @@ READS = {
 
 
 @pytest.fixture
-def standing(acme, read_only):
+def read_only_cast(acme, read_only):
     """Make the database read-only, and return the cast with the rows that the requests need."""
     acme.post, acme.client = make_post(acme.bob), make_client(acme.bob)
     acme.visitor = acme.page(acme.carol)
@@ -88,30 +88,30 @@ def standing(acme, read_only):
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_it_works(standing, read):
-    assert read(standing).status_code == 200
+def test_it_works(read_only_cast, read):
+    assert read(read_only_cast).status_code == 200
     assert not end_request()
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_it_rejects_writes(standing, write):
-    response = write(standing)
+def test_it_rejects_writes(read_only_cast, write):
+    response = write(read_only_cast)
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
     assert end_request()
 
 
-def test_readiness_fails(standing):
+def test_readiness_fails(read_only_cast):
     for _ in range(2):
-        response = standing.json().get("/readyz")
+        response = read_only_cast.json().get("/readyz")
         assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
     execute("SET default_transaction_read_only = off")
     execute(f"ALTER DATABASE {connection.settings_dict['NAME']} SET default_transaction_read_only = off")
-    assert standing.json().get("/readyz").status_code == 200
+    assert read_only_cast.json().get("/readyz").status_code == 200
 
 
-def test_reads_succeed_if_they_cannot_be_counted(standing, settings):
+def test_reads_succeed_if_they_cannot_be_counted(read_only_cast, settings):
     settings.RATE_LIMIT = 600
-    assert standing.json().get("/app/tasks.json").status_code == 200
+    assert read_only_cast.json().get("/app/tasks.json").status_code == 200
     # The next connection may reach a server that accepts writes.
     assert end_request()
 
@@ -140,7 +140,7 @@ class Standby(Cluster):
 
 
 @pytest.fixture
-def pair(db, tmp_path):
+def primary_and_standby(db, tmp_path):
     """Start a primary, with a logged and an unlogged table, and its standby."""
     primary, standby = (cls(tmp_path / cls.__name__, durable=False) for cls in (Cluster, Standby))
     with primary:
@@ -153,15 +153,17 @@ def pair(db, tmp_path):
             standby.stop()
 
 
-def wrapper(url: str):
+def connect_backend(url: str):
     """Return a connection of the service's database backend to the address."""
     return load_backend("config.database").DatabaseWrapper(connection.settings_dict | database(url), alias="default")
 
 
-def test_writes_reach_the_new_primary_after_a_failover(pair):
-    primary, standby = pair
+def test_writes_reach_the_new_primary_after_a_failover(primary_and_standby):
+    primary, standby = primary_and_standby
     hosts = ",".join(str(cluster._socket_directory) for cluster in (standby, primary))
-    service = wrapper(f"postgresql://rostrum@/rostrum?host={hosts}&target_session_attrs=read-write&connect_timeout=5")
+    service = connect_backend(
+        f"postgresql://rostrum@/rostrum?host={hosts}&target_session_attrs=read-write&connect_timeout=5"
+    )
 
     def write(statement="INSERT INTO logged VALUES (1)"):
         with service.cursor() as cursor:
@@ -188,9 +190,9 @@ def test_writes_reach_the_new_primary_after_a_failover(pair):
         "INSERT INTO unlogged VALUES (1)",
     ],
 )
-def test_connections_to_a_standby_are_closed_after_a_rejected_write(pair, statement):
-    _, standby = pair
-    service = wrapper(standby.url)
+def test_connections_to_a_standby_are_closed_after_a_rejected_write(primary_and_standby, statement):
+    _, standby = primary_and_standby
+    service = connect_backend(standby.url)
     with service.cursor() as cursor:
         cursor.execute("SELECT FROM logged")
         with pytest.raises(OperationalError):

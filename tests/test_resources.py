@@ -17,11 +17,11 @@ from core.registry import registry
 from core.search.declaration import Search
 
 # Fields of a model that only the pages serve.
-LEFT_TO_PAGES = {
-    ("Post", "approved"): "what waits for approval is handled on the pages",
-    ("Post", "contact_id"): "the team names a contact on the pages, on whose behalf it writes",
+ONLY_ON_PAGES = {
+    ("Post", "approved"): "posts are approved on the pages only",
+    ("Post", "contact_id"): "the team chooses the contact of a post on the pages only",
 }
-FORGOTTEN = "{model}.{field} is not in {serializer}: declare it there, in the order of the wire"
+FIELD_IS_MISSING = "{model}.{field} is not in {serializer}: declare it there, in the order of the response"
 
 
 def viewsets(base: type = ResourceViewSet) -> Iterator[type[ResourceViewSet]]:
@@ -55,7 +55,9 @@ def triggers_of(function: str) -> set[tuple[str, str, str]]:
 
 every_viewset = pytest.mark.parametrize("viewset", list(viewsets()), ids=lambda viewset: viewset.__name__)
 every_model = pytest.mark.parametrize(
-    "serializer", [one for one in serializers() if one.model], ids=lambda serializer: serializer.__name__
+    "serializer",
+    [serializer for serializer in serializers() if serializer.model],
+    ids=lambda serializer: serializer.__name__,
 )
 
 
@@ -63,9 +65,9 @@ every_model = pytest.mark.parametrize(
 def test_every_field_of_a_model_is_serialized(viewset):
     model, serializer = viewset.model, viewset.serializer_class
     for field in model._meta.concrete_fields:
-        if field.editable and field.name != "account" and (model.__name__, field.name) not in LEFT_TO_PAGES:
-            forgotten = FORGOTTEN.format(model=model.__name__, field=field.name, serializer=serializer.__name__)
-            assert field.name in {*serializer.columns, *serializer._declared_fields}, forgotten
+        if field.editable and field.name != "account" and (model.__name__, field.name) not in ONLY_ON_PAGES:
+            message = FIELD_IS_MISSING.format(model=model.__name__, field=field.name, serializer=serializer.__name__)
+            assert field.name in {*serializer.columns, *serializer._declared_fields}, message
 
 
 @every_viewset
@@ -135,10 +137,12 @@ def test_every_resource_has_a_route(viewset):
 def test_the_change_feed_contains_every_resource(db, viewset):
     model, key = viewset.model, viewset.key
     table = model._meta.db_table
-    notes = {name: definition for at, name, definition in triggers_of("note_change") if at == table}
+    triggers = {
+        name: definition for trigger_table, name, definition in triggers_of("note_change") if trigger_table == table
+    }
     expected = {"note_created", "note_updated", "note_deleted"}
     expected |= {"note_trashed", "note_restored"} if issubclass(model, Trashable) else set()
-    assert notes.keys() == expected, (
+    assert triggers.keys() == expected, (
         f"the feed misses {table}: add `change_triggers('{table}', '{key}')` to a migration"
     )
-    assert all(f"note_change('{key}', " in definition for definition in notes.values())
+    assert all(f"note_change('{key}', " in definition for definition in triggers.values())

@@ -52,8 +52,10 @@ def references() -> frozenset[Reference]:
 
 @pytest.mark.parametrize("room", USES)
 def test_no_room_refers_to_an_upper_room(room):
-    found = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
-    assert sorted(found) == [], "let the upper room register what this one needs (core/registry.py, accounts/sites.py)"
+    forbidden = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
+    assert sorted(forbidden) == [], (
+        "let the upper room register what this one needs (core/registry.py, accounts/sites.py)"
+    )
 
 
 def test_every_exception_is_needed():
@@ -61,7 +63,7 @@ def test_every_exception_is_needed():
 
 
 @pytest.mark.parametrize(
-    ("room", "source", "found"),
+    ("room", "source", "expected"),
     [
         ("accounts", "account.posts.live()", [".posts"]),
         ("accounts", "getattr(account, 'contact_lists')", ["contact_lists"]),
@@ -79,18 +81,18 @@ def test_every_exception_is_needed():
         ("core", "settings.X = 'accounts/base.html'", ["accounts/base.html"]),
         ("forum", "account.deals.live()", [".deals"]),
         ("crm", "account.comments.live()", [".comments"]),
-        # What is allowed.
+        # Allowed references.
         ("accounts", "'''Posts of forum.pages.'''\naccount.users.first()\nlog('the forum. It is')", []),
         ("forum", "account.posts.filter(user__login='x')\nrender('accounts/base.html')", []),
         ("core", "'core_change accounts_change'", []),
     ],
 )
-def test_it_finds_references_in_python(room, source, found):
-    assert [reference.name for reference in references_in_python(source, names_of(room))] == found
+def test_it_finds_references_in_python(room, source, expected):
+    assert [reference.name for reference in references_in_python(source, names_of(room))] == expected
 
 
 @pytest.mark.parametrize(
-    ("room", "source", "found"),
+    ("room", "source", "expected"),
     [
         ("accounts", '<p>{% include "forum/post.html" %}', ["forum/post.html"]),
         ("accounts", "{% extends 'forum/team.html' %}", ["forum/team.html"]),
@@ -99,13 +101,13 @@ def test_it_finds_references_in_python(room, source, found):
         ("accounts", "{% for post in account.posts.all %}", [".posts"]),
         ("accounts", "{{ request.account.clients.count|add:1 }}", [".clients"]),
         ("core", '{% include "accounts/base.html" %}', ["accounts/base.html"]),
-        # What is allowed.
+        # Allowed references.
         ("accounts", '{% include "core/fields.html" %}{{ account.users.count }} account.posts', []),
         ("accounts", '{# {% include "forum/post.html" %} #}', []),
     ],
 )
-def test_it_finds_references_in_templates(room, source, found):
-    assert [reference.name for reference in references_in_template(source, names_of(room))] == found
+def test_it_finds_references_in_templates(room, source, expected):
+    assert [reference.name for reference in references_in_template(source, names_of(room))] == expected
 
 
 def names_of(room: str):
@@ -136,7 +138,7 @@ def imported(source: str) -> Iterator[str]:
             yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
-def circle_in(graph: dict[str, set[str]]) -> list[str]:
+def cycle_in(graph: dict[str, set[str]]) -> list[str]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -146,10 +148,10 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
 
 def test_there_are_no_import_cycles():
     assert len(imports()) > 150
-    assert circle_in(imports()) == []
+    assert cycle_in(imports()) == []
 
 
 def test_it_finds_an_import_cycle():
     through_a_type_hint = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from accounts.users import User\n"
     graph = imports() | {"accounts.account": set(imported(through_a_type_hint)) & imports().keys()}
-    assert {"accounts.account", "accounts.users"} <= set(circle_in(graph))
+    assert {"accounts.account", "accounts.users"} <= set(cycle_in(graph))

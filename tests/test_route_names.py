@@ -11,7 +11,7 @@ from django.urls import get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("core", "accounts", "forum", "crm", "config")
-LOWER = {
+ROOMS_FROM_BELOW = {
     "core": {"core"},
     "accounts": {"core", "accounts"},
     "forum": {"core", "accounts", "forum"},
@@ -21,15 +21,15 @@ LOWER = {
 # Documents: the descriptions and examples of OpenAPI.
 DOCUMENTS = re.compile(r"(accounts|crm)/openapi\.py|forum/openapi/.*|forum/xml/schema\.py|core/openapi/operations\.py")
 
-LITERALS = {
+MODULES_WITH_PATHS = {
     "accounts/pages/middleware.py": "the prefix of all pages, before a route is resolved",
     "config/management/commands/demo.py": "curl commands for people to copy",
     "forum/pages/robots.py": "prefixes for search engines",
 }
-UNNAMED = {
-    "forum-robots": "programs ask for it by themselves",
-    "forum-favicon": "browsers ask for it by themselves",
-    "forum-sitemap": "search engines ask for it by themselves",
+ROUTES_WITHOUT_USES = {
+    "forum-robots": "robots request it at this fixed path",
+    "forum-favicon": "browsers request it at this fixed path",
+    "forum-sitemap": "search engines request it at this fixed path",
     "forum-category": "`path_of` quotes the name of a category, as `reverse` would not",
 }
 
@@ -46,14 +46,14 @@ def route_names() -> list[str | None]:
 
 def files(*suffixes: str) -> dict[str, str]:
     """Return the text of every source file of the rooms, by path."""
-    found = (path for room in ROOMS for suffix in suffixes for path in sorted((ROOT / room).rglob(f"*{suffix}")))
-    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in found}
+    paths = (path for room in ROOMS for suffix in suffixes for path in sorted((ROOT / room).rglob(f"*{suffix}")))
+    return {path.relative_to(ROOT).as_posix(): path.read_text() for path in paths}
 
 
 def literals_in_markup(text: str) -> list[str]:
     """Return the literal paths in a template or a script, also those that begin with a template tag."""
     text = TAG.sub("", text)
-    return [found[0].strip() for pattern in (PATH_ATTRIBUTE, APP_PATH) for found in pattern.finditer(text)]
+    return [matches[0].strip() for pattern in (PATH_ATTRIBUTE, APP_PATH) for matches in pattern.finditer(text)]
 
 
 def texts_in(tree: ast.AST) -> Iterator[str]:
@@ -70,29 +70,29 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
 
 
 def literals_in_python(text: str) -> list[str]:
-    return [found for found in texts_in(ast.parse(text)) if APP_PATH.search(found)]
+    return [matches for matches in texts_in(ast.parse(text)) if APP_PATH.search(matches)]
 
 
 def names_in_markup(text: str) -> set[str]:
     return set(re.findall(r"""(?:\{%\s*url\s+|\|path_to:)["']([^"']+)["']""", text))
 
 
-def named_by(file: str, text: str) -> set[str]:
+def routes_named_in(file: str, text: str) -> set[str]:
     """Return the routes that a file names in any way."""
     if file.endswith(".html"):
         return names_in_markup(text)
     return set(texts_in(ast.parse(text))) & set(route_names())
 
 
-def in_calls(text: str) -> set[str]:
+def route_names_in_calls(text: str) -> set[str]:
     """Return the route names passed to `reverse`, `redirect` or `path_with_id`."""
-    found = set()
+    matches = set()
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Call(func=ast.Name(id="reverse" | "reverse_lazy" | "redirect" | "path_with_id"), args=[route, *_]):
                 options = [route.body, route.orelse] if isinstance(route, ast.IfExp) else [route]
-                found |= {option.value for option in options if isinstance(option, ast.Constant)}
-    return found
+                matches |= {option.value for option in options if isinstance(option, ast.Constant)}
+    return matches
 
 
 def references() -> set[tuple[str, str]]:
@@ -101,7 +101,7 @@ def references() -> set[tuple[str, str]]:
         (file, name)
         for file, text in files(".html", ".py").items()
         if not file.endswith("urls.py")
-        for name in named_by(file, text)
+        for name in routes_named_in(file, text)
     }
 
 
@@ -133,7 +133,7 @@ def test_names_begin_with_the_room_and_the_format_of_the_route(module, prefix):
 def test_every_route_of_a_page_is_used():
     named = {name for _, name in references()}
     others = {name for name in route_names() if "-json-" not in name and "-xml-" not in name}
-    assert others - named == set(UNNAMED)
+    assert others - named == set(ROUTES_WITHOUT_USES)
 
 
 def test_every_used_name_is_the_name_of_a_route():
@@ -141,27 +141,29 @@ def test_every_used_name_is_the_name_of_a_route():
     for file, text in files(".html").items():
         assert names_in_markup(text) <= known, file
     for file, text in files(".py").items():
-        assert in_calls(text) <= known, file
+        assert route_names_in_calls(text) <= known, file
 
 
 def test_no_room_uses_a_route_of_an_upper_room():
-    found = {(file, name) for file, name in references() if name.split("-")[0] not in LOWER[file.split("/")[0]]}
-    assert found == set()
+    matches = {
+        (file, name) for file, name in references() if name.split("-")[0] not in ROOMS_FROM_BELOW[file.split("/")[0]]
+    }
+    assert matches == set()
 
 
 @pytest.mark.parametrize("suffix", [".html", ".js"])
 def test_no_template_or_script_contains_a_path(suffix):
-    found = {file: literals_in_markup(text) for file, text in files(suffix).items()}
-    assert {file: texts for file, texts in found.items() if texts} == {}
+    matches = {file: literals_in_markup(text) for file, text in files(suffix).items()}
+    assert {file: texts for file, texts in matches.items() if texts} == {}
 
 
 def test_no_module_contains_a_path_except_url_modules_and_documents():
-    found = {
+    matches = {
         file
         for file, text in files(".py").items()
         if not file.endswith("urls.py") and not DOCUMENTS.fullmatch(file) and literals_in_python(text)
     }
-    assert found == set(LITERALS)
+    assert matches == set(MODULES_WITH_PATHS)
 
 
 @pytest.mark.parametrize(

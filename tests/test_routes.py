@@ -14,9 +14,9 @@ from tests.support.route_table import DOCUMENT, LINE, lines, read_line
 from tests.support.routes import TABLE, Row, caller, routes, send
 
 
-def who_may(row: Row, *, nobody: int) -> str:
-    """Return the permission in the words of the table. `nobody` is the status without credentials."""
-    if nobody != 401:
+def required_permission(row: Row, *, status_without_credentials: int) -> str:
+    """Return the permission in the words of the table. Without credentials, a protected route has status 401."""
+    if status_without_credentials != 401:
         return "anyone"
     if row.admins_only:
         return "admin"
@@ -29,7 +29,7 @@ def measured(acme) -> dict[tuple[str, str], tuple[str, int]]:
     ids = fill(acme.account, acme.bob, "full")
     # Run the deferred triggers, which record the changes.
     connection.check_constraints()
-    found = {}
+    measurements = {}
     for row in TABLE:
         client = caller(row, acme.host, acme.alice)
         # The first request caches the host and the password, and records the use of the token.
@@ -41,9 +41,12 @@ def measured(acme) -> dict[tuple[str, str], tuple[str, int]]:
             response, queries = capture_queries(lambda client=client, row=row: send(row, client, ids, ids))
             transaction.set_rollback(True)
         assert response.status_code == row.team, (row, response.text)
-        nobody = send(row, caller(row, acme.host, None), ids, ids).status_code
-        found[row.method, row.route] = who_may(row, nobody=nobody), len(queries)
-    return found
+        anonymous = send(row, caller(row, acme.host, None), ids, ids).status_code
+        measurements[row.method, row.route] = (
+            required_permission(row, status_without_credentials=anonymous),
+            len(queries),
+        )
+    return measurements
 
 
 def test_every_route_has_a_line_in_the_table():
@@ -51,16 +54,16 @@ def test_every_route_has_a_line_in_the_table():
     assert len(documented) == len(set(documented)), "a route is in the table twice"
     missing = sorted(f"{method} /{route}" for method, route in routes() - set(documented))
     assert missing == [], "the table at the end of docs/interface.md has no line for these"
-    gone = sorted(f"{method} /{route}" for method, route in set(documented) - routes())
-    assert gone == [], "the table at the end of docs/interface.md has a line for these, which are not served"
+    not_served = sorted(f"{method} /{route}" for method, route in set(documented) - routes())
+    assert not_served == [], "the table at the end of docs/interface.md has a line for these, which are not served"
 
 
 def test_permissions_and_numbers_of_statements_are_as_documented(measured):
     def with_numbers(match: re.Match) -> str:
         line = read_line(match)
-        found = {measured[method, line.route][1] for method in line.methods}
-        assert len(found) == 1, f"{line.methods} of {line.path} need a line each: {found}"
-        return match[0].replace(f" | {line.statements} | ", f" | {found.pop()} | ")
+        numbers = {measured[method, line.route][1] for method in line.methods}
+        assert len(numbers) == 1, f"{line.methods} of {line.path} need a line each: {numbers}"
+        return match[0].replace(f" | {line.statements} | ", f" | {numbers.pop()} | ")
 
     if UPDATING:
         DOCUMENT.write_text(LINE.sub(with_numbers, DOCUMENT.read_text()))
@@ -92,5 +95,5 @@ def test_it_rejects_a_test_that_does_not_call_its_route():
 def test_calls_are_recorded(acme):
     acme.json().get("/app/tasks.json")
     acme.json().post("/app/clients/1.json", headers={"X-HTTP-Method-Override": "PUT"}, json={"client": {}})
-    here = "tests/test_routes.py"
-    assert {(here, "GET", "app/tasks.json"), (here, "PUT", "app/clients/<id:id>.json")} <= calls.call_log.calls
+    file = "tests/test_routes.py"
+    assert {(file, "GET", "app/tasks.json"), (file, "PUT", "app/clients/<id:id>.json")} <= calls.call_log.calls

@@ -23,7 +23,7 @@ UNION ALL
 SELECT tgname, pg_get_triggerdef(oid), '', '' FROM pg_trigger
 WHERE tgrelid = %(table)s::regclass AND tgfoid::regproc::text LIKE 'search.%%'
 """
-FORGOTTEN = (
+FIELD_IS_MISSING = (
     "{model}.{field} is neither searched nor excluded: name it in {model}.search, in `short`, `words` or `long`, or in `not_searched`"
     " with the reason, and run `manage.py makemigrations`"
 )
@@ -55,7 +55,7 @@ def replace(model: type[models.Model], old: Search, new: Search) -> None:
         editor.add_constraint(model, new)
 
 
-def declared(**fields) -> Search:
+def make_search(**fields) -> Search:
     return Search(name="client_search", filters=Client.search.filters, **fields)
 
 
@@ -67,8 +67,8 @@ def words(account) -> set[str]:
 def test_every_text_field_is_searched_or_excluded_with_a_reason(model):
     search = model.search
     for field in text_fields(model):
-        forgotten = FORGOTTEN.format(model=model.__name__, field=field)
-        assert field in search.searched | search.not_searched.keys(), forgotten
+        message = FIELD_IS_MISSING.format(model=model.__name__, field=field)
+        assert field in search.searched | search.not_searched.keys(), message
     assert search.searched & search.not_searched.keys() == set()
     assert search.searched | search.not_searched.keys() == set(text_fields(model))
     assert all(search.not_searched.values())
@@ -97,7 +97,7 @@ def test_a_search_can_be_created_again(db):
 
 def test_a_changed_search_includes_existing_rows(acme):
     make_client(acme.alice, "Kowalski", shortcut="Abbreviated", country="Portugal", note="in passing")
-    changed = declared(short=("country",), long=("note",))
+    changed = make_search(short=("country",), long=("note",))
     replace(Client, Client.search, changed)
     assert words(acme.account) == {"kowalski", "portugal"}
     json = acme.json()
@@ -133,13 +133,13 @@ def changes(new: Search) -> list[str]:
         client = ModelState.from_model(Client)
         client.options["constraints"] = [search]
         state.add_model(client)
-    found = MigrationAutodetector(before, after)._detect_changes()
-    return [type(operation).__name__ for migration in found.get("crm", []) for operation in migration.operations]
+    detected = MigrationAutodetector(before, after)._detect_changes()
+    return [type(operation).__name__ for migration in detected.get("crm", []) for operation in migration.operations]
 
 
 def test_makemigrations_detects_a_change():
     assert changes(Client.search.clone()) == []
-    assert changes(declared(short=("country",))) == ["RemoveConstraint", "AddConstraint"]
+    assert changes(make_search(short=("country",))) == ["RemoveConstraint", "AddConstraint"]
 
 
 def test_reasons_for_exclusion_need_no_migration():

@@ -21,15 +21,15 @@ from tests.support.words import (
     untranslated_errors,
 )
 
-RUN = "run `make messages`"
+RUN_MAKE_MESSAGES = "run `make messages`"
 
 
 @pytest.fixture(scope="module")
-def catalog():
+def catalogue():
     return messages.parse(messages.PO.read_bytes())
 
 
-def catalogue(text: str):
+def make_catalogue(text: str):
     """Return a Polish catalogue with these messages."""
     header = f'msgid ""\nmsgstr "Plural-Forms: {messages.plural_forms()}\\n"\n'
     return messages.parse(f"{header}\n{text}".encode())
@@ -38,33 +38,37 @@ def catalogue(text: str):
 # The catalogue
 
 
-def test_the_catalogue_contains_all_messages_of_code_and_templates(catalog):
-    wanted = {(message.id, message.context) for message in messages.collect()}
-    found = {(message.id, message.context) for message in catalog}
-    assert wanted - found == set(), f"not in the catalogue yet: {RUN}"
-    assert found - wanted == set(), f"in the catalogue, but no longer used: {RUN}"
-    current = messages.po_bytes(messages.merge(messages.collect(), catalog))
-    assert messages.PO.read_bytes() == current, f"the catalogue is not as it is written: {RUN}"
+def test_the_catalogue_contains_all_messages_of_code_and_templates(catalogue):
+    used = {(message.id, message.context) for message in messages.collect()}
+    in_catalogue = {(message.id, message.context) for message in catalogue}
+    assert used - in_catalogue == set(), f"not in the catalogue yet: {RUN_MAKE_MESSAGES}"
+    assert in_catalogue - used == set(), f"in the catalogue, but no longer used: {RUN_MAKE_MESSAGES}"
+    current = messages.po_bytes(messages.merge(messages.collect(), catalogue))
+    assert messages.PO.read_bytes() == current, f"the catalogue is not as it is written: {RUN_MAKE_MESSAGES}"
 
 
-def test_every_message_is_translated(catalog):
-    assert messages.untranslated(catalog) == [], f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN}"
+def test_every_message_is_translated(catalogue):
+    assert messages.untranslated(catalogue) == [], (
+        f"translate these in {messages.PO.relative_to(ROOT)}, then {RUN_MAKE_MESSAGES}"
+    )
 
 
-def test_translations_agree_with_their_messages(catalog):
-    assert disagreements(catalog) == []
+def test_translations_agree_with_their_messages(catalogue):
+    assert disagreements(catalogue) == []
 
 
-def test_the_catalogue_is_compiled(catalog):
-    compiled = messages.mo_bytes(messages.merge(catalog, catalog))
-    assert messages.MO.read_bytes() == compiled, f"{messages.MO.name} is not what {messages.PO.name} compiles to: {RUN}"
+def test_the_catalogue_is_compiled(catalogue):
+    compiled = messages.mo_bytes(messages.merge(catalogue, catalogue))
+    assert messages.MO.read_bytes() == compiled, (
+        f"{messages.MO.name} is not what {messages.PO.name} compiles to: {RUN_MAKE_MESSAGES}"
+    )
 
 
 @pytest.mark.parametrize("path", messages.templates(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_templates_contain_no_untranslated_words(path):
-    found = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
-    assert found == [], (
-        "put these in {% translate %} or {% blocktranslate trimmed %}; names that stay go into tests/support/words.py"
+    untranslated = literals_in_template(path.read_text("utf-8"), markup=path.suffix != ".txt")
+    assert untranslated == [], (
+        "put these in {% translate %} or {% blocktranslate trimmed %}; names that are not translated go into tests/support/words.py"
     )
 
 
@@ -86,24 +90,26 @@ def test_forms_and_messages_contain_no_untranslated_words(path):
 # Errors of models, which pages show translated
 
 # Only API clients see the errors of these modules.
-PROGRAMS_ONLY = {"accounts/permissions.py", "core/db/trash.py", "crm/external_ids.py"}
-RAISING = sorted(
+API_ONLY = {"accounts/permissions.py", "core/db/trash.py", "crm/external_ids.py"}
+MODULES_WITH_ERRORS = sorted(
     path
     for room in messages.ROOMS
     for pattern in ("*.py", "db/*.py", "pages/*.py", "api/serializers.py", "api/statuses.py", "api/users.py")
     for path in (ROOT / room).glob(pattern)
-    if path.relative_to(ROOT).as_posix() not in PROGRAMS_ONLY
+    if path.relative_to(ROOT).as_posix() not in API_ONLY
 )
 SHARED_FIELDS = ROOT / "core" / "api" / "fields.py"
 
 
-@pytest.mark.parametrize("path", [*RAISING, SHARED_FIELDS], ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path", [*MODULES_WITH_ERRORS, SHARED_FIELDS], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
 def test_messages_of_errors_are_translated(path):
     assert untranslated_errors(path.read_text("utf-8")) == [], "put these in gettext_lazy"
 
 
 def test_fields_of_errors_have_a_name():
-    fields = set().union(*(fields_of_errors(path.read_text("utf-8")) for path in RAISING))
+    fields = set().union(*(fields_of_errors(path.read_text("utf-8")) for path in MODULES_WITH_ERRORS))
     assert {"post", "name", "status"} <= fields
     # The page of the form chooses the customer, in no field of that name.
     missing = {field.removesuffix("_id") for field in fields} - field_labels().keys() - {"customer"}
@@ -199,11 +205,11 @@ def collected(tmp_path):
 
 
 def test_messages_are_collected_from_templates_and_code(collected):
-    places = {
+    file_names = {
         (message.id, message.context): [name for name, _ in message.locations] for message in collected if message.id
     }
     template, code = "forum/templates/forum/list.html", "forum/pages.py"
-    assert places == {
+    assert file_names == {
         ("Suggestions", None): [code, template],
         ("May", "month"): [code, template],
         (("One vote by %(name)s", "%(votes)s votes by %(name)s"), None): [template],
@@ -216,14 +222,14 @@ def test_messages_are_collected_from_templates_and_code(collected):
 
 
 def test_translations_are_kept_and_unused_messages_are_removed(collected):
-    known = catalogue(
+    existing = make_catalogue(
         '# from a person\nmsgid "Suggestions"\nmsgstr "Propozycje"\n\n'
         'msgctxt "month"\nmsgid "May"\nmsgstr "maj"\n\n'
         'msgid "%(n)d day"\nmsgid_plural "%(n)d other days"\n'
         'msgstr[0] "a"\nmsgstr[1] "b"\nmsgstr[2] "c"\nmsgstr[3] "d"\n\n'
         '#, fuzzy\nmsgid "none"\nmsgstr "brak"\n\nmsgid "Gone"\nmsgstr "Nie ma"\n'
     )
-    merged = messages.merge(collected, known)
+    merged = messages.merge(collected, existing)
     assert merged.get("Suggestions").string == "Propozycje"
     assert merged.get("Suggestions").user_comments == ["from a person"]
     assert merged.get("May", "month").string == "maj"
@@ -238,30 +244,30 @@ def test_translations_are_kept_and_unused_messages_are_removed(collected):
 
 
 def test_the_catalogue_contains_no_dates_and_places(collected):
-    known = catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
-    text = messages.po_bytes(messages.merge(collected, known))
+    existing = make_catalogue('msgid "Suggestions"\nmsgstr "Propozycje"\n')
+    text = messages.po_bytes(messages.merge(collected, existing))
     assert messages.po_bytes(messages.merge(collected, messages.parse(text))) == text
     header, *entries = text.decode().split("\n\n")
     assert "Date" not in header
     assert "Babel" not in header
     assert '#: forum/pages.py forum/templates/forum/list.html\nmsgid "Suggestions"\nmsgstr "Propozycje"' in entries
-    words = [line for line in text.decode().splitlines() if line.startswith("msgid ")]
-    assert words == sorted(words)
+    ids = [line for line in text.decode().splitlines() if line.startswith("msgid ")]
+    assert ids == sorted(ids)
 
 
 def test_django_reads_the_compiled_catalogue(tmp_path, settings):
-    known = catalogue(
+    existing = make_catalogue(
         'msgid "day"\nmsgid_plural "days"\n'
         'msgstr[0] "dzień"\nmsgstr[1] "dni"\nmsgstr[2] "dni, pięć"\nmsgstr[3] "dnia"\n\n'
         'msgid "May"\nmsgstr "Może"\n\nmsgctxt "month"\nmsgid "May"\nmsgstr "maj"\n'
     )
     path = tmp_path / "pl" / "LC_MESSAGES" / "django.mo"
     path.parent.mkdir(parents=True)
-    path.write_bytes(messages.mo_bytes(messages.merge(known, known)))
+    path.write_bytes(messages.mo_bytes(messages.merge(existing, existing)))
     settings.LOCALE_PATHS = [tmp_path]
     polish = trans_real.DjangoTranslation("pl")
-    shown = [polish.ngettext("day", "days", number) for number in (1, 2, 5, 12, 22)]
-    assert shown == ["dzień", "dni", "dni, pięć", "dni, pięć", "dni"]
+    forms = [polish.ngettext("day", "days", number) for number in (1, 2, 5, 12, 22)]
+    assert forms == ["dzień", "dni", "dni, pięć", "dni, pięć", "dni"]
     assert (polish.gettext("May"), polish.pgettext("month", "May")) == ("Może", "maj")
 
 
@@ -269,7 +275,7 @@ def test_django_reads_the_compiled_catalogue(tmp_path, settings):
 
 
 @pytest.mark.parametrize(
-    ("template", "found"),
+    ("template", "expected"),
     [
         ("<p>Hello</p>", ["1: Hello"]),
         ("<p>\n  {{ name }},\n  hello\n</p>", ["3: hello"]),
@@ -297,8 +303,8 @@ def test_django_reads_the_compiled_catalogue(tmp_path, settings):
         ("<feed><title>News</title><![CDATA[More]]></feed>", ["1: News", "1: More"]),
     ],
 )  # fmt: skip
-def test_it_finds_words_in_templates(template, found):
-    assert literals_in_template(template) == found
+def test_it_finds_words_in_templates(template, expected):
+    assert literals_in_template(template) == expected
 
 
 @pytest.mark.parametrize(
@@ -349,9 +355,9 @@ def test_it_finds_words_in_text_templates():
     ],
 )
 def test_it_finds_words_in_python(code):
-    found = literals_in_python(f"\n{code}")
-    assert len(found) == 1
-    assert found[0].startswith("2: ")
+    literals = literals_in_python(f"\n{code}")
+    assert len(literals) == 1
+    assert literals[0].startswith("2: ")
 
 
 @pytest.mark.parametrize(
@@ -392,14 +398,14 @@ PLURAL = 'msgid "%(n)s vote"\nmsgid_plural "%(n)s votes"\n'
     ],
 )
 def test_it_finds_translations_that_disagree(text):
-    assert len(disagreements(catalogue(text))) == 1
+    assert len(disagreements(make_catalogue(text))) == 1
 
 
 def test_it_finds_a_missing_plural_form():
-    known = catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
-    assert messages.untranslated(known) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
-    known.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
-    assert disagreements(known) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
+    existing = make_catalogue(PLURAL + 'msgstr[0] "%(n)s głos"\nmsgstr[1] "%(n)s głosy"')
+    assert messages.untranslated(existing) == ["not translated: ('%(n)s vote', '%(n)s votes')"]
+    existing.get("%(n)s vote").string = ("%(n)s głos", "%(n)s głosy")
+    assert disagreements(existing) == ["('%(n)s vote', '%(n)s votes') has 2 forms of 4"]
 
 
 def test_it_ignores_translations_that_agree():
@@ -409,7 +415,7 @@ def test_it_ignores_translations_that_agree():
         'msgstr[0] "Jeden głos"\nmsgstr[1] "%(n)s głosy"\nmsgstr[2] "%(n)s głosów"\nmsgstr[3] "%(n)s głosu"\n\n'
         'msgid "Not yet"\nmsgstr ""\n'
     )
-    assert disagreements(catalogue(text)) == []
+    assert disagreements(make_catalogue(text)) == []
 
 
 # APIs
@@ -423,7 +429,7 @@ CLIENT = {
     "tags": 5,
     "use_delivery_address": 7,
 }
-REFUSED = {
+REJECTED_REQUESTS = {
     "json 401": ("alice", "GET", "/app/clients.json?api_token=other", {}, ""),
     "xml 403": ("carol", "POST", "/app/users.xml", {}, USER),
     "xml 404": ("alice", "GET", "/app/posts/1.xml", {}, ""),
@@ -449,13 +455,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED_REQUESTS)
 def test_api_responses_are_in_english(acme, name):
     """Neither Accept-Language nor the active language changes an API response."""
-    who, method, path, headers, body = REFUSED[name]
-    generation, status = name.partition(",")[0].split()
-    client = acme.xml(getattr(acme, who)) if generation == "xml" else acme.json(getattr(acme, f"{who}_token"))
-    headers |= {"Content-Type": f"application/{generation}"} if body else {}
+    login, method, path, headers, body = REJECTED_REQUESTS[name]
+    format, status = name.partition(",")[0].split()
+    client = acme.xml(getattr(acme, login)) if format == "xml" else acme.json(getattr(acme, f"{login}_token"))
+    headers |= {"Content-Type": f"application/{format}"} if body else {}
     plain = client.request(method, path, content=body, headers=headers)
     assert plain.status_code == int(status), plain.text
     with translation.override("pl"):

@@ -20,7 +20,7 @@ from tests.support.live import Threaded, serving
 
 expect.set_options(timeout=TIMEOUT_MS)
 
-COLLECTED = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
+HASHED_STATIC_FILES = {"staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,9 +38,9 @@ def chromium(tmp_path_factory) -> Iterator[Browser]:
 
     static = tmp_path_factory.mktemp("static")
     with pytest.MonkeyPatch.context() as patch:
-        # Playwright's event loop runs in this thread even between its calls.
+        # Django would refuse database queries, because Playwright keeps an event loop running in this thread.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        with override_settings(STORAGES=COLLECTED, STATIC_ROOT=static, WHITENOISE_USE_FINDERS=False):
+        with override_settings(STORAGES=HASHED_STATIC_FILES, STATIC_ROOT=static, WHITENOISE_USE_FINDERS=False):
             # Leave out large files that no page uses.
             call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=["redoc", "*-preset.js*"])
             application = Application(WSGIHandler(), admission=Unlimited(), probes=Unlimited())
@@ -59,13 +59,13 @@ def world(django_db_setup, django_db_blocker, chromium) -> Iterator[World]:
 
 @pytest.fixture(scope="package")
 def watched() -> Faults:
-    """Collect the faults of all windows."""
+    """Collect the faults of all browser contexts."""
     return Faults()
 
 
 @pytest.fixture
 def faults(watched) -> Iterator[Faults]:
-    """Fail the test if a window has a fault meanwhile."""
+    """Fail the test if a browser context has a fault during it."""
     watched.clear()
     yield watched
     assert watched == []
@@ -73,10 +73,10 @@ def faults(watched) -> Iterator[Faults]:
 
 @contextlib.contextmanager
 def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., BrowserContext]]:
-    """Return a function that opens browser contexts at acme's forum, and close them at the end."""
-    opened = []
+    """Yield a function that opens browser contexts at acme's forum, and close them at the end."""
+    open_contexts = []
 
-    def open_one(
+    def open_context_with(
         *, secret: str = "", javascript: bool = True, theme: str = "light", width: int = 1200, language: str = "en"
     ) -> BrowserContext:
         context = chromium.new_context(
@@ -88,38 +88,38 @@ def contexts(chromium: Browser, watched: Faults) -> Iterator[Callable[..., Brows
             reduced_motion="reduce",
             permissions=["clipboard-read", "clipboard-write"],
         )
-        opened.append(context)
+        open_contexts.append(context)
         context.set_default_timeout(TIMEOUT_MS)
         watched.watch(context)
         if secret:
             context.add_cookies([{"name": "session", "value": secret, "url": ORIGIN}])
         return context
 
-    yield open_one
-    for context in opened:
+    yield open_context_with
+    for context in open_contexts:
         context.close()
 
 
 @pytest.fixture(scope="module")
 def open_context(chromium, watched) -> Iterator[Callable[..., BrowserContext]]:
-    """Return a function that opens contexts shared by a module's tests, with a session's secret if given."""
-    with contexts(chromium, watched) as open_one:
-        yield open_one
+    """Return a function that opens contexts which the tests of a module share, with the session of `secret` if it is given."""
+    with contexts(chromium, watched) as open_context_with:
+        yield open_context_with
 
 
 @pytest.fixture
 def browse(chromium, watched, faults) -> Iterator[Callable[..., Page]]:
-    """Return a function that opens a page at acme's forum in its own window, as a user if given."""
-    with contexts(chromium, watched) as open_one:
+    """Return a function that opens a page at acme's forum in a context of its own, signed in as the user if one is given."""
+    with contexts(chromium, watched) as open_context_with:
 
-        def open_page(user: User | None = None, **looks) -> Page:
+        def open_page(user: User | None = None, **options) -> Page:
             secret = "" if user is None else Session.objects.start(user)[1]
-            return open_one(secret=secret, **looks).new_page()
+            return open_context_with(secret=secret, **options).new_page()
 
         yield open_page
 
 
-# User stories
+# Fixtures of the user stories
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`make screenshots`: take the pictures of docs/images again, from the service with the demo data."""
+"""`make screenshots`: take the screenshots in docs/images again, from the service with the demo data."""
 
 import os
 import sys
@@ -76,11 +76,11 @@ def write(picture: Picture, page: Page) -> str:
     page.emulate_media(color_scheme=picture.theme)
     response = page.goto(picture.path)
     if picture.click:
-        with page.expect_response(lambda answer: answer.request.resource_type == "document") as expected:
+        with page.expect_response(lambda response: response.request.resource_type == "document") as expected:
             page.locator(picture.click).first.click()
         response = expected.value
     if response.status != 200:
-        return f"{response.url} answers {response.status}"
+        return f"{response.url} has the status {response.status}"
     # The team's tools are loaded after the page.
     page.wait_for_load_state("networkidle")
     content = page.screenshot(animations="disabled")

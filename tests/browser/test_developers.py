@@ -6,7 +6,7 @@ from accounts.pages.examples import Example, sections
 from tests.support.people import at
 
 PATH = "/app/account/api"
-# Rows that the first sections create are used by the others.
+# The other sections use rows that these sections create, so these run first.
 FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses"]
 ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]
 
@@ -26,7 +26,7 @@ def make_token(page: Page) -> str:
 
 
 def run(page: Page, example: Example) -> Locator:
-    """Run an example unchanged, and return the place of its response. For speed, send the click event directly."""
+    """Run an example unchanged, and return the element of its response. Dispatching the event is faster than a click."""
     form = form_of(page, example)
     form.locator("[data-run]").dispatch_event("click")
     status = form.locator("[data-response] [data-status]")
@@ -37,7 +37,7 @@ def run(page: Page, example: Example) -> Locator:
 
 def open_section(page: Page, section: str, token: str = "") -> list[Example]:
     page.goto(f"{PATH}/{section}")
-    page.evaluate("document.querySelectorAll('details.example').forEach((one) => { one.open = true; })")
+    page.evaluate("document.querySelectorAll('details.example').forEach((element) => { element.open = true; })")
     if sections()[section][0].language == "json":
         page.get_by_label("API token").fill(token)
     return sections()[section]
@@ -49,37 +49,37 @@ def test_every_example_runs(acme, browse):
     page = browse(acme.alice)
     page.on("dialog", lambda dialog: dialog.accept())
     token = make_token(page)
-    # The page offers one example for the new token.
+    # Beside the new token, the page shows one example.
     expect(page.locator("#made [data-curl]")).to_contain_text(f"Authorization: Bearer {token}")
     page.locator("#made").get_by_role("button", name="Run").click()
     expect(page.locator("#made [data-status]")).to_have_text("200 OK")
 
-    ran = set()
+    ids_run = set()
     for section in ORDER:
-        shown = open_section(page, section, token)
-        makers = [example for example in shown if example.created_kind]
-        for example in makers:
-            answer = run(page, example)
-            offer = answer.locator("[data-offer]")
+        section_examples = open_section(page, section, token)
+        creating = [example for example in section_examples if example.created_kind]
+        for example in creating:
+            response_element = run(page, example)
+            offer = response_element.locator("[data-offer]")
             if offer.is_visible():
                 offer.dispatch_event("click")
                 expect(offer).to_have_text("It is filled in")
-            ran.add(example.id)
-        for example in shown:
+            ids_run.add(example.id)
+        for example in section_examples:
             if not example.created_kind and not example.is_destructive:
                 run(page, example)
-                ran.add(example.id)
+                ids_run.add(example.id)
     # Delete the created rows, the last first; then restore one.
     for section in reversed(ORDER):
         if destructive := [example for example in sections()[section] if example.is_destructive]:
             open_section(page, section, token)
             for example in sorted(destructive, key=lambda example: example.path, reverse=True):
                 run(page, example)
-                ran.add(example.id)
+                ids_run.add(example.id)
     for example in open_section(page, "trash", token):
         run(page, example)
-        ran.add(example.id)
-    assert ran == {example.id for shown in sections().values() for example in shown}
+        ids_run.add(example.id)
+    assert ids_run == {example.id for section_examples in sections().values() for example in section_examples}
     # The requests used the token, not the session.
     page.goto(PATH)
     expect(page.locator("#tokens")).to_contain_text("last used")
@@ -87,22 +87,22 @@ def test_every_example_runs(acme, browse):
 
 def test_a_deleting_example_asks_for_confirmation(acme, browse):
     page = browse(acme.alice)
-    shown = {example.id: example for example in open_section(page, "clients")}
-    run(page, shown["create_client"]).locator("[data-offer]").click()
-    asked = []
+    by_id = {example.id: example for example in open_section(page, "clients")}
+    run(page, by_id["create_client"]).locator("[data-offer]").click()
+    messages = []
 
     def refuse(dialog) -> None:
-        asked.append(dialog.message)
+        messages.append(dialog.message)
         dialog.dismiss()
 
     page.once("dialog", refuse)
-    form = form_of(page, shown["delete_client"])
+    form = form_of(page, by_id["delete_client"])
     form.get_by_role("button", name="Run").click()
-    assert asked == ["Run it? It deletes from this account."]
+    assert messages == ["Run it? It deletes from this account."]
     expect(form.locator("[data-response]")).to_be_empty()
     assert acme.account.clients.live().count() == 1
     page.once("dialog", lambda dialog: dialog.accept())
-    run(page, shown["delete_client"])
+    run(page, by_id["delete_client"])
     assert acme.account.clients.live().count() == 0
 
 
@@ -110,26 +110,26 @@ def test_examples_run_without_javascript(acme, browse):
     page = browse(acme.alice, javascript=False)
     make_token(page)
     page.goto(f"{PATH}/clients")
-    shown = {example.id: example for example in sections()["clients"]}
+    by_id = {example.id: example for example in sections()["clients"]}
 
-    def run(id: str, *, good: bool = True) -> Locator:
-        if not form_of(page, shown[id]).is_visible():
+    def run(id: str, *, succeeds: bool = True) -> Locator:
+        if not form_of(page, by_id[id]).is_visible():
             page.locator(f"#{id} > summary").click()
-        form_of(page, shown[id]).get_by_role("button", name="Run").click()
+        form_of(page, by_id[id]).get_by_role("button", name="Run").click()
         expect(page).to_have_url(at(f"{PATH}/clients"))
-        answer = form_of(page, shown[id])
-        if good:
-            expect(answer.locator("[data-status]")).to_have_class("good")
-        return answer
+        form = form_of(page, by_id[id])
+        if succeeds:
+            expect(form.locator("[data-status]")).to_have_class("good")
+        return form
 
     run("create_client")
     # After reloading, the other examples contain the new id.
     page.goto(f"{PATH}/clients")
     client = acme.account.clients.get()
     expect(run("read_client").locator("[data-line]")).to_contain_text(f"/app/clients/{client.id}.json")
-    expect(run("delete_client", good=False).get_by_role("alert")).to_contain_text("Nothing was deleted")
+    expect(run("delete_client", succeeds=False).get_by_role("alert")).to_contain_text("Nothing was deleted")
     assert acme.account.clients.live().count() == 1
-    form_of(page, shown["delete_client"]).get_by_label("I am sure").check()
+    form_of(page, by_id["delete_client"]).get_by_label("I am sure").check()
     run("delete_client")
     assert acme.account.clients.live().count() == 0
 
@@ -138,8 +138,8 @@ def test_the_reference_has_the_color_scheme_of_the_pages(acme, browse):
     page = browse(theme="dark")
     page.goto("/app/docs")
     page.get_by_role("heading", name="Rostrum").wait_for()
-    page_itself = page.locator("html")
+    root = page.locator("html")
     # Swagger UI's own stylesheet has a dark theme.
-    expect(page_itself).to_have_css("color-scheme", "dark")
+    expect(root).to_have_css("color-scheme", "dark")
     page.emulate_media(color_scheme="light")
-    expect(page_itself).to_have_css("color-scheme", "normal")
+    expect(root).to_have_css("color-scheme", "normal")

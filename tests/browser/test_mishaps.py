@@ -6,7 +6,7 @@ from accounts.models import Session
 from tests.support.factories import make_post
 from tests.support.people import at, count_of, messages_on, sign_in, vote_button
 
-GONE = "This suggestion was deleted in the meantime"
+DELETED_MESSAGE = "This suggestion was deleted in the meantime"
 
 
 def test_voting_for_a_suggestion_that_was_deleted_meanwhile(acme, browse, javascript):
@@ -19,7 +19,7 @@ def test_voting_for_a_suggestion_that_was_deleted_meanwhile(acme, browse, javasc
     bob.get_by_role("button", name="Delete it").click()
     expect(messages_on(bob)).to_contain_text("“Soon gone” is deleted.")
     vote_button(page, post).click()
-    expect(page.get_by_text(GONE)).to_be_visible()
+    expect(page.get_by_text(DELETED_MESSAGE)).to_be_visible()
 
 
 def test_voting_for_a_suggestion_that_was_merged_meanwhile(acme, browse, javascript):

@@ -29,26 +29,26 @@ def test_every_page_is_in_the_list():
 @pytest.fixture(scope="module")
 def windows(world, open_context) -> Callable[[str], "Window"]:
     """Return a function that opens one window for each user, and one for visitors."""
-    return cache(lambda who: Window(open_context(secret=world.sessions.get(who, ""))))
+    return cache(lambda login: Window(open_context(secret=world.sessions.get(login, ""))))
 
 
 @pytest.fixture(scope="module")
 def frames() -> set[str]:
-    """The frames (header and footer) that were already checked by keyboard."""
+    """Return the frames (header and footer) that were already checked by keyboard."""
     return set()
 
 
-@pytest.mark.parametrize("shown", PAGES, ids=str)
-def test_every_page_is_accessible(world, windows, faults, frames, shown):
+@pytest.mark.parametrize("case", PAGES, ids=str)
+def test_every_page_is_accessible(world, windows, faults, frames, case):
     """All checks share one visit of the page, which takes most of the time."""
-    window = windows(shown.login)
-    page, response = window.page, window.visit(shown.address(world))
-    assert response.status == shown.status
+    window = windows(case.login)
+    page, response = window.page, window.visit(case.address(world))
+    assert response.status == case.status
     assert 0 < sum(window.weight.values()) < MAX_BYTES, window.weight
-    if shown.prepare:
-        shown.prepare(page)
-    found = [*faults_for_the_keyboard(page, frames), *faults_by_axe(page), *faults_of_room(page)]
-    assert found == [], "\n\n".join(found)
+    if case.prepare:
+        case.prepare(page)
+    all_faults = [*faults_of_keyboard(page, frames), *faults_of_axe(page), *faults_of_overflow(page)]
+    assert all_faults == [], "\n\n".join(all_faults)
 
 
 class Window:
@@ -56,14 +56,14 @@ class Window:
         self.page = context.new_page()
         # Transfer sizes and URLs of the current page, by request.
         self.weight: dict[str, float] = {}
-        self.asked: dict[str, str] = {}
+        self.urls: dict[str, str] = {}
         client = context.new_cdp_session(self.page)
         client.send("Network.enable")
-        # Measure a first visit.
+        # Measure the transfer sizes of a first visit.
         client.send("Network.setCacheDisabled", {"cacheDisabled": True})
         client.on(
             "Network.requestWillBeSent",
-            lambda event: self.asked.update({event["requestId"]: event["request"]["url"]}),
+            lambda event: self.urls.update({event["requestId"]: event["request"]["url"]}),
         )
         client.on(
             "Network.loadingFinished",
@@ -74,47 +74,49 @@ class Window:
         self.page.set_viewport_size({"width": WIDE, "height": 800})
         self.page.emulate_media(color_scheme="light")
         self.weight.clear()
-        self.asked.clear()
+        self.urls.clear()
         response = self.page.goto(address)
-        parts = {response.url, *self.page.evaluate(PARTS)}
+        urls = {response.url, *self.page.evaluate(RESOURCES)}
         # Chromium reports transfer sizes with a delay.
-        wait_until(self.page, lambda: parts <= self.came, lambda: f"of {parts} only {self.came} came")
+        wait_until(self.page, lambda: urls <= self.received, lambda: f"of {urls} only {self.received} were received")
         return response
 
     @property
-    def came(self) -> set[str]:
-        return {self.asked[id] for id in self.weight if id in self.asked}
+    def received(self) -> set[str]:
+        return {self.urls[id] for id in self.weight if id in self.urls}
 
 
-PARTS = "[...document.querySelectorAll('link[rel=stylesheet], script[src]')].map((one) => one.href || one.src)"
-OPEN = "(kind) => document.querySelectorAll(kind).forEach((one) => { one.open = true; })"
+RESOURCES = (
+    "[...document.querySelectorAll('link[rel=stylesheet], script[src]')].map((element) => element.href || element.src)"
+)
+OPEN_ALL = "(kind) => document.querySelectorAll(kind).forEach((element) => { element.open = true; })"
 
 # The keyboard
 
-STOPS = "a[href], button, input, select, textarea, summary, [tabindex='0']"
+FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex='0']"
 # The elements outside of <main>: their names, classes and texts.
 FRAME = """(stops) => [...document.querySelectorAll(stops)]
-  .filter((one) => !one.closest("main"))
-  .map((one) => [one.localName, one.className, one.textContent.trim()].join(" "))
+  .filter((element) => !element.closest("main"))
+  .map((element) => [element.localName, element.className, element.textContent.trim()].join(" "))
   .join("\\n")"""
 # Number the elements that Tab should reach, with one radio button of each group, and record each element that gets the focus,
 # with whether it has an outline and is in view.
-BEGIN = """([part, stops]) => {
+RECORD_FOCUS = """([part, stops]) => {
   const groups = new Set();
   const wanted = [...document.querySelector(part).querySelectorAll(stops)]
-    .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.disabled && one.tabIndex >= 0)
-    .filter((one) => one.type !== "radio" || !groups.has(one.name) && groups.add(one.name))
-    .map((one, number) => {
-      one.dataset.number = number;
-      if (one.type === "radio") document.getElementsByName(one.name).forEach((each) => { each.dataset.number = number; });
-      return one.outerHTML.slice(0, 120);
+    .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.disabled && element.tabIndex >= 0)
+    .filter((element) => element.type !== "radio" || !groups.has(element.name) && groups.add(element.name))
+    .map((element, number) => {
+      element.dataset.number = number;
+      if (element.type === "radio") document.getElementsByName(element.name).forEach((each) => { each.dataset.number = number; });
+      return element.outerHTML.slice(0, 120);
     });
   window.reached = new Map();
   document.addEventListener("keyup", () => {
-    const one = document.activeElement, { number } = one.dataset;
+    const element = document.activeElement, { number } = element.dataset;
     if (number === undefined) return;
-    const { outlineStyle, outlineWidth } = getComputedStyle(one);
-    const box = one.getBoundingClientRect();
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
     const outlined = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
     window.reached.set(Number(number), outlined && box.width > 0 && box.bottom > 0 && box.top < innerHeight);
   });
@@ -122,31 +124,31 @@ BEGIN = """([part, stops]) => {
 }"""
 
 
-def faults_for_the_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
+def faults_of_keyboard(page: Page, frames: set[str]) -> Iterator[str]:
     """Return elements that Tab does not reach. Check only <main> if the frame of the page was checked before."""
-    page.evaluate(OPEN, "details")
-    frame, part = page.evaluate(FRAME, STOPS), "html"
+    page.evaluate(OPEN_ALL, "details")
+    frame, part = page.evaluate(FRAME, FOCUSABLE), "html"
     if frame in frames:
         part = "main"
         page.locator(part).focus()
     frames.add(frame)
-    wanted = page.evaluate(BEGIN, [part, STOPS])
+    focusable = page.evaluate(RECORD_FOCUS, [part, FOCUSABLE])
     # One round from any start; the document itself is a stop too.
-    for _ in range(len(wanted) + 3):
+    for _ in range(len(focusable) + 3):
         page.keyboard.press("Tab")
     reached = dict(page.evaluate("[...window.reached]"))
-    for number, html in enumerate(wanted):
+    for number, html in enumerate(focusable):
         if number not in reached:
             yield f"Tab does not reach {html}"
         elif not reached[number]:
-            yield f"the focus is not to be seen on {html}"
+            yield f"the focus is not visible on {html}"
 
 
 # axe
 
-RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-# Rules that depend on the width or the theme. The full set takes long, so it is only used for the first look.
-CHANGING = {
+ALL_RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+# Rules whose result depends on the width or the theme. All rules take long, so they run for the first layout only.
+RULES_BY_LAYOUT = {
     "type": "rule",
     "values": [
         "aria-hidden-focus",
@@ -158,39 +160,39 @@ CHANGING = {
         "target-size",
     ],
 }
-COLORS = {"type": "rule", "values": ["color-contrast"]}
-LOOKS = [(WIDE, "light", RULES), (WIDE, "dark", COLORS), (NARROW, "dark", CHANGING)]
+COLOR_RULES = {"type": "rule", "values": ["color-contrast"]}
+LAYOUTS = [(WIDE, "light", ALL_RULES), (WIDE, "dark", COLOR_RULES), (NARROW, "dark", RULES_BY_LAYOUT)]
 
 
-def faults_by_axe(page: Page) -> Iterator[str]:
+def faults_of_axe(page: Page) -> Iterator[str]:
     """Return the violations that axe finds with all <details> open, except menus, which would hide other elements."""
-    page.evaluate("document.querySelectorAll('details.menu').forEach((one) => { one.open = false; })")
+    page.evaluate("document.querySelectorAll('details.menu').forEach((element) => { element.open = false; })")
     page.evaluate(AXE)
-    for width, theme, rules in LOOKS:
+    for width, theme, rules in LAYOUTS:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=theme)
         options = json.dumps({"runOnly": rules, "resultTypes": ["violations"]})
-        for fault in page.evaluate(f"axe.run(document, {options}).then((report) => report.violations)"):
-            for node in fault["nodes"]:
-                yield f"{width} px, {theme}: {fault['id']}: {node['failureSummary']}\n{node['html']}"
+        for violation in page.evaluate(f"axe.run(document, {options}).then((report) => report.violations)"):
+            for node in violation["nodes"]:
+                yield f"{width} px, {theme}: {violation['id']}: {node['failureSummary']}\n{node['html']}"
 
 
 # Overflow
 
 # Return the elements that overflow the page.
-STICKING_OUT = """() => {
+OVERFLOWING = """() => {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width) return [];
   return [...document.querySelectorAll("body *")]
-    .filter((one) => one.getBoundingClientRect().right > width + 1)
-    .map((one) => one.outerHTML.slice(0, 120));
+    .filter((element) => element.getBoundingClientRect().right > width + 1)
+    .map((element) => element.outerHTML.slice(0, 120));
 }"""
 
 
-def faults_of_room(page: Page) -> Iterator[str]:
+def faults_of_overflow(page: Page) -> Iterator[str]:
     """Return the elements that make the page scroll horizontally, with all menus open."""
-    page.evaluate(OPEN, "details")
+    page.evaluate(OPEN_ALL, "details")
     for width, size in ((NARROW, "100%"), (2 * NARROW, "200%"), (WIDE, "200%")):
         page.set_viewport_size({"width": width, "height": 800})
         page.evaluate("(size) => { document.documentElement.style.fontSize = size; }", size)
-        yield from (f"{width} px, letters of {size}: sticks out: {html}" for html in page.evaluate(STICKING_OUT))
+        yield from (f"{width} px, text of {size}: overflows: {html}" for html in page.evaluate(OVERFLOWING))

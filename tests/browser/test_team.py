@@ -100,18 +100,19 @@ def test_tools_that_load_while_the_suggestion_is_deleted(acme, browse):
     """The tools are fetched in the background, and must not replace the page with the message."""
     post = make_post(acme.carol, "Deleted by mistake")
     page = browse(acme.alice)
-    held, answered = HeldRequests(page, "team", "delete"), []
-    page.expose_function("onAnswer", lambda url: answered.append(url))
+    held_requests, loaded_urls = HeldRequests(page, "team", "delete"), []
+    page.expose_function("recordLoad", lambda url: loaded_urls.append(url))
     page.goto(f"/app/posts/{post.id}")
-    page.evaluate("document.addEventListener('htmx:afterOnLoad', (event) => onAnswer(event.detail.xhr.responseURL))")
+    page.evaluate("document.addEventListener('htmx:afterOnLoad', (event) => recordLoad(event.detail.xhr.responseURL))")
     page.locator("summary").filter(has_text="Delete").click()
     page.get_by_role("button", name="Delete it").dispatch_event("click")
-    delete, team = held.wait_for("delete"), held.wait_for("team")
-    # The service has deleted the post, but the response is held.
+    delete, team = held_requests.wait_for("delete"), held_requests.wait_for("team")
+    # Delete the post, as if the service had processed the held request and only the response were late.
     post.trash(by=acme.alice)
     team.continue_()
     # Wait until htmx has processed the response. Only an event of the page shows that.
-    wait_until(page, lambda: answered)
+    wait_until(page, lambda: loaded_urls)
+    # Restore it for the held request, which then deletes it.
     post.restore()
     delete.continue_()
     expect(messages_on(page)).to_have_text("“Deleted by mistake” is deleted. For 30 days an admin can restore it.")
@@ -125,11 +126,11 @@ def test_moving_a_status_by_its_buttons(acme, browse):
     up, down = row.locator("[value=up]"), row.locator("[value=down]")
     order = acme.account.statuses_of_kind("post").values_list("name", flat=True)
     up.focus()
-    for step, place in [("Enter", 1), ("Enter", 0)]:
-        with page.expect_response("**/statuses") as answered:
-            page.keyboard.press(step)
-        assert answered.value.status == 204
-        assert order[place] == "Planned"
+    for key, position in [("Enter", 1), ("Enter", 0)]:
+        with page.expect_response("**/statuses") as response_info:
+            page.keyboard.press(key)
+        assert response_info.value.status == 204
+        assert order[position] == "Planned"
     # The status is the first one now.
     expect(up).to_be_disabled()
     expect(row.locator("[data-handle]")).to_be_focused()

@@ -30,7 +30,7 @@ def test_signing_in_and_out(acme, browse, javascript):
     expect(page.get_by_role("alert")).to_contain_text("The login or the password is wrong.")
     expect(page.get_by_label("Login or e-mail")).to_have_value("carol")
     sign_in(page, acme.carol)
-    # Return to the first page.
+    # The user is back on the page from which they went to sign in.
     expect(page).to_have_url("http://acme.example.test/?order=top")
     page.get_by_label("Your menu").click()
     page.get_by_role("button", name="Sign out").click()
@@ -111,44 +111,45 @@ def test_voting_for_a_search_result(acme, browse, javascript):
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "false")
 
 
-@pytest.mark.parametrize("ends", [True, False], ids=["its session ends", "it is refused"])
-def test_a_search_response_during_the_navigation_to_another_page(acme, browse, ends):
-    """A late response to a search must not replace the other page. If the user stays, its redirect is followed."""
+@pytest.mark.parametrize("session_ends", [True, False], ids=["the session ends", "too many requests"])
+def test_a_search_response_during_the_navigation_to_another_page(acme, browse, session_ends):
+    """A late response to a search must not replace the other page. If the user stays on the page, htmx follows the redirect in the response."""
     acme.account.forums.update(access="private")
-    held = {}
+    held_routes = {}
 
     def search():
         """Return a page with a pending search."""
         page = browse(acme.carol)
         page.goto("/")
-        page.route(re.compile("q=dark"), lambda route: held.update(search=route), times=1)
+        page.route(re.compile("q=dark"), lambda route: held_routes.update(search=route), times=1)
         page.get_by_role("searchbox").fill("dark")
-        while "search" not in held:
+        while "search" not in held_routes:
             page.wait_for_timeout(20)
         return page
 
-    def answer() -> None:
-        if ends:
+    def respond() -> None:
+        if session_ends:
             Session.objects.all().delete()
-            held["search"].continue_()
+            held_routes["search"].continue_()
         else:
-            held["search"].fulfill(status=429, content_type="text/html", body="<p>Too many requests</p>")
+            held_routes["search"].fulfill(status=429, content_type="text/html", body="<p>Too many requests</p>")
 
     page = search()
-    page.route("**/sign-out", lambda route: held.update(out=route))
+    page.route("**/sign-out", lambda route: held_routes.update(out=route))
     page.get_by_label("Your menu").click()
     with page.expect_request("**/sign-out"):
         page.get_by_role("button", name="Sign out").dispatch_event("click")
     with page.expect_response(re.compile("q=dark")):
-        answer()
+        respond()
+    # Give htmx time to process the response, which must have no visible effect.
     page.wait_for_timeout(100)
-    held["out"].continue_()
+    held_routes["out"].continue_()
     expect(messages_on(page)).to_have_text("You are signed out.")
 
-    held.clear()
+    held_routes.clear()
     page = search()
-    answer()
-    if ends:
+    respond()
+    if session_ends:
         expect(page).to_have_url(at("/app/sign-in"))
         sign_in(page, acme.carol)
     expect(page.get_by_role("searchbox")).to_have_value("dark")
@@ -177,23 +178,23 @@ def test_voting_for_a_similar_suggestion(acme, browse, javascript):
 
 @pytest.mark.parametrize("first", ["the list", "the vote"])
 def test_voting_while_the_list_is_loading(acme, browse, first):
-    """A list that arrives after a vote, but was rendered before it, must still show the vote."""
+    """A list that was rendered before a vote and arrives after it must not remove the vote from the page."""
     post = make_post(acme.bob, "A dark theme for the evening")
     page = browse(acme.carol)
     page.goto("/app/posts/new")
     type_in(page.get_by_label("Title"), "Dark theme")
     page.locator("#similar section").evaluate("(list) => { list.dataset.old = 'yes'; }")
-    asks = "fetch('/app/posts/similar?title=Dark+theme+please').then((answer) => answer.text())"
-    made_before = page.evaluate(asks)
-    held = HeldRequests(page, "similar", "vote")
+    fetch_list = "fetch('/app/posts/similar?title=Dark+theme+please').then((response) => response.text())"
+    list_before_the_vote = page.evaluate(fetch_list)
+    held_requests = HeldRequests(page, "similar", "vote")
     page.get_by_label("Title").fill("Dark theme please")
-    similar = held.wait_for("similar")
+    similar = held_requests.wait_for("similar")
     vote_button(page, post).click()
-    vote = held.wait_for("vote")
+    vote = held_requests.wait_for("vote")
     if first == "the vote":
         vote.continue_()
         expect(count_of(page, post)).to_have_text("1")
-    similar.fulfill(body=made_before, content_type="text/html; charset=utf-8")
+    similar.fulfill(body=list_before_the_vote, content_type="text/html; charset=utf-8")
     expect(page.locator("#similar section")).not_to_have_attribute("data-old", "yes")
     if first == "the list":
         vote.continue_()
@@ -201,7 +202,7 @@ def test_voting_while_the_list_is_loading(acme, browse, first):
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "true")
     # The button works as before.
     vote_button(page, post).click()
-    held.wait_for("vote").continue_()
+    held_requests.wait_for("vote").continue_()
     expect(count_of(page, post)).to_have_text("0")
 
 

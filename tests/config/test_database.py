@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def impatient(transactional_db):
-    """Return a connection with a short client timeout."""
+def short_client_timeout(transactional_db):
+    """Give the connection a client timeout of 0.2 seconds."""
     before = connection.client_timeout
     connection.set_client_timeout(0.2)
     yield
@@ -43,12 +43,12 @@ def test_it_works(db):
 
 
 @pytest.mark.parametrize("block", [contextlib.nullcontext, transaction.atomic])
-def test_an_unanswered_statement_fails_and_ends_its_connection(impatient, block):
-    began = time.monotonic()
+def test_an_unanswered_statement_fails_and_ends_its_connection(short_client_timeout, block):
+    started_at = time.monotonic()
     with pytest.raises(OperationalError, match="did not answer in time"), block():
         fetch("SELECT pg_sleep(50)", [])
     # The statement was not retried.
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - started_at < 30
     connection.close_if_unusable_or_obsolete()
     # No other connection was opened, which could take long too.
     assert connection.connection is None
@@ -57,7 +57,7 @@ def test_an_unanswered_statement_fails_and_ends_its_connection(impatient, block)
 
 
 @pytest.fixture
-def committed_slowly(transactional_db):
+def slow_commits(transactional_db):
     """Create a table whose rows take 50 seconds to commit."""
     with connection.cursor() as cursor:
         cursor.execute("""
@@ -78,7 +78,7 @@ def insert():
         connection.set_client_timeout(0.2)
 
 
-def test_an_unanswered_commit_fails(committed_slowly, impatient):
+def test_an_unanswered_commit_fails(slow_commits, short_client_timeout):
     connection.set_client_timeout(60)
     with pytest.raises(OperationalError, match="did not answer in time"):
         insert()
@@ -102,18 +102,18 @@ def test_the_timeouts_can_be_lifted():
 
 
 def test_readiness_responds_in_time_while_a_query_is_running():
-    readiness, answered, asked = Readiness(), threading.Event(), []
+    readiness, query_ended, queries = Readiness(), threading.Event(), []
 
-    def ask():
-        asked.append(1)
-        return answered.wait(60)
+    def check():
+        queries.append(1)
+        return query_ended.wait(60)
 
-    readiness._check = ask
-    began = time.monotonic()
+    readiness._check = check
+    started_at = time.monotonic()
     assert not readiness.is_ready()
-    assert time.monotonic() - began >= TIMEOUT
-    assert asked == [1]
+    assert time.monotonic() - started_at >= TIMEOUT
+    assert queries == [1]
     # The next request waits for the same result.
-    answered.set()
+    query_ended.set()
     assert readiness.is_ready()
-    assert asked == [1]
+    assert queries == [1]

@@ -16,7 +16,7 @@ from core.templatetags.rostrum import icon
 ADVICE = "add it to RESOURCES in resources.py of its app"
 
 
-def served() -> set[type[ResourceViewSet]]:
+def routed_viewsets() -> set[type[ResourceViewSet]]:
     """Return the viewsets of resources that have a route."""
     views = {getattr(pattern.callback, "cls", None) for pattern in get_resolver().url_patterns}
     return {view for view in views if isinstance(view, type) and issubclass(view, ResourceViewSet)}
@@ -41,8 +41,8 @@ def test_it_rejects_a_second_registration_of_a_key():
 
 
 def test_every_resource_of_the_json_api_is_registered():
-    assert len(served()) >= 6
-    unregistered = [viewset.__name__ for viewset in served() if not is_registered(viewset)]
+    assert len(routed_viewsets()) >= 6
+    unregistered = [viewset.__name__ for viewset in routed_viewsets() if not is_registered(viewset)]
     assert unregistered == [], ADVICE
 
 
@@ -59,10 +59,10 @@ def test_triggers_of_the_change_feed_match_the_registered_resources(db):
             "SELECT DISTINCT split_part(encode(tgargs, 'escape'), E'\\\\000', 1), tgrelid::regclass::text FROM pg_trigger"
             " WHERE tgfoid = 'note_change'::regproc"
         )
-        notified = set(cursor.fetchall())
+        in_triggers = set(cursor.fetchall())
     registered = {(resource.key, resource.model._meta.db_table) for resource in registry}
-    assert notified - registered == set(), ADVICE
-    assert registered - notified == set(), "add a migration with note_changes for its table"
+    assert in_triggers - registered == set(), ADVICE
+    assert registered - in_triggers == set(), "add a migration with note_changes for its table"
 
 
 def test_every_id_in_the_path_of_an_example_has_a_sample():
@@ -73,8 +73,8 @@ def test_every_id_in_the_path_of_an_example_has_a_sample():
         f"its collection is unknown: {ADVICE}"
     )
     samples = registry.samples().keys() | {"trash"}
-    lacking = {name for example in with_id for name in example.id_samples} - samples
-    assert lacking == set(), "add these to `samples` of the resource"
+    missing = {name for example in with_id for name in example.id_samples} - samples
+    assert missing == set(), "add these to `samples` of the resource"
 
 
 @pytest.mark.parametrize("resource", list(registry), ids=lambda resource: resource.key)

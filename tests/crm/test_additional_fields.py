@@ -40,19 +40,19 @@ def get(acme, client):
 
 
 def test_it_works(acme):
-    given = (
+    additional_fields = (
         '{"shoe size": 42, "ratio": 2.50, "member": true, "no": false, "colour": "żółty", "none": null, "empty": ""}'
     )
-    response = send(acme, "POST", "/app/clients.json", f'{{"name": "Ann", "additional_fields": {given}}}')
+    response = send(acme, "POST", "/app/clients.json", f'{{"name": "Ann", "additional_fields": {additional_fields}}}')
     client = acme.account.clients.get()
-    fields = {"colour": "żółty", "empty": "", "member": True, "no": False, "ratio": Decimal("2.5"), "shoe size": 42}
-    body = client_body(client, acme.bob, name="Ann", additional_fields=fields)
+    expected = {"colour": "żółty", "empty": "", "member": True, "no": False, "ratio": Decimal("2.5"), "shoe size": 42}
+    body = client_body(client, acme.bob, name="Ann", additional_fields=expected)
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/clients/{client.id}.json")
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
 
 
 @pytest.mark.parametrize(
-    ("given", "rule"),
+    ("additional_fields", "rule"),
     [
         ("7", "must be an object of key to value"),
         ('"a"', "must be an object of key to value"),
@@ -83,10 +83,10 @@ def test_it_works(acme):
     ],
     ids=lambda value: value[:30],
 )
-def test_it_rejects_invalid_fields(acme, given, rule):
+def test_it_rejects_invalid_fields(acme, additional_fields, rule):
     client = make_client(acme.alice, additional_fields={"kept": 1})
     for method, path in (("POST", "/app/clients.json"), ("PUT", f"/app/clients/{client.id}.json")):
-        response = send(acme, method, path, f'{{"name": "a", "additional_fields": {given}}}')
+        response = send(acme, method, path, f'{{"name": "a", "additional_fields": {additional_fields}}}')
         assert_refused(response, 422, "validation_failed", {"additional_fields": [rule]})
     assert [row.additional_fields for row in Client.objects.all()] == [{"kept": 1}]
 
@@ -113,16 +113,16 @@ def test_it_rejects_every_error_at_once(acme):
 
 def test_fields_are_merged_and_null_removes_a_field(acme):
     client = make_client(acme.alice, additional_fields={"a": 1, "b": "two"})
-    for given, after in (
+    for change, expected in (
         ({"c": True}, {"a": 1, "b": "two", "c": True}),
         ({"a": None, "b": 2, "not there": None}, {"b": 2, "c": True}),
         ({}, {"b": 2, "c": True}),
         (None, {"b": 2, "c": True}),
         ({"b": None, "c": None}, {}),
     ):
-        response = put(acme, client, additional_fields=given)
+        response = put(acme, client, additional_fields=change)
         assert response.status_code == 200
-        assert read(response)["additional_fields"] == after == get(acme, client)["additional_fields"]
+        assert read(response)["additional_fields"] == expected == get(acme, client)["additional_fields"]
 
 
 def test_it_rejects_more_than_two_hundred_after_the_merge(acme):
@@ -132,16 +132,16 @@ def test_it_rejects_more_than_two_hundred_after_the_merge(acme):
     assert put(acme, client, string1="a", additional_fields={"0": None}).status_code == 200
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_typed_fields(acme, inside):
-    texts = {name: str(value) for name, value in ALL_TYPES.items()}
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_typed_fields(acme, is_nested):
+    values = {name: str(value) for name, value in ALL_TYPES.items()}
     client = make_client(acme.alice, "Ann")
-    response = put(acme, client, **({"additional_fields": texts} if inside else texts))
+    response = put(acme, client, **({"additional_fields": values} if is_nested else values))
     client.refresh_from_db()
     body = client_body(
         client, acme.alice, name="Ann", updater_id=acme.bob.id, additional_fields=dict(sorted(ALL_TYPES.items()))
     )
-    # The set fields come last; unset fields are left out.
+    # Typed fields that have a value follow the other fields of the body.
     body |= ALL_TYPES
     assert_answered(response, 200, body)
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
@@ -161,11 +161,11 @@ def test_null_or_blank_removes_a_field(acme):
 def test_changed_value_wins_when_the_whole_client_is_sent_back(acme):
     client = make_client(acme.alice)
     put(acme, client, string1="old", integer1=1)
-    whole = get(acme, client)
-    response = put(acme, client, **{**whole, "string1": "new"})
+    body = get(acme, client)
+    response = put(acme, client, **{**body, "string1": "new"})
     assert read(response)["string1"] == "new" == read(response)["additional_fields"]["string1"]
-    whole = get(acme, client)
-    response = put(acme, client, **{**whole, "additional_fields": {**whole["additional_fields"], "integer1": 2}})
+    body = get(acme, client)
+    response = put(acme, client, **{**body, "additional_fields": {**body["additional_fields"], "integer1": 2}})
     assert read(response)["integer1"] == 2 == read(response)["additional_fields"]["integer1"]
     # If both have a new value, the field itself takes precedence.
     response = put(acme, client, string1="a", additional_fields={"string1": "b"})
@@ -189,8 +189,8 @@ def test_times_are_in_the_time_zone_of_the_account(acme):
 )
 def test_numbers_are_exact(acme, number):
     response = send(acme, "POST", "/app/clients.json", f'{{"name": "a", "additional_fields": {{"a": {number}}}}}')
-    for answer in (response, acme.json().get(f"/app/clients/{read(response)['id']}.json")):
-        assert f'"additional_fields":{{"a":{number}}}' in answer.text
+    for each_response in (response, acme.json().get(f"/app/clients/{read(response)['id']}.json")):
+        assert f'"additional_fields":{{"a":{number}}}' in each_response.text
 
 
 def test_names_outside_the_numbered_fields_are_ignored(acme):

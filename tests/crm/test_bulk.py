@@ -1,4 +1,4 @@
-"""Bulk creates: each result equals that of a single request, with few statements, optionally atomic."""
+"""Bulk creates. An item has the result of a single request, and more items take no more statements. `X-Atomic` is optional."""
 
 import pytest
 from django.db import connection
@@ -18,19 +18,19 @@ BLANK = {
 }
 
 
-def send(acme, kind, items, *, headers=None, **besides):
-    return acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": items, **besides}, headers=headers or {})
+def send(acme, kind, items, *, headers=None, **top_level):
+    return acme.json().post(f"/app/{kind}s/bulk.json", json={f"{kind}s": items, **top_level}, headers=headers or {})
 
 
 def test_it_works(acme):
-    given = {"name": "Ann", "email": "ann@example.net", "external_ids": {"shop": "17"}, "tags": ["vip"]}
-    response = send(acme, "client", [given, {"note": "nobody"}, {"name": "Eve", "tags": "VIP, new"}])
+    ann_fields = {"name": "Ann", "email": "ann@example.net", "external_ids": {"shop": "17"}, "tags": ["vip"]}
+    response = send(acme, "client", [ann_fields, {"note": "nobody"}, {"name": "Eve", "tags": "VIP, new"}])
     ann, eve = acme.account.clients.order_by("id")
     assert_answered(
         response,
         200,
         [
-            {"status": 201, "client": client_body(ann, acme.bob, **given)},
+            {"status": 201, "client": client_body(ann, acme.bob, **ann_fields)},
             BLANK,
             {"status": 201, "client": client_body(eve, acme.bob, name="Eve", tags=["vip", "new"])},
         ],
@@ -52,30 +52,30 @@ def test_bulk_creates_contacts(acme):
         ],
     )
     ann, eve = acme.account.contacts.order_by("id")
-    error = {
+    errors = {
         "client_id": ["can't be found"],
         "contact_list_ids": ["1000000000000 can't be found"],
     }
-    lists = [news.id, offers.id]
+    list_ids = [news.id, offers.id]
     assert_answered(
         response,
         200,
         [
             {
                 "status": 201,
-                "contact": contact_body(ann, acme.bob, name="Ann", client_id=client.id, contact_list_ids=lists),
+                "contact": contact_body(ann, acme.bob, name="Ann", client_id=client.id, contact_list_ids=list_ids),
             },
             {
                 "status": 201,
                 "contact": contact_body(eve, acme.bob, name="Eve", first_name="Eve", contact_list_ids=[news.id]),
             },
-            {"status": 422, "code": "validation_failed", "message": "Client can't be found", "errors": error},
+            {"status": 422, "code": "validation_failed", "message": "Client can't be found", "errors": errors},
         ],
     )
     counts = dict(ContactListCount.objects.values_list("contact_list_id", "uses"))
     assert counts == {news.id: 2, offers.id: 1}
     rows = Contact.objects.with_list_ids().order_by("id")
-    assert [row.contact_list_ids for row in rows] == [lists, [news.id]]
+    assert [row.contact_list_ids for row in rows] == [list_ids, [news.id]]
 
 
 def test_deals_with_nested_clients(acme):
@@ -117,7 +117,7 @@ def test_deals_with_nested_clients(acme):
 
 
 def test_an_item_conflicts_with_items_before_it(acme):
-    held = make_client(acme.alice, external_ids={"shop": "1"})
+    holder = make_client(acme.alice, external_ids={"shop": "1"})
     results = read(
         send(
             acme,
@@ -129,11 +129,11 @@ def test_an_item_conflicts_with_items_before_it(acme):
             ],
         )
     )
-    made = results[0]["client"]["id"]
+    created_id = results[0]["client"]["id"]
     assert [result.get("errors") for result in results] == [
         None,
-        {"external_ids": [f"shop 2 belongs to client {made}"]},
-        {"external_ids": [f"shop 1 belongs to client {held.id}"]},
+        {"external_ids": [f"shop 2 belongs to client {created_id}"]},
+        {"external_ids": [f"shop 1 belongs to client {holder.id}"]},
     ]
 
 
@@ -146,9 +146,9 @@ def test_try_update(acme):
             acme,
             "client",
             [
-                {"name": "1", "email": "Ann@Example.net"},  # the older of two clients
+                {"name": "1", "email": "Ann@Example.net"},  # two clients have this e-mail: the older one is updated
                 {"name": "2", "email": "eve@example.net", "external_ids": {"shop": "2", "erp": "2"}},
-                {"name": "3", "external_ids": {"erp": "2", "shop": None}},  # this item removes it
+                {"name": "3", "external_ids": {"erp": "2", "shop": None}},  # removes shop 2 from the client
                 {"name": "4", "email": "eve@example.net", "try_update": False},
                 {"name": "5", "email": "new@example.net", "external_ids": {"shop": "2"}},
                 {"name": "6", "email": "NEW@example.net", "note": "again"},
@@ -162,7 +162,7 @@ def test_try_update(acme):
     assert ids[:3] == [first.id, second.id, second.id]
     assert ids[4] == ids[5]
     assert results[6]["errors"] == {"external_ids": [f"belong to different clients ({second.id}, {ids[4]})"]}
-    # Both results of one client show its final state.
+    # The results of two items for one client both show its final state.
     assert results[4]["client"] == results[5]["client"]
     assert {row.id: (row.name, row.email, row.external_ids, row.note) for row in Client.objects.all()} == {
         first.id: ("1", "Ann@Example.net", {}, None),
@@ -195,10 +195,10 @@ def test_try_update_after_an_email_moved_to_another_client(acme):
     assert [result["status"] for result in results] == [200] * 5 + [201]
 
 
-@pytest.mark.parametrize("word", ["true", "1", "TRUE"])
-def test_atomic_requests_create_all_items_or_none(acme, word):
+@pytest.mark.parametrize("value", ["true", "1", "TRUE"])
+def test_atomic_requests_create_all_items_or_none(acme, value):
     items = [{"name": "A", "tags": ["new"], "external_ids": {"shop": "1"}}, {"note": "nobody", "discount": "x"}, 7]
-    response = send(acme, "client", items, headers={"X-Atomic": word})
+    response = send(acme, "client", items, headers={"X-Atomic": value})
     assert_refused(
         response,
         422,
@@ -218,11 +218,11 @@ def test_atomic_requests_create_all_items_or_none(acme, word):
         422,
         422,
     ]
-    assert read(send(acme, "client", [{"name": "B"}], headers={"X-Atomic": word}))[0]["status"] == 201
+    assert read(send(acme, "client", [{"name": "B"}], headers={"X-Atomic": value}))[0]["status"] == 201
 
 
 def test_errors_of_atomic_requests_name_no_rolled_back_client(acme):
-    held = make_client(acme.alice, external_ids={"shop": "1"})
+    holder = make_client(acme.alice, external_ids={"shop": "1"})
     atomic = {"X-Atomic": "true"}
     clients = [
         {"name": "A", "external_ids": {"shop": "2"}},
@@ -233,8 +233,8 @@ def test_errors_of_atomic_requests_name_no_rolled_back_client(acme):
     ]
     errors = {
         "clients.1.external_ids": ["shop 2 belongs to item 0"],
-        "clients.2.external_ids": [f"shop 1 belongs to client {held.id}"],
-        "clients.4.external_ids": [f"belong to different clients ({held.id}, item 0)"],
+        "clients.2.external_ids": [f"shop 1 belongs to client {holder.id}"],
+        "clients.4.external_ids": [f"belong to different clients ({holder.id}, item 0)"],
     }
     assert_refused(send(acme, "client", clients, headers=atomic), 422, "validation_failed", errors)
     deals = [
@@ -246,7 +246,7 @@ def test_errors_of_atomic_requests_name_no_rolled_back_client(acme):
     ]
     errors = {
         "deals.1.external_ids": ["order 1 belongs to item 0"],
-        "deals.4.client": [f"has external ids of different clients ({held.id}, item 0)"],
+        "deals.4.client": [f"has external ids of different clients ({holder.id}, item 0)"],
     }
     assert_refused(send(acme, "deal", deals, headers=atomic), 422, "validation_failed", errors)
 
@@ -274,9 +274,9 @@ def test_it_rejects_bodies_without_a_valid_list(acme, body, errors):
     assert not Client.objects.exists()
 
 
-@pytest.mark.parametrize("word", ["perhaps", "", " "])
-def test_it_rejects_an_x_atomic_header_that_is_not_a_boolean(acme, word):
-    response = send(acme, "client", [], headers={"X-Atomic": word})
+@pytest.mark.parametrize("value", ["perhaps", "", " "])
+def test_it_rejects_an_x_atomic_header_that_is_not_a_boolean(acme, value):
+    response = send(acme, "client", [], headers={"X-Atomic": value})
     assert_refused(response, 422, "validation_failed", {"x_atomic": ["is not true or false"]})
 
 
@@ -317,13 +317,13 @@ def test_a_thousand_clients_take_few_statements(acme):
 
     client = acme.json()
     client.get("/app/clients/tags.json")
-    counted = {}
-    for number in (30, 1000):
+    statement_counts = {}
+    for size in (30, 1000):
         with CaptureQueriesContext(connection) as queries:
-            response = client.post("/app/clients/bulk.json", json={"clients": [item(n) for n in range(number)]})
-        counted[number] = len(queries)
+            response = client.post("/app/clients/bulk.json", json={"clients": [item(n) for n in range(size)]})
+        statement_counts[size] = len(queries)
         assert {result["status"] for result in read(response)} == {200, 201}
-    assert counted[1000] == counted[30] < 30, [query["sql"][:100] for query in queries]
+    assert statement_counts[1000] == statement_counts[30] < 30, [query["sql"][:100] for query in queries]
     assert Client.objects.count() == 1000
     assert ClientExternalId.objects.count() == 2000
     assert {row["name"]: row["count"] for row in Tag.objects.in_use("client")}["imported"] == 1000
@@ -355,18 +355,18 @@ def test_one_idempotency_key_covers_the_whole_request(acme):
     make_deal(acme.alice)
     items = [{"name": "a"}, {}]
     first = send(acme, "deal", items, headers={"Idempotency-Key": "import 1"})
-    again = send(acme, "deal", items, headers={"Idempotency-Key": "import 1"})
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert again.content == first.content
+    replay = send(acme, "deal", items, headers={"Idempotency-Key": "import 1"})
+    assert replay.headers["Idempotent-Replayed"] == "true"
+    assert replay.content == first.content
     assert Deal.objects.count() == 2
 
 
 def test_every_created_row_is_in_the_change_feed(acme):
     response = send(acme, "client", [{"name": "a"}, {"name": "b"}])
-    made = {result["client"]["id"] for result in read(response)}
+    ids = {result["client"]["id"] for result in read(response)}
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     changes = read(acme.json().get("/app/changes.json"))["changes"]
     assert {(change["resource"], change["id"]) for change in changes if change["change"] == "created"} >= {
-        ("client", id) for id in made
+        ("client", id) for id in ids
     }

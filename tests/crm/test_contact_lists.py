@@ -39,14 +39,14 @@ def test_it_works(acme):
 )
 def test_it_rejects_invalid_names(acme, name, rule):
     make_contact_list(acme.alice, "Taken")
-    mine = make_contact_list(acme.alice, "Mine")
+    contact_list = make_contact_list(acme.alice, "Other")
     client = acme.json()
     for response in (
         client.post("/app/contact_lists.json", json={"contact_list": {"name": name}}),
-        client.put(f"/app/contact_lists/{mine.id}.json", json={"contact_list": {"name": name}}),
+        client.put(f"/app/contact_lists/{contact_list.id}.json", json={"contact_list": {"name": name}}),
     ):
         assert_refused(response, 422, "validation_failed", {"name": [rule]})
-    assert sorted(acme.account.contact_lists.values_list("name", flat=True)) == ["Mine", "Taken"]
+    assert sorted(acme.account.contact_lists.values_list("name", flat=True)) == ["Other", "Taken"]
 
 
 def test_it_rejects_a_list_without_a_name(acme):
@@ -61,9 +61,9 @@ def test_it_rejects_a_body_without_a_contact_list(acme):
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
 def test_it_rejects_unknown_and_trashed_lists(acme, method):
-    gone = make_contact_list(acme.alice)
-    gone.trash(by=acme.alice)
-    for id in (gone.id, 10**15):
+    trashed = make_contact_list(acme.alice)
+    trashed.trash(by=acme.alice)
+    for id in (trashed.id, 10**15):
         response = acme.json().request(method, f"/app/contact_lists/{id}.json", json={"contact_list": {"name": "a"}})
         assert_refused(response, 404, "not_found")
 

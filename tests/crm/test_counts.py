@@ -19,7 +19,7 @@ def counts(acme, client) -> tuple[int, ...]:
     return tuple(body[name] for name in COUNTS)
 
 
-def members(acme, contact_list) -> int:
+def members_count(acme, contact_list) -> int:
     return read(acme.json().get(f"/app/contact_lists/{contact_list.id}.json"))["contacts_count"]
 
 
@@ -52,15 +52,15 @@ def test_it_works(acme):
 def test_trashed_rows_are_not_counted(acme, kind):
     client = make_client(acme.alice)
     row = MAKE[kind](acme.alice, client_id=client.id)
-    one = tuple(int(name == f"{kind}_count") for name in COUNTS)
-    assert counts(acme, client) == one
+    expected = tuple(int(name == f"{kind}_count") for name in COUNTS)
+    assert counts(acme, client) == expected
     row.trash(by=acme.alice)
     assert counts(acme, client) == (0, 0, 0)
     row.restore()
-    assert counts(acme, client) == one
+    assert counts(acme, client) == expected
     client.trash(by=acme.alice)
     client.restore()
-    assert counts(acme, client) == one
+    assert counts(acme, client) == expected
 
 
 @pytest.mark.parametrize("kind", MAKE)
@@ -96,19 +96,19 @@ def test_contacts_of_a_list_are_counted(acme):
     )
     response = acme.json().put(f"/app/contact_lists/{news.id}.json", json={"contact_list": {"name": "More"}})
     assert read(response)["contacts_count"] == 2
-    for given, expected in (
+    for list_ids, expected in (
         ([news.id, other.id], (2, 1)),
         ([news.id, other.id], (2, 1)),
         ([other.id], (1, 1)),
         ([], (1, 0)),
         ([news.id], (2, 0)),
     ):
-        ann.write({"contact_list_ids": given}, by=acme.alice)
-        assert (members(acme, news), members(acme, other)) == expected
+        ann.write({"contact_list_ids": list_ids}, by=acme.alice)
+        assert (members_count(acme, news), members_count(acme, other)) == expected
     eve.trash(by=acme.alice)
-    assert members(acme, news) == 1
+    assert members_count(acme, news) == 1
     eve.restore()
-    assert members(acme, news) == 2
+    assert members_count(acme, news) == 2
 
 
 def test_a_contact_whose_lists_change_while_one_is_in_the_trash(acme):
@@ -117,17 +117,17 @@ def test_a_contact_whose_lists_change_while_one_is_in_the_trash(acme):
     news.trash(by=acme.alice)
     ann.write({"contact_list_ids": [other.id]}, by=acme.alice)
     news.restore()
-    assert (members(acme, news), members(acme, other)) == (1, 1)
+    assert (members_count(acme, news), members_count(acme, other)) == (1, 1)
     ann.trash(by=acme.alice)
-    assert (members(acme, news), members(acme, other)) == (0, 0)
+    assert (members_count(acme, news), members_count(acme, other)) == (0, 0)
 
 
 def test_erasing_a_trashed_contact_changes_no_count(acme):
     news = make_contact_list(acme.alice)
-    gone, _ = (make_contact(acme.alice, contact_list_ids=[news.id]) for _ in range(2))
-    gone.trash(by=acme.alice)
-    Contact.objects.filter(pk=gone.pk).delete()
-    assert members(acme, news) == 1
+    trashed, _ = (make_contact(acme.alice, contact_list_ids=[news.id]) for _ in range(2))
+    trashed.trash(by=acme.alice)
+    Contact.objects.filter(pk=trashed.pk).delete()
+    assert members_count(acme, news) == 1
 
 
 def test_the_count_of_an_erased_list_is_deleted(acme):

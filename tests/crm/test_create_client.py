@@ -85,7 +85,7 @@ def test_it_rejects_invalid_values_of_many_fields(acme):
 def test_all_fields(acme):
     contact = make_contact(acme.alice)
     status = acme.account.statuses.create(kind="client", code="good", name="Good")
-    given = {
+    fields = {
         "name": "ACME sp. z o.o.",
         "email": "office@example.net",
         "note": "first line\r\nsecond line\twith a tab",
@@ -121,15 +121,15 @@ def test_all_fields(acme):
         "origin": "shop",
     }
     client = acme.json()
-    response = client.post("/app/clients.json", json={"client": {**given, "discount": 12.5}})
+    response = client.post("/app/clients.json", json={"client": {**fields, "discount": 12.5}})
     row = acme.account.clients.get()
-    body = client_body(row, acme.bob, **given)
+    body = client_body(row, acme.bob, **fields)
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/clients/{row.id}.json")
     assert_answered(client.get(f"/app/clients/{row.id}.json"), 200, body)
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("fields", "name"),
     [
         ({"first_name": "Ann", "last_name": "Kowalska"}, "Ann Kowalska"),
         ({"first_name": "Ann"}, "Ann"),
@@ -143,8 +143,8 @@ def test_all_fields(acme):
     ],
     ids=str,
 )
-def test_a_blank_name_is_built_from_other_fields(acme, given, name):
-    response = acme.json().post("/app/clients.json", json={"client": given})
+def test_a_blank_name_is_built_from_other_fields(acme, fields, name):
+    response = acme.json().post("/app/clients.json", json={"client": fields})
     assert response.status_code == 201
     assert read(response)["name"] == name
     assert acme.account.clients.get().name == name
@@ -206,10 +206,10 @@ def test_a_blank_id_is_null(acme, field, value):
     assert read(response)[field] is None
 
 
-def test_it_rejects_related_rows_that_do_not_exist(acme):
+def test_it_rejects_related_rows_that_may_not_be_set(acme):
     deal_status = acme.account.statuses.get(kind="deal", code="new")
-    former = make_user(acme.account, role="agent", is_active=False)
-    client = {"name": "a", "status_id": deal_status.id, "responsible_id": former.id, "contact_id": 10**15}
+    inactive_user = make_user(acme.account, role="agent", is_active=False)
+    client = {"name": "a", "status_id": deal_status.id, "responsible_id": inactive_user.id, "contact_id": 10**15}
     response = acme.json().post("/app/clients.json", json={"client": client})
     assert_refused(
         response,

@@ -52,7 +52,7 @@ def test_it_rejects_a_body_without_a_contact(acme, body):
 
 
 @pytest.mark.parametrize(
-    "written",
+    "notation",
     [
         lambda number: [str(number), ""],
         lambda number: [" ", f" {number} ", number],
@@ -60,9 +60,9 @@ def test_it_rejects_a_body_without_a_contact(acme, body):
         lambda number: {"0": "", "1": number},
     ],
 )
-def test_ids_of_lists_in_the_notations_of_forms_and_php(acme, written):
+def test_ids_of_lists_in_the_notations_of_forms_and_php(acme, notation):
     vip = make_contact_list(acme.alice)
-    body = {"contact": {"name": "Jan", "contact_list_ids": written(vip.id)}}
+    body = {"contact": {"name": "Jan", "contact_list_ids": notation(vip.id)}}
     response = acme.json().post("/app/contacts.json", json=body)
     assert (response.status_code, read(response)["contact_list_ids"]) == (201, [vip.id])
 
@@ -104,13 +104,13 @@ def test_it_rejects_invalid_ids_of_contact_lists(acme, ids, rule):
 
 def test_all_fields(acme):
     client = make_client(acme.alice)
-    lists = [make_contact_list(acme.alice), make_contact_list(acme.alice)]
-    given = {
+    contact_lists = [make_contact_list(acme.alice), make_contact_list(acme.alice)]
+    fields = {
         "name": "Ann Kowalska",
         "email": "ann@example.net",
         "note": "a note\nof two lines",
         "client_id": client.id,
-        "contact_list_ids": [row.id for row in lists],
+        "contact_list_ids": [row.id for row in contact_lists],
         "first_name": "Ann",
         "last_name": "Kowalska",
         "phone": "+48 22 123 45 67",
@@ -121,9 +121,9 @@ def test_all_fields(acme):
         "tags": ["vip", "new"],
     }
     client = acme.json()
-    response = client.post("/app/contacts.json", json={"contact": given})
+    response = client.post("/app/contacts.json", json={"contact": fields})
     row = acme.account.contacts.get()
-    body = contact_body(row, acme.bob, **given)
+    body = contact_body(row, acme.bob, **fields)
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/contacts/{row.id}.json")
     assert_answered(client.get(f"/app/contacts/{row.id}.json"), 200, body)
 
@@ -144,15 +144,15 @@ def test_null_and_empty_ids_of_lists(acme, value):
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("fields", "name"),
     [
         ({"first_name": "Ann", "last_name": "Kowalska"}, "Ann Kowalska"),
         ({"name": " ", "email": "ann@example.net"}, "ann@example.net"),
     ],
     ids=str,
 )
-def test_a_blank_name_is_built_from_other_fields(acme, given, name):
-    response = acme.json().post("/app/contacts.json", json={"contact": given})
+def test_a_blank_name_is_built_from_other_fields(acme, fields, name):
+    response = acme.json().post("/app/contacts.json", json={"contact": fields})
     assert response.status_code == 201
     assert read(response)["name"] == name
 

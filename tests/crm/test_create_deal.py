@@ -71,7 +71,7 @@ def test_it_rejects_other_methods(acme):
 def test_all_fields(acme):
     client = make_client(acme.alice)
     status = acme.account.statuses.get(kind="deal", code="qualified")
-    given = {
+    fields = {
         "name": "Deal 😀",
         "description": "of\nmany",
         "price": Decimal("19.99"),
@@ -86,10 +86,10 @@ def test_all_fields(acme):
         "tags": ["big"],
     }
     client = acme.json()
-    response = client.post("/app/deals.json", json={"deal": {**given, "price": 19.99}})
+    response = client.post("/app/deals.json", json={"deal": {**fields, "price": 19.99}})
     row = acme.account.deals.get()
     assert row.expected_close_date == date(2009, 2, 28)
-    body = deal_body(row, acme.bob, **given)
+    body = deal_body(row, acme.bob, **fields)
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/deals/{row.id}.json")
     assert_answered(client.get(f"/app/deals/{row.id}.json"), 200, body)
 
@@ -97,21 +97,21 @@ def test_all_fields(acme):
 def test_the_currency_defaults_to_that_of_the_account(acme):
     acme.account.currency = "PLN"
     acme.account.save()
-    for given in ({}, {"currency": None}, {"currency": " "}):
-        response = acme.json().post("/app/deals.json", json={"deal": {"name": "a", **given}})
+    for fields in ({}, {"currency": None}, {"currency": " "}):
+        response = acme.json().post("/app/deals.json", json={"deal": {"name": "a", **fields}})
         assert read(response)["currency"] == "PLN"
 
 
 # Nested clients
 
 
-def make_deal_with(acme, client, **fields):
+def post_deal_with_client(acme, client, **fields):
     return acme.json().post("/app/deals.json", json={"deal": {"name": "a", "client": client, **fields}})
 
 
 def test_a_nested_client_is_created(acme):
-    given = {"name": "Ann", "email": "ann@example.net", "note": "n", "external_ids": {"shop_id": "17"}}
-    response = make_deal_with(acme, given)
+    client_fields = {"name": "Ann", "email": "ann@example.net", "note": "n", "external_ids": {"shop_id": "17"}}
+    response = post_deal_with_client(acme, client_fields)
     client, deal = acme.account.clients.get(), acme.account.deals.get()
     assert_answered(
         response,
@@ -119,14 +119,19 @@ def test_a_nested_client_is_created(acme):
         deal_body(deal, acme.bob, name="a", client_id=client.id),
         location=f"http://acme.example.test/app/deals/{deal.id}.json",
     )
-    body = client_body(client, acme.bob, **given, deals_count=1, last_activity=on_the_wire(deal.updated_at))
+    body = client_body(client, acme.bob, **client_fields, deals_count=1, last_activity=on_the_wire(deal.updated_at))
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
 
 
 def test_a_nested_client_is_found_by_one_of_its_external_ids(acme):
     client = make_client(acme.alice, "Ann", email="ann@example.net", external_ids={"shop_id": "17"})
-    given = {"name": "Else", "email": "else@example.net", "note": "x", "external_ids": {"shop_id": 17, "other": "5"}}
-    response = make_deal_with(acme, given)
+    client_fields = {
+        "name": "Else",
+        "email": "else@example.net",
+        "note": "x",
+        "external_ids": {"shop_id": 17, "other": "5"},
+    }
+    response = post_deal_with_client(acme, client_fields)
     assert response.status_code == 201
     assert read(response)["client_id"] == client.id
     client.refresh_from_db()
@@ -145,27 +150,27 @@ def test_a_nested_client_is_found_by_one_of_its_external_ids(acme):
     assert_answered(acme.json().get(f"/app/clients/{client.id}.json"), 200, body)
     assert acme.account.clients.count() == 1
     # The added id also finds the client.
-    assert read(make_deal_with(acme, {"external_ids": {"other": "5"}}))["client_id"] == client.id
+    assert read(post_deal_with_client(acme, {"external_ids": {"other": "5"}}))["client_id"] == client.id
 
 
 def test_an_existing_client_keeps_its_external_ids(acme):
-    held = {"shop_id": "17", "erp": "K-1", "crm": "9"}
-    client = make_client(acme.alice, external_ids=held)
-    given = {"external_ids": {"shop_id": 17, "erp": "K-2", "crm": None, "new": "5", "gone": None}}
-    response = make_deal_with(acme, given)
+    external_ids = {"shop_id": "17", "erp": "K-1", "crm": "9"}
+    client = make_client(acme.alice, external_ids=external_ids)
+    nested_client = {"external_ids": {"shop_id": 17, "erp": "K-2", "crm": None, "new": "5", "gone": None}}
+    response = post_deal_with_client(acme, nested_client)
     assert (response.status_code, read(response)["client_id"]) == (201, client.id)
     assert response.headers["X-Ignored-Fields"] == "client.external_ids.erp"
     client.refresh_from_db()
-    assert client.external_ids == {**held, "new": "5"}
+    assert client.external_ids == {**external_ids, "new": "5"}
     # The rejected id is still free.
-    another = {"name": "Eve", "external_ids": {"erp": "K-2"}}
-    assert read(make_deal_with(acme, another))["client_id"] != client.id
+    second_nested_client = {"name": "Eve", "external_ids": {"erp": "K-2"}}
+    assert read(post_deal_with_client(acme, second_nested_client))["client_id"] != client.id
 
 
 def test_it_rejects_too_many_external_ids_for_an_existing_client(acme):
     """The limit applies even if a null in the same request removes an id."""
     client = make_client(acme.alice, external_ids={f"key{number}": "1" for number in range(50)})
-    response = make_deal_with(acme, {"external_ids": {"key0": "1", "key1": None, "new": "1"}})
+    response = post_deal_with_client(acme, {"external_ids": {"key0": "1", "key1": None, "new": "1"}})
     assert_refused(response, 422, "validation_failed", {"client.external_ids": ["are too many (maximum is 50)"]})
     client.refresh_from_db()
     assert len(client.external_ids) == 50
@@ -173,33 +178,33 @@ def test_it_rejects_too_many_external_ids_for_an_existing_client(acme):
 
 def test_other_fields_of_an_existing_client_are_not_validated(acme):
     client = make_client(acme.alice, "Ann", external_ids={"shop_id": "17"})
-    response = make_deal_with(acme, {"name": "", "email": [], "external_ids": {"shop_id": "17"}})
+    response = post_deal_with_client(acme, {"name": "", "email": [], "external_ids": {"shop_id": "17"}})
     assert response.status_code == 201
     assert read(response)["client_id"] == client.id
 
 
 def test_a_nested_client_without_a_name_is_named_by_its_email(acme):
-    assert make_deal_with(acme, {"email": "ann@example.net"}).status_code == 201
+    assert post_deal_with_client(acme, {"email": "ann@example.net"}).status_code == 201
     assert acme.account.clients.get().name == "ann@example.net"
 
 
 @pytest.mark.parametrize("client_id", [None, "", "  "], ids=repr)
 def test_a_blank_client_id_next_to_a_nested_client_is_ignored(acme, client_id):
-    response = make_deal_with(acme, {"name": "Ann"}, client_id=client_id)
+    response = post_deal_with_client(acme, {"name": "Ann"}, client_id=client_id)
     assert response.status_code == 201
     assert read(response)["client_id"] == acme.account.clients.get().id
 
 
 def test_a_null_nested_client_is_ignored(acme):
     client = make_client(acme.alice)
-    response = make_deal_with(acme, None, client_id=client.id)
+    response = post_deal_with_client(acme, None, client_id=client.id)
     assert read(response)["client_id"] == client.id
-    assert read(make_deal_with(acme, None))["client_id"] is None
+    assert read(post_deal_with_client(acme, None))["client_id"] is None
 
 
 def test_it_rejects_a_nested_client_together_with_a_client_id(acme):
     client = make_client(acme.alice)
-    response = make_deal_with(acme, {"name": "Ann"}, client_id=client.id)
+    response = post_deal_with_client(acme, {"name": "Ann"}, client_id=client.id)
     assert_refused(response, 422, "validation_failed", {"client": ["can't be given together with client_id"]})
     assert acme.account.clients.count() == 1
 
@@ -207,7 +212,7 @@ def test_it_rejects_a_nested_client_together_with_a_client_id(acme):
 def test_it_rejects_external_ids_of_different_clients(acme):
     first = make_client(acme.alice, external_ids={"a": "1"})
     second = make_client(acme.alice, external_ids={"b": "2"})
-    response = make_deal_with(acme, {"external_ids": {"b": "2", "a": "1"}})
+    response = post_deal_with_client(acme, {"external_ids": {"b": "2", "a": "1"}})
     assert_refused(
         response,
         422,
@@ -242,7 +247,7 @@ def test_it_rejects_external_ids_of_different_clients(acme):
     ids=lambda value: str(value)[:40],
 )
 def test_it_rejects_invalid_nested_clients(acme, client, errors):
-    assert_refused(make_deal_with(acme, client), 422, "validation_failed", errors)
+    assert_refused(post_deal_with_client(acme, client), 422, "validation_failed", errors)
     assert not acme.account.deals.exists()
     assert not acme.account.clients.exists()
 
@@ -264,15 +269,15 @@ def test_errors_of_the_deal_and_of_its_nested_client_are_reported_together(acme)
 
 
 def test_a_trashed_client_is_not_found_by_its_external_id(acme):
-    gone = make_client(acme.alice, external_ids={"a": "1"})
-    gone.trash(by=acme.alice)
-    response = make_deal_with(acme, {"name": "New", "external_ids": {"a": "1"}})
+    trashed = make_client(acme.alice, external_ids={"a": "1"})
+    trashed.trash(by=acme.alice)
+    response = post_deal_with_client(acme, {"name": "New", "external_ids": {"a": "1"}})
     assert response.status_code == 201
-    assert read(response)["client_id"] == acme.account.clients.live().get().id != gone.id
+    assert read(response)["client_id"] == acme.account.clients.live().get().id != trashed.id
 
 
 def test_unknown_fields_of_a_nested_client_are_ignored(acme):
-    response = make_deal_with(acme, {"name": "Ann", "id": 7, "phone": "1"}, colour="red")
+    response = post_deal_with_client(acme, {"name": "Ann", "id": 7, "phone": "1"}, colour="red")
     assert response.status_code == 201
     assert response.headers["X-Ignored-Fields"] == "colour,client.id,client.phone"
 
@@ -284,7 +289,7 @@ def test_unknown_fields_of_a_nested_client_are_ignored(acme):
 def test_a_nested_client_without_name_and_email_is_named_guest(acme, language, name, client):
     acme.account.language = language
     acme.account.save()
-    response = make_deal_with(acme, client)
+    response = post_deal_with_client(acme, client)
     row = acme.account.clients.get()
     assert (response.status_code, read(response)["client_id"], row.name) == (201, row.id, name)
     response = acme.json().post("/app/deals/bulk.json", json={"deals": [{"name": "Order", "client": {"note": "x"}}]})

@@ -8,7 +8,7 @@ from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_deal
 
 MAKE = {"client": make_client, "deal": make_deal}
-both = pytest.mark.parametrize("kind", ["client", "deal"])
+both_kinds = pytest.mark.parametrize("kind", ["client", "deal"])
 
 
 def create(acme, kind, external_ids, **fields):
@@ -19,11 +19,11 @@ def update(acme, kind, id, external_ids):
     return acme.json().put(f"/app/{kind}s/{id}.json", json={kind: {"external_ids": external_ids}})
 
 
-def stored(acme, kind, id):
+def stored_external_ids(acme, kind, id):
     return read(acme.json().get(f"/app/{kind}s/{id}.json"))["external_ids"]
 
 
-@both
+@both_kinds
 def test_it_works(acme, kind):
     response = create(acme, kind, {"a": "1", "myapp_client_id": "17"})
     assert response.status_code == 201
@@ -32,13 +32,17 @@ def test_it_works(acme, kind):
     # External ids are merged: other keys stay, a null removes its key.
     response = update(acme, kind, row["id"], {"a": None, "b": "2"})
     assert response.status_code == 200
-    assert read(response)["external_ids"] == {"myapp_client_id": "17", "b": "2"} == stored(acme, kind, row["id"])
-    for nothing in ({}, None, {"not-there": None}):
-        response = update(acme, kind, row["id"], nothing)
+    assert (
+        read(response)["external_ids"]
+        == {"myapp_client_id": "17", "b": "2"}
+        == stored_external_ids(acme, kind, row["id"])
+    )
+    for no_change in ({}, None, {"not-there": None}):
+        response = update(acme, kind, row["id"], no_change)
         assert read(response)["external_ids"] == {"myapp_client_id": "17", "b": "2"}
 
 
-@both
+@both_kinds
 @pytest.mark.parametrize(
     ("external_ids", "rule"),
     [
@@ -73,10 +77,10 @@ def test_it_rejects_invalid_external_ids(acme, kind, external_ids, rule):
     for method, path in (("POST", f"/app/{kind}s.json"), ("PUT", f"/app/{kind}s/{row.id}.json")):
         response = client.request(method, path, content=content)
         assert_refused(response, 422, "validation_failed", {"external_ids": [rule]})
-    assert stored(acme, kind, row.id) == {"kept": "1"}
+    assert stored_external_ids(acme, kind, row.id) == {"kept": "1"}
 
 
-@both
+@both_kinds
 def test_it_rejects_every_invalid_pair_at_once(acme, kind):
     response = create(acme, kind, {"a b": "1", "c": "", "d": "4"})
     assert_refused(
@@ -92,20 +96,20 @@ def test_it_rejects_every_invalid_pair_at_once(acme, kind):
     )
 
 
-@both
+@both_kinds
 def test_it_rejects_external_ids_of_other_rows(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "x"})
     second = MAKE[kind](acme.alice, external_ids={"b": "2"})
-    mine = MAKE[kind](acme.alice, external_ids={"a": "2"})
+    row = MAKE[kind](acme.alice, external_ids={"a": "2"})
     errors = {"external_ids": [f"a 1 belongs to {kind} {first.id}", f"b 2 belongs to {kind} {second.id}"]}
     # Pairs are unique: `a` and `2` are both in use, but not together.
     taken = {"a": "1", "b": "2", "c": "1"}
     assert_refused(create(acme, kind, taken), 422, "validation_failed", errors)
-    assert_refused(update(acme, kind, mine.id, taken), 422, "validation_failed", errors)
-    assert stored(acme, kind, mine.id) == {"a": "2"}
+    assert_refused(update(acme, kind, row.id, taken), 422, "validation_failed", errors)
+    assert stored_external_ids(acme, kind, row.id) == {"a": "2"}
 
 
-@both
+@both_kinds
 def test_taken_external_ids_are_reported_together_with_other_errors(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     errors = {"name": ["can't be blank"], "external_ids": [f"a 1 belongs to {kind} {row.id}"]}
@@ -115,24 +119,24 @@ def test_taken_external_ids_are_reported_together_with_other_errors(acme, kind):
     assert MAKE[kind](acme.alice).id == row.id + 1
 
 
-@both
+@both_kinds
 def test_it_rejects_more_than_fifty_after_the_merge(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={str(number): "1" for number in range(49)})
     response = update(acme, kind, row.id, {"x": "1", "y": "1"})
     assert_refused(response, 422, "validation_failed", {"external_ids": ["are too many (maximum is 50)"]})
     assert update(acme, kind, row.id, {"x": "1", "y": "1", "0": None}).status_code == 200
-    assert len(stored(acme, kind, row.id)) == 50
+    assert len(stored_external_ids(acme, kind, row.id)) == 50
 
 
-@both
+@both_kinds
 def test_longest_keys_and_values(acme, kind):
     external_ids = {"A-z_0.9" + "a" * 57: "😀" * 255}
     response = create(acme, kind, external_ids)
     assert response.status_code == 201
-    assert stored(acme, kind, read(response)["id"]) == external_ids
+    assert stored_external_ids(acme, kind, read(response)["id"]) == external_ids
 
 
-@both
+@both_kinds
 def test_a_number_is_stored_as_its_text(acme, kind):
     content = json.dumps({kind: {"name": "a", "external_ids": {"a": 17}}}).replace("17", "17.50")
     response = acme.json().post(f"/app/{kind}s.json", content=content)
@@ -147,7 +151,7 @@ def test_a_number_is_stored_as_its_text(acme, kind):
     )
 
 
-@both
+@both_kinds
 def test_a_row_may_keep_and_swap_its_own_external_ids(acme, kind):
     row = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert update(acme, kind, row.id, {"a": "1"}).status_code == 200
@@ -156,7 +160,7 @@ def test_a_row_may_keep_and_swap_its_own_external_ids(acme, kind):
     assert read(update(acme, kind, row.id, {"a": "2", "b": "1"}))["external_ids"] == {"a": "2", "b": "1"}
 
 
-@both
+@both_kinds
 def test_removed_and_changed_external_ids_are_free(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1", "b": "2"})
     second = MAKE[kind](acme.alice)
@@ -166,14 +170,14 @@ def test_removed_and_changed_external_ids_are_free(acme, kind):
     assert_refused(response, 422, "validation_failed", {"external_ids": [f"a 1 belongs to {kind} {second.id}"]})
 
 
-@both
+@both_kinds
 def test_external_ids_of_a_deleted_row_are_free(acme, kind):
     first = MAKE[kind](acme.alice, external_ids={"a": "1"})
     assert acme.json().delete(f"/app/{kind}s/{first.id}.json").status_code == 200
     assert create(acme, kind, {"a": "1"}).status_code == 201
 
 
-@both
+@both_kinds
 def test_case_and_spaces_are_significant(acme, kind):
     for external_ids in ({"a": "x"}, {"A": "x"}, {"a": "X"}, {"a": " x"}):
         assert create(acme, kind, external_ids).status_code == 201

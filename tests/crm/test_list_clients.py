@@ -56,7 +56,7 @@ def test_an_empty_list(acme, other):
     assert_answered(acme.json().get(PATH), 200, [], link=link_to_first_page(PATH))
 
 
-REFUSALS = {
+ERRORS_BY_QUERY = {
     "page=0": {"page": ["must be a whole number, 1 or more"]},
     "per_page=1001": {"per_page": ["must be a whole number from 1 to 1000"]},
     "order=price": {"order": [f"is not one of {ORDERS}"]},
@@ -78,7 +78,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize(("query", "errors"), REFUSALS.items(), ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("query", "errors"), ERRORS_BY_QUERY.items(), ids=lambda value: str(value)[:30])
 def test_it_rejects_invalid_parameters(acme, query, errors):
     assert_refused(acme.json().get(f"{PATH}?{query}"), 422, "validation_failed", errors)
 
@@ -114,7 +114,7 @@ def test_blank_parameters_are_ignored(acme, django_assert_num_queries):
     json = acme.json()
     blank = dict.fromkeys(("page", "per_page", "order", "q", "tag", "status_id", "updated_since"), " ")
     assert values_of(json.get(PATH, params=blank)) == ["Jan"]
-    # There is no query for it: only the token, the ids and the rows.
+    # Blank parameters add no query. These are for the token, the ids and the rows.
     with django_assert_num_queries(3):
         json.get(PATH, params=blank)
 
@@ -122,8 +122,8 @@ def test_blank_parameters_are_ignored(acme, django_assert_num_queries):
 def test_pages(acme):
     for number in range(7):
         make_client(acme.alice, f"Client {number}")
-    found = values_by_page(acme.json(), f"{PATH}?per_page=3")
-    assert found == [[f"Client {n}" for n in page] for page in ([0, 1, 2], [3, 4, 5], [6])]
+    pages = values_by_page(acme.json(), f"{PATH}?per_page=3")
+    assert pages == [[f"Client {n}" for n in numbers] for numbers in ([0, 1, 2], [3, 4, 5], [6])]
     response = acme.json().get(f"{PATH}?per_page=3&page=2&order=id&api_token={quote(acme.bob_token)}")
     url = f"http://acme.example.test{PATH}?per_page=3&order=id&page="
     assert response.headers["Link"] == f'<{url}1>; rel="first", <{url}1>; rel="prev", <{url}3>; rel="next"'
@@ -131,7 +131,7 @@ def test_pages(acme):
 
 
 @pytest.fixture
-def three(acme):
+def acme_with_three_clients(acme):
     """Create Łukasz, anna and Zoe. The order of their ids differs from all other orders."""
     for name, created, updated in (("Łukasz", 2, 5), ("anna", 3, 4), ("Zoe", 1, 6)):
         row = make_client(acme.alice, name)
@@ -150,9 +150,9 @@ def three(acme):
         "name": ["anna", "Łukasz", "Zoe"],
     }.items(),
 )
-def test_orders(three, order, expected):
-    assert values_of(three.json().get(f"{PATH}?order={order}")) == expected
-    assert values_of(three.json().get(f"{PATH}?order=-{order}")) == expected[::-1]
+def test_orders(acme_with_three_clients, order, expected):
+    assert values_of(acme_with_three_clients.json().get(f"{PATH}?order={order}")) == expected
+    assert values_of(acme_with_three_clients.json().get(f"{PATH}?order=-{order}")) == expected[::-1]
 
 
 @pytest.mark.parametrize("order", ["created_at", "-created_at", "updated_at", "-updated_at", "name", "-name"])
@@ -174,19 +174,19 @@ def test_filters_by_related_rows(acme):
     make_client(acme.alice, "A", status_id=status.id, responsible_id=acme.bob.id)
     make_client(carl, "B", contact_id=contact.id, responsible_id=acme.bob.id).write({"note": "a"}, by=acme.bob)
 
-    def found(query: str) -> list[str]:
+    def names_for(query: str) -> list[str]:
         return values_of(acme.json().get(f"{PATH}?{query}"))
 
-    assert found(f"status_id={status.id}") == ["A"]
-    assert found(f"responsible_id={acme.bob.id}") == ["A", "B"]
-    assert found(f"contact_id={contact.id}") == ["B"]
-    assert found(f"creator_id={carl.id}") == ["B"]
-    assert found(f"updater_id={acme.bob.id}") == ["B"]
-    assert found(f"responsible_id={acme.bob.id}&status_id={status.id}") == ["A"]
-    assert found("responsible_id=999999") == []
+    assert names_for(f"status_id={status.id}") == ["A"]
+    assert names_for(f"responsible_id={acme.bob.id}") == ["A", "B"]
+    assert names_for(f"contact_id={contact.id}") == ["B"]
+    assert names_for(f"creator_id={carl.id}") == ["B"]
+    assert names_for(f"updater_id={acme.bob.id}") == ["B"]
+    assert names_for(f"responsible_id={acme.bob.id}&status_id={status.id}") == ["A"]
+    assert names_for("responsible_id=999999") == []
 
 
-# Times are shown in whole seconds: a list since a shown time misses nothing.
+# Responses contain whole seconds, so a time without a fraction includes changes later in that second.
 @pytest.mark.parametrize(
     ("since", "expected"),
     {
@@ -226,23 +226,24 @@ def test_filter_by_external_ids(acme, other):
     make_client(acme.alice, "C", external_ids={"shop": "3"}).trash(by=acme.alice)
     make_client(other.mallory, "D", external_ids={"shop": "4"})
 
-    def found(**pairs: str) -> list[str]:
+    def names_for(**pairs: str) -> list[str]:
         return values_of(acme.json().get(PATH, params={f"external_ids[{key}]": value for key, value in pairs.items()}))
 
-    assert found(shop="1") == ["A"]
-    assert found(shop="1", erp="x/ż") == ["A"]
-    assert found(**{"shop": "2", "erp.id": "1"}) == ["B"]
+    assert names_for(shop="1") == ["A"]
+    assert names_for(shop="1", erp="x/ż") == ["A"]
+    assert names_for(**{"shop": "2", "erp.id": "1"}) == ["B"]
     # One client must have all of the ids.
-    assert found(shop="2", erp="x/ż") == []
-    assert found(shop="1", erp="y") == []
-    for free in ("3", "4", "9"):
-        assert found(shop=free) == []
+    assert names_for(shop="2", erp="x/ż") == []
+    assert names_for(shop="1", erp="y") == []
+    for shop_id in ("3", "4", "9"):
+        assert names_for(shop=shop_id) == []
 
 
 @pytest.mark.parametrize(
     "limits",
     [
-        # A whole scan in the order of the list; a partial scan; a scan with too many matches to sort; matches sorted.
+        # In turn: a full scan in list order, a partial scan, a partial scan with too many matches to sort, a sort of the
+        # matches with a limit, and without one.
         {"COMMON_ROWS": -1},
         {"COMMON_ROWS": -1, "SCAN_ROWS": 3, "SPARSE_FACTOR": 0},
         {"COMMON_ROWS": -1, "SCAN_ROWS": 3, "SPARSE_FACTOR": 0, "SORT_LIMIT": 5},
@@ -263,8 +264,8 @@ def test_every_strategy_of_paging_returns_the_same_pages(acme, other, monkeypatc
         make_client(acme.alice, f"Client {number}", tags=["vip"]).trash(by=acme.alice)
     rows = Client.objects.filter(account=acme.account, trashed_at=None, tags=["vip"])
     expected = list(rows.order_by(order).values_list("name", flat=True))
-    found = values_by_page(acme.json(), f"{PATH}?tag=vip&order={order}&per_page=2")
-    assert found == [expected[n : n + 2] for n in range(0, len(expected), 2)]
+    pages = values_by_page(acme.json(), f"{PATH}?tag=vip&order={order}&per_page=2")
+    assert pages == [expected[n : n + 2] for n in range(0, len(expected), 2)]
 
 
 def test_search_filters_and_order_together(acme):

@@ -49,17 +49,17 @@ def test_pages_orders_filters_and_searches(acme):
     make_deal(acme.alice, "Order 1044", status_id=won.id, responsible_id=acme.bob.id, external_ids={"shop": "S-77"})
     make_deal(acme.bob, "Chairs", description="Dwa krzesła dębowe")
 
-    def found(query: str) -> list[str]:
+    def names_for(query: str) -> list[str]:
         return values_of(acme.json().get(f"{PATH}?{query}"))
 
     assert values_by_page(acme.json(), f"{PATH}?per_page=2&order=name") == [["Chairs", "Order 1043"], ["Order 1044"]]
-    assert found("order=-updated_at") == ["Chairs", "Order 1044", "Order 1043"]
-    assert found(f"client_id={client.id}") == ["Order 1043"]
-    assert found(f"status_id={won.id}") == ["Order 1044"]
-    assert found(f"responsible_id={acme.bob.id}") == ["Order 1044"]
-    assert found(f"creator_id={acme.bob.id}") == ["Chairs"]
-    assert found("tag=web") == ["Order 1043"]
-    assert found("external_ids[shop]=1043") == ["Order 1043"]
+    assert names_for("order=-updated_at") == ["Chairs", "Order 1044", "Order 1043"]
+    assert names_for(f"client_id={client.id}") == ["Order 1043"]
+    assert names_for(f"status_id={won.id}") == ["Order 1044"]
+    assert names_for(f"responsible_id={acme.bob.id}") == ["Order 1044"]
+    assert names_for(f"creator_id={acme.bob.id}") == ["Chairs"]
+    assert names_for("tag=web") == ["Order 1043"]
+    assert names_for("external_ids[shop]=1043") == ["Order 1043"]
     for query, expected in {
         "1043": ["Order 1043"],
         "order": ["Order 1043", "Order 1044"],
@@ -68,4 +68,4 @@ def test_pages_orders_filters_and_searches(acme):
         "debowych": ["Chairs"],
         "charis": ["Chairs"],
     }.items():
-        assert found(f"q={query}") == expected, query
+        assert names_for(f"q={query}") == expected, query

@@ -14,7 +14,7 @@ def test_it_works(acme):
     )
 
 
-# The first has 18 digits; longer numbers are invalid ids.
+# A number of more than 18 digits is an invalid id.
 @pytest.mark.parametrize(
     "id", ["0", "999999999999999999", "9999999999999999999", "1e3", "-1", "x", "٣", "%00", "1%2F2"]
 )

@@ -24,9 +24,9 @@ def test_it_works(acme):
 
 
 def test_it_rejects_contacts_that_do_not_exist(acme):
-    gone, client = make_contact(acme.bob), make_client(acme.bob)
-    gone.trash(by=acme.bob)
-    for id in (gone.id, client.id, 10**15):
+    trashed, client = make_contact(acme.bob), make_client(acme.bob)
+    trashed.trash(by=acme.bob)
+    for id in (trashed.id, client.id, 10**15):
         assert_refused(acme.json().get(f"/app/contacts/{id}.json"), 404, "not_found")
 
 

@@ -22,7 +22,7 @@ def test_it_works(acme):
 
 
 def test_it_rejects_deals_that_do_not_exist(acme):
-    gone, client = make_deal(acme.bob), make_client(acme.bob)
-    gone.trash(by=acme.bob)
-    for id in (gone.id, client.id, 10**15):
+    trashed, client = make_deal(acme.bob), make_client(acme.bob)
+    trashed.trash(by=acme.bob)
+    for id in (trashed.id, client.id, 10**15):
         assert_refused(acme.json().get(f"/app/deals/{id}.json"), 404, "not_found")

@@ -13,7 +13,7 @@ def put(acme, kind, row, tags):
     return acme.json().put(f"/app/{kind}s/{row.id}.json", json={kind: {"tags": tags}})
 
 
-def listed(acme, kind):
+def tag_counts(acme, kind):
     return {tag["name"]: tag["count"] for tag in read(acme.json().get(f"/app/{kind}s/tags.json"))}
 
 
@@ -69,7 +69,7 @@ def test_it_rejects_other_methods(acme, kind):
 def test_it_rejects_invalid_tags(acme, kind, tags, rule):
     row = MAKE[kind](acme.alice, tags=["kept"])
     assert_refused(put(acme, kind, row, tags), 422, "validation_failed", {"tags": [rule]})
-    assert listed(acme, kind) == {"kept": 1}
+    assert tag_counts(acme, kind) == {"kept": 1}
     assert acme.account.tags.count() == 1
 
 
@@ -88,7 +88,7 @@ def test_it_rejects_invalid_tags(acme, kind, tags, rule):
         (["  two   words\t"], ["two words"]),
         (["a", "A", "a"], ["a"]),
         ("ŁÓDŹ,łódź", ["ŁÓDŹ"]),
-        # The same tag with a combining mark, and composed.
+        # Two notations of one letter: with a combining character, and composed.
         (["z\u0301", "\u017a"], ["z\u0301"]),
         (["straße", "STRASSE"], ["straße"]),
         ([7, 1.5], ["7", "1.5"]),
@@ -104,8 +104,8 @@ def test_accepted_notations_of_tags(acme, kind, tags, names):
     response = put(acme, kind, row, tags)
     assert response.status_code == 200
     assert read(response)["tags"] == names == read(acme.json().get(f"/app/{kind}s/{row.id}.json"))["tags"]
-    # The set of tags was replaced: `old` is unused.
-    assert listed(acme, kind) == dict.fromkeys(names, 1)
+    # The tag `old` is no longer used.
+    assert tag_counts(acme, kind) == dict.fromkeys(names, 1)
 
 
 @every_kind
@@ -121,11 +121,11 @@ def test_tags_are_counted_for_each_kind_of_row(acme):
         make(acme.alice, tags=["all"])
     make_deal(acme.alice, tags=["all", "deals"])
     make_post(acme.alice, tags=["all"])
-    assert listed(acme, "client") == {"all": 1}
-    assert listed(acme, "contact") == {"all": 1}
-    assert listed(acme, "deal") == {"all": 2, "deals": 1}
+    assert tag_counts(acme, "client") == {"all": 1}
+    assert tag_counts(acme, "contact") == {"all": 1}
+    assert tag_counts(acme, "deal") == {"all": 2, "deals": 1}
     # Posts and tasks are counted together.
-    assert listed(acme, "post") == {"all": 2}
+    assert tag_counts(acme, "post") == {"all": 2}
 
 
 @every_kind
@@ -134,7 +134,7 @@ def test_an_update_without_tags_keeps_them(acme, kind):
     field = "title" if kind == "post" else "name"
     response = acme.json().put(f"/app/{kind}s/{row.id}.json", json={kind: {field: "new"}})
     assert read(response)["tags"] == ["vip"]
-    assert listed(acme, kind) == {"vip": 1}
+    assert tag_counts(acme, kind) == {"vip": 1}
 
 
 @every_kind
@@ -142,16 +142,16 @@ def test_trashed_rows_are_not_counted_until_they_are_restored(acme, kind):
     row = MAKE[kind](acme.alice, tags=["vip", "new"])
     MAKE[kind](acme.alice, tags=["vip"])
     acme.json().delete(f"/app/{kind}s/{row.id}.json")
-    assert listed(acme, kind) == {"vip": 1}
+    assert tag_counts(acme, kind) == {"vip": 1}
     row.refresh_from_db()
     row.restore()
-    assert listed(acme, kind) == {"vip": 2, "new": 1}
+    assert tag_counts(acme, kind) == {"vip": 2, "new": 1}
     assert read(acme.json().get(f"/app/{kind}s/{row.id}.json"))["tags"] == ["vip", "new"]
 
 
 def test_tags_are_ordered_by_name_ignoring_case(acme):
     make_client(acme.alice, tags=["b", "C", "A", "Ź", "d"])
-    assert list(listed(acme, "client")) == ["A", "b", "C", "d", "Ź"]
+    assert list(tag_counts(acme, "client")) == ["A", "b", "C", "d", "Ź"]
 
 
 def test_tags_of_a_contact_list_are_ignored(acme):

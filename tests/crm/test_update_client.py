@@ -54,21 +54,21 @@ def test_it_rejects_a_body_without_a_client(acme, body):
 
 
 def test_it_rejects_unknown_and_trashed_clients(acme):
-    gone = make_client(acme.bob)
-    gone.trash(by=acme.bob)
-    for id in (gone.id, 10**15):
+    trashed = make_client(acme.bob)
+    trashed.trash(by=acme.bob)
+    for id in (trashed.id, 10**15):
         response = acme.json().put(f"/app/clients/{id}.json", json={"client": {"name": "a"}})
         assert_refused(response, 404, "not_found")
 
 
 def test_a_blank_name_is_built_from_the_values_of_the_client(acme):
     client = make_client(acme.bob, "ACME", first_name="Ann", last_name="Nowak")
-    for given, name in (
+    for fields, name in (
         ({"name": ""}, "Ann Nowak"),
         ({"name": "", "last_name": "Kowalska"}, "Ann Kowalska"),
         ({"name": None, "first_name": "", "last_name": "", "email": "ann@example.net"}, "ann@example.net"),
     ):
-        response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": given})
+        response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": fields})
         assert response.status_code == 200
         assert read(response)["name"] == name
 
@@ -85,21 +85,21 @@ def test_a_null_empties_a_field(acme):
     client = make_client(
         acme.bob, "Ann", note="old", company=True, discount=1, responsible_id=acme.bob.id, contact_id=contact.id
     )
-    given = dict.fromkeys(("note", "company", "discount", "responsible_id", "contact_id"))
-    response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": given})
+    nulls = dict.fromkeys(("note", "company", "discount", "responsible_id", "contact_id"))
+    response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": nulls})
     client.refresh_from_db()
     assert_answered(response, 200, client_body(client, acme.bob, name="Ann"))
 
 
 def test_the_whole_response_may_be_sent_back(acme):
     client = make_client(acme.bob, "Ann", external_ids={"key": "1"}, tags=["vip"], discount=7)
-    whole = read(acme.json().get(f"/app/clients/{client.id}.json"))
-    response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": whole})
+    body = read(acme.json().get(f"/app/clients/{client.id}.json"))
+    response = acme.json().put(f"/app/clients/{client.id}.json", json={"client": body})
     client.refresh_from_db()
     assert_answered(
         response,
         200,
-        {**whole, "updated_at": on_the_wire(client.updated_at), "last_activity": on_the_wire(client.updated_at)},
+        {**body, "updated_at": on_the_wire(client.updated_at), "last_activity": on_the_wire(client.updated_at)},
         x_ignored_fields="id,creator_id,updater_id,contacts_count,posts_count,deals_count,last_activity,created_at,updated_at",
     )
 

@@ -32,9 +32,9 @@ def test_it_rejects_a_body_without_a_contact(acme):
 
 
 def test_it_rejects_unknown_and_trashed_contacts(acme):
-    gone = make_contact(acme.bob)
-    gone.trash(by=acme.bob)
-    for id in (gone.id, 10**15):
+    trashed = make_contact(acme.bob)
+    trashed.trash(by=acme.bob)
+    for id in (trashed.id, 10**15):
         response = acme.json().put(f"/app/contacts/{id}.json", json={"contact": {"name": "a"}})
         assert_refused(response, 404, "not_found")
 
@@ -60,10 +60,10 @@ def test_an_update_without_lists_keeps_them(acme):
     assert read(response)["contact_list_ids"] == [contact_list.id]
 
 
-@pytest.mark.parametrize("none", [[], None, ""], ids=str)
-def test_null_and_empty_ids_remove_a_contact_from_all_lists(acme, none):
+@pytest.mark.parametrize("value", [[], None, ""], ids=str)
+def test_null_and_empty_ids_remove_a_contact_from_all_lists(acme, value):
     contact = make_contact(acme.alice, contact_list_ids=[make_contact_list(acme.alice).id])
-    response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": none}})
+    response = acme.json().put(f"/app/contacts/{contact.id}.json", json={"contact": {"contact_list_ids": value}})
     assert read(response)["contact_list_ids"] == []
     assert read(acme.json().get(f"/app/contacts/{contact.id}.json"))["contact_list_ids"] == []
 
@@ -71,9 +71,9 @@ def test_null_and_empty_ids_remove_a_contact_from_all_lists(acme, none):
 def test_the_client_of_a_contact_may_change(acme):
     first, second = make_client(acme.alice), make_client(acme.alice)
     contact = make_contact(acme.alice, client_id=first.id)
-    for given, client_id in ((str(second.id), second.id), ("", None), (first.id, first.id), (None, None)):
-        response = acme.json().patch(f"/app/contacts/{contact.id}.json", json={"contact": {"client_id": given}})
-        assert read(response)["client_id"] == client_id
+    for value, expected in ((str(second.id), second.id), ("", None), (first.id, first.id), (None, None)):
+        response = acme.json().patch(f"/app/contacts/{contact.id}.json", json={"contact": {"client_id": value}})
+        assert read(response)["client_id"] == expected
 
 
 def test_other_contacts_stay_in_the_list(acme):

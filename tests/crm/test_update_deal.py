@@ -30,9 +30,9 @@ def test_it_rejects_a_blank_name(acme, name):
 
 
 def test_it_rejects_unknown_and_trashed_deals(acme):
-    gone = make_deal(acme.bob)
-    gone.trash(by=acme.bob)
-    for id in (gone.id, 10**15):
+    trashed = make_deal(acme.bob)
+    trashed.trash(by=acme.bob)
+    for id in (trashed.id, 10**15):
         response = acme.json().put(f"/app/deals/{id}.json", json={"deal": {"name": "a"}})
         assert_refused(response, 404, "not_found")
 
@@ -48,8 +48,8 @@ def test_nulls_and_blanks(acme):
     deal = make_deal(
         acme.bob, "Deal", price=1, client_id=client.id, currency="PLN", expected_close_date="2009-01-26", origin="x"
     )
-    given = {"price": " ", "client_id": "", "currency": None, "expected_close_date": "", "origin": None}
-    response = acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": given})
+    values = {"price": " ", "client_id": "", "currency": None, "expected_close_date": "", "origin": None}
+    response = acme.json().put(f"/app/deals/{deal.id}.json", json={"deal": values})
     deal.refresh_from_db()
     # A deal always has a currency, so a null is ignored.
     assert_answered(response, 200, deal_body(deal, acme.bob, name="Deal", currency="PLN"))

@@ -76,12 +76,14 @@ def test_texts_changed_by_xml_wait_for_approval_again(acme):
 
 
 @pytest.mark.parametrize("approval", [False, True])
-@pytest.mark.parametrize(("login", "named", "more"), [("carol", False, 0), ("carol", True, 1), ("alice", True, 0)])
-def test_xml_creates_apply_the_approval_with_few_statements(acme, approval, login, named, more):
-    """Every API applies the approval. Only a member's post in a named category needs a statement for it."""
+@pytest.mark.parametrize(
+    ("login", "has_category", "extra_statements"), [("carol", False, 0), ("carol", True, 1), ("alice", True, 0)]
+)
+def test_xml_creates_apply_the_approval_with_few_statements(acme, approval, login, has_category, extra_statements):
+    """Every API applies the approval. Only a post of a member with a category needs a statement for it."""
     acme.account.forums.update(approval=approval)
     user = acme.account.users.get(login=login)
-    category = f"<category-id>{make_category(acme.account).id}</category-id>" if named else ""
+    category = f"<category-id>{make_category(acme.account).id}</category-id>" if has_category else ""
     client = acme.xml(user)
     client.get("/app/me.xml")
     with CaptureQueriesContext(connection) as queries:
@@ -89,8 +91,8 @@ def test_xml_creates_apply_the_approval_with_few_statements(acme, approval, logi
     assert response.status_code == 201
     assert Post.objects.get().approved == (login == "alice" or not approval)
     statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    # The user; the locked category; the post. If the category is named, the status takes a statement of its own.
-    assert len(statements) == (4 if named else 3) + more, statements
+    # The user; the locked category; the post. A request with a category also takes a statement for the status.
+    assert len(statements) == (4 if has_category else 3) + extra_statements, statements
 
 
 def test_posts_created_by_json_are_approved(acme):
@@ -102,34 +104,34 @@ def test_posts_created_by_json_are_approved(acme):
 def test_visitors_see_only_open_posts(acme):
     forum_id, account_id = acme.forum.id, acme.account.id
     columns = ("id",)
-    opened, merged = make_post(acme.carol), make_post(acme.carol)
-    merged.merge_into(opened, by=acme.bob)
+    open_post, merged = make_post(acme.carol), make_post(acme.carol)
+    merged.merge_into(open_post, by=acme.bob)
     hidden = [
         make_post(acme.carol, private=True),
         make_post(acme.carol, kind="private"),
         make_post(acme.carol, approved=False),
     ]
 
-    def page(user):
-        given = {"account_id": account_id, "forum_id": forum_id, "start": 0, "size": 10}
-        return {id for (id,) in Post.objects.page(user, columns, **given)}
+    def listed_ids(user):
+        page_arguments = {"account_id": account_id, "forum_id": forum_id, "start": 0, "size": 10}
+        return {id for (id,) in Post.objects.page(user, columns, **page_arguments)}
 
-    def shown(user, post):
+    def is_visible(user, post):
         row = Post.objects.values_for(user, columns, account_id=account_id, forum_id=forum_id, id=post.id)
         return row == (post.id,)
 
-    assert page(None) == {opened.id}
-    assert page(make_user(acme.account)) == {opened.id}
-    assert page(acme.carol) == page(acme.bob) == {opened.id, *(post.id for post in hidden)}
-    assert shown(None, opened)
-    assert shown(None, merged)
-    assert not any(shown(None, post) for post in hidden)
-    assert all(shown(acme.carol, post) for post in hidden)
-    assert set(acme.account.posts.listed_for(None)) == {opened}
-    assert set(acme.account.posts.visible_to(None)) == {opened, merged}
+    assert listed_ids(None) == {open_post.id}
+    assert listed_ids(make_user(acme.account)) == {open_post.id}
+    assert listed_ids(acme.carol) == listed_ids(acme.bob) == {open_post.id, *(post.id for post in hidden)}
+    assert is_visible(None, open_post)
+    assert is_visible(None, merged)
+    assert not any(is_visible(None, post) for post in hidden)
+    assert all(is_visible(acme.carol, post) for post in hidden)
+    assert set(acme.account.posts.listed_for(None)) == {open_post}
+    assert set(acme.account.posts.visible_to(None)) == {open_post, merged}
 
 
 def test_visitors_do_not_find_posts_of_another_account(acme, other):
     post = make_post(acme.carol)
-    given = {"forum_id": acme.forum.id, "id": post.id}
-    assert Post.objects.values_for(None, ("id",), **given, account_id=other.account.id) is None
+    arguments = {"forum_id": acme.forum.id, "id": post.id}
+    assert Post.objects.values_for(None, ("id",), **arguments, account_id=other.account.id) is None

@@ -40,14 +40,14 @@ REL = 'rel="nofollow ugc noopener"'
     ],
 )
 def test_it_works(text, html):
-    found = render(text)
+    rendered = render(text)
     if html is not None:
-        assert found == html
-    assert "<img" not in found
+        assert rendered == html
+    assert "<img" not in rendered
 
 
 @pytest.mark.parametrize(
-    ("text", "address", "around"),
+    ("text", "address", "template"),
     [
         ("see https://example.com", "https://example.com", "see {}"),
         ("http://localhost:8000, too", "http://localhost:8000", "{}, too"),
@@ -62,9 +62,9 @@ def test_it_works(text, html):
         ("HTTPS://Example.com", "HTTPS://Example.com", "{}"),
     ],
 )
-def test_addresses_become_links(text, address, around):
+def test_addresses_become_links(text, address, template):
     link = f'<a href="{address.replace("[]", "%5B%5D")}" {REL}>{address}</a>'
-    assert render(text) == f"<p>{around.format(link)}</p>\n"
+    assert render(text) == f"<p>{template.format(link)}</p>\n"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_tables_are_rendered():
     )
 
 
-class Reader(HTMLParser):
+class ElementCollector(HTMLParser):
     def __init__(self):
         super().__init__()
         self.elements = []
@@ -114,9 +114,9 @@ class Reader(HTMLParser):
 
 
 def assert_safe(html: str) -> None:
-    reader = Reader()
-    reader.feed(html)
-    for tag, attributes in reader.elements:
+    collector = ElementCollector()
+    collector.feed(html)
+    for tag, attributes in collector.elements:
         assert tag in ALLOWED_TAGS, html
         assert attributes.keys() <= ALLOWED_TAGS[tag] | ({"rel"} if tag == "a" else set()), html
         if tag == "a":
@@ -149,13 +149,13 @@ def assert_safe(html: str) -> None:
 )
 def test_unsafe_html_is_removed(text):
     assert_safe(render(text))
-    # Each line of defence suffices alone.
+    # The parser and the cleaner are each safe without the other.
     assert_safe(markdown._parser.render(text).replace("<a ", f"<a {REL} "))
     assert_safe(markdown._cleaner.clean(text))
 
 
-SIGNS = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.;{}"), max_size=200)
-TEXT = SIGNS | st.lists(SIGNS, max_size=5).map("http://a".join)
+SPECIAL_CHARACTERS = st.text(st.sampled_from("ab1 \n\t*_`~[]()<>!#|-+=>&\\\"':/.;{}"), max_size=200)
+TEXT = SPECIAL_CHARACTERS | st.lists(SPECIAL_CHARACTERS, max_size=5).map("http://a".join)
 
 
 @pytest.mark.slow
@@ -168,7 +168,8 @@ def test_any_text_is_rendered_safely(text):
     assert markdown._cleaner.clean(html) == html
 
 
-HOSTILE = [
+# Texts that may take a parser quadratic time: patterns repeated up to the maximum length, and whole texts.
+REPEATED_PATTERNS = [
     *("[", "](", "[a](", "![", "[]("),
     *("`", "`a``b", "``` ", "~~~\n", "> ", ">", "- ", "- a\n", "* a\n", "1. a\n", "> - ", "> > > a\n", "- a\n\n"),
     *("*a **b ", "**a*", "_a_ ", "~~a", "a**b", "*", "<", "<a@a", "&", "&amp;", "\\", "|", "a|b\n", "|\n"),
@@ -176,7 +177,7 @@ HOSTILE = [
     *("https://a ", "https://a)", "://", "https:"),
     *("[a]: b\n", "[a][a] ", "A plain line, and so on.\n", "A plain line, and so on. ", "Ala "),
 ]
-SHAPED = {
+WHOLE_TEXTS = {
     "brackets in brackets": "[" * 30_000 + "]" * 30_000,
     "links in links": "[" * 10_000 + "a" + "](b)" * 10_000,
     "images in images": "![" * 10_000 + "a" + "](b)" * 10_000,
@@ -186,21 +187,23 @@ SHAPED = {
     "quotes in lists": ("> " * 15 + "- " * 15 + "a\n") * 1400,
     "a wide table": "|" + "a|" * 300 + "\n|" + "-|" * 300 + "\n" + "|\n" * 9000,
     "one wide table": "|" + "a|" * 2000 + "\n|" + "-|" * 2000 + "\n" + "|\n" * 100,
-    "an address named often": f"[a]: https://x.example/{'a' * 30_000}\n\n" + "[a] " * 2400,
-    "parentheses": "[a](" + "(" * 32_000 + ")" * 32_000,
+    "many references to one address": f"[a]: https://x.example/{'a' * 30_000}\n\n" + "[a] " * 2400,
+    "nested parentheses": "[a](" + "(" * 32_000 + ")" * 32_000,
     "brackets in an address": "https://a/" + "[" * 4000 + "(" * 4000,
     "addresses in brackets": "https://a/(" * 1200 + "https://b/)" * 1200,
-    "an address that goes on": "https://a/" + "." * 60_000,
-    "a title": '[a](b "' * 9000,
-    # The maximum number of marks that the parser reads.
-    **{f"just enough {mark}": mark * 3300 for mark in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
-    **{f"just enough {mark}": mark * 2500 for mark in ("http://a ", "[http://a ", "http://a/[", "http://ż ")},
+    "a long address": "https://a/" + "." * 60_000,
+    "unclosed titles": '[a](b "' * 9000,
+    # As many special characters as the parser accepts; it shows a text with more of them unformatted.
+    **{f"at the limit {pattern}": pattern * 3300 for pattern in ("![", "[", "](", "*a", "- a\n", "|a", "<a>")},
+    **{f"at the limit {pattern}": pattern * 2500 for pattern in ("http://a ", "[http://a ", "http://a/[", "http://ż ")},
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [*(mark * (MAX_LENGTH // len(mark)) for mark in HOSTILE), *SHAPED.values()], ids=lambda text: text[:20]
+    "text",
+    [*(pattern * (MAX_LENGTH // len(pattern)) for pattern in REPEATED_PATTERNS), *WHOLE_TEXTS.values()],
+    ids=lambda text: text[:20],
 )
 def test_no_text_takes_long_to_render(text):
     text = text[:MAX_LENGTH]
@@ -227,7 +230,7 @@ def test_a_text_with_too_much_html_is_shown_unformatted(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "excerpt"),
     [
         ("", ""),
         ("# Why\n\nSo that *one* **can** _read_ ~~that~~ `this`.", "Why So that one can read that this."),
@@ -245,8 +248,8 @@ def test_a_text_with_too_much_html_is_shown_unformatted(monkeypatch):
         ("a || b", "a || b"),
     ],
 )
-def test_an_excerpt_is_plain_text(text, words):
-    assert markdown.excerpt(text, max_length=200) == words
+def test_an_excerpt_is_plain_text(text, excerpt):
+    assert markdown.excerpt(text, max_length=200) == excerpt
 
 
 def test_an_excerpt_is_cut_between_words():
@@ -256,10 +259,10 @@ def test_an_excerpt_is_cut_between_words():
 
 
 @pytest.mark.parametrize(
-    "mark", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("]
+    "pattern", ["*", "_", "`", "~", "[", "![", "(", "> ", "#", "- ", "|", "\\", "<http:", "&#12;", "[]("]
 )
-def test_no_excerpt_takes_long(mark):
-    text = (mark * 600)[:600]
-    begun = thread_time()
+def test_no_excerpt_takes_long_to_make(pattern):
+    text = (pattern * 600)[:600]
+    started_at = thread_time()
     markdown.excerpt(text, max_length=200)
-    assert thread_time() - begun < 0.1
+    assert thread_time() - started_at < 0.1

@@ -1,4 +1,4 @@
-"""Merging duplicates moves votes and comments, with one vote for each voter; undoing it moves them back."""
+"""Merges of duplicates. A merge moves votes and comments, and keeps one vote for each voter. Undoing it moves them back."""
 
 from datetime import timedelta
 
@@ -25,12 +25,12 @@ from tests.support.factories import (
 from tests.support.threads import at_once
 
 
-def seen(*posts: Post) -> list[dict]:
-    """Return all values of the posts that merging may change."""
-    found = []
+def mergeable_values(*posts: Post) -> list[dict]:
+    """Return all values that a merge may change, for each of the posts."""
+    values = []
     for post in posts:
         row = Post.objects.get(pk=post.pk)
-        found.append(
+        values.append(
             {
                 "columns": [getattr(row, name) for name in Post.RELOADED_FIELDS],
                 "votes": list(post.account.votes.filter(post_id=post.id).order_by("user_id").values()),
@@ -42,18 +42,20 @@ def seen(*posts: Post) -> list[dict]:
                 "comments": list(post.account.comments.filter(post_id=post.id).order_by("id").values()),
             }
         )
-    return found
+    return values
 
 
-def assert_counted(*posts: Post) -> None:
+def assert_counts_are_correct(*posts: Post) -> None:
     for post in posts:
         row = Post.objects.get(pk=post.pk)
-        votes = [things.filter(post_id=post.id).count() for things in (post.account.votes, post.account.proxy_votes)]
+        votes = [
+            queryset.filter(post_id=post.id).count() for queryset in (post.account.votes, post.account.proxy_votes)
+        ]
         assert row.votes_cache == sum(votes)
         assert row.comments_cache == post.account.comments.filter(post_id=post.id).count()
 
 
-def refused(errors: dict):
+def raises_field_errors(errors: dict):
     return pytest.raises(FieldErrors, check=lambda error: errors_of(error) == errors)
 
 
@@ -64,32 +66,32 @@ def posts(acme) -> tuple[Post, Post, Post]:
 
 def test_it_works(acme, posts):
     original, duplicate, _ = posts
-    both, only = make_user(acme.account), make_user(acme.account)
+    voter_for_both, voter_for_duplicate = make_user(acme.account), make_user(acme.account)
     client, contact = make_client(acme.alice), make_contact(acme.alice)
-    original.vote(by=both)
-    for user in (both, only):
+    original.vote(by=voter_for_both)
+    for user in (voter_for_both, voter_for_duplicate):
         duplicate.vote(by=user)
     original.cast_proxy_vote(client_id=client.id, by=acme.bob)
     duplicate.cast_proxy_vote(client_id=client.id, by=acme.bob)
     duplicate.cast_proxy_vote(contact_id=contact.id, by=acme.bob)
     make_comment(original, acme.carol)
     comments = [make_comment(duplicate, acme.carol), make_comment(duplicate, acme.bob)]
-    before = seen(original, duplicate)
+    before = mergeable_values(original, duplicate)
 
     duplicate.merge_into(original, by=acme.bob)
-    assert_counted(original, duplicate)
+    assert_counts_are_correct(original, duplicate)
     assert (original.votes_cache, original.comments_cache) == (4, 3)
     assert (duplicate.duplicate_from_id, duplicate.comments_cache, duplicate.votes_cache) == (original.id, 0, 4)
     assert (duplicate.status_code, duplicate.closed) == ("duplicate", True)
     assert set(acme.account.votes.filter(from_post_id=duplicate.id).values_list("post_id", "user_id")) == {
-        (original.id, only.id)
+        (original.id, voter_for_duplicate.id)
     }
     assert acme.account.proxy_votes.get(from_post_id=duplicate.id).contact_id == contact.id
     moved = acme.account.comments.filter(from_post_id=duplicate.id)
     assert list(moved.order_by("id").values_list("id", "post_id")) == [(row.id, original.id) for row in comments]
 
     duplicate.undo_merge(by=acme.bob)
-    assert seen(original, duplicate) == before
+    assert mergeable_values(original, duplicate) == before
     assert (duplicate.status_code, duplicate.closed) == ("new", False)
 
 
@@ -101,7 +103,7 @@ def test_undoing_a_merge_keeps_later_votes_and_comments(acme, posts):
     original.vote(by=acme.alice)
     make_comment(original, acme.alice, "later")
     duplicate.undo_merge(by=acme.bob)
-    assert_counted(original, duplicate)
+    assert_counts_are_correct(original, duplicate)
     assert list(acme.account.votes.filter(post_id=original.id).values_list("user_id", flat=True)) == [acme.alice.id]
     assert set(acme.account.votes.filter(post_id=duplicate.id).values_list("user_id", flat=True)) == {
         voter.id,
@@ -113,21 +115,21 @@ def test_undoing_a_merge_keeps_later_votes_and_comments(acme, posts):
 def test_a_voter_of_two_duplicates_is_counted_while_one_is_merged(acme, posts):
     original, first, second = posts
     client = make_client(acme.alice)
-    withdrawing = make_user(acme.account)
+    former_voter = make_user(acme.account)
     for post in (first, second):
         post.vote(by=acme.alice)
-        post.vote(by=withdrawing)
+        post.vote(by=former_voter)
         post.cast_proxy_vote(client_id=client.id, by=acme.bob)
     for post in (first, second):
         post.merge_into(original, by=acme.bob)
-    original.withdraw_vote(by=withdrawing)
+    original.withdraw_vote(by=former_voter)
     assert original.votes_cache == 2
     first.undo_merge(by=acme.bob)
-    assert_counted(original, first, second)
+    assert_counts_are_correct(original, first, second)
     assert acme.account.votes.get(post_id=original.id).from_post_id == second.id
     assert acme.account.proxy_votes.get(post_id=original.id).from_post_id == second.id
     second.undo_merge(by=acme.bob)
-    assert_counted(original, first, second)
+    assert_counts_are_correct(original, first, second)
     assert Post.objects.get(pk=original.pk).votes_cache == 0
 
 
@@ -137,30 +139,30 @@ def test_a_merge_includes_earlier_merges(acme, posts):
         make_voters(post, 2)
         make_comment(post, acme.carol)
         make_comment(post, acme.bob)
-    start = seen(*posts)
+    before = mergeable_values(*posts)
     first.merge_into(middle, by=acme.bob)
-    between = seen(*posts)
+    after_first_merge = mergeable_values(*posts)
     middle.merge_into(last, by=acme.bob)
-    assert_counted(*posts)
+    assert_counts_are_correct(*posts)
     assert (last.votes_cache, last.comments_cache) == (6, 6)
-    further = f"which was merged into post {last.id}: undo that first"
-    with refused({"post": [f"was merged into post {middle.id}, {further}"]}), transaction.atomic():
+    reason = f"which was merged into post {last.id}: undo that first"
+    with raises_field_errors({"post": [f"was merged into post {middle.id}, {reason}"]}), transaction.atomic():
         first.undo_merge(by=acme.bob)
     middle.undo_merge(by=acme.bob)
-    assert seen(*posts) == between
+    assert mergeable_values(*posts) == after_first_merge
     first.undo_merge(by=acme.bob)
-    assert seen(*posts) == start
+    assert mergeable_values(*posts) == before
 
 
 def test_it_rejects_posts_that_cannot_be_merged(acme, posts):
     original, duplicate, other = posts
     task, trashed = make_task(acme.bob), make_post(acme.carol)
     trashed.trash(by=acme.bob)
-    elsewhere = make_post(acme.carol, forum_id=make_forum(acme.account).id)
+    post_of_other_forum = make_post(acme.carol, forum_id=make_forum(acme.account).id)
     private = make_post(acme.carol, private=True)
     merged = make_post(acme.carol)
     merged.merge_into(other, by=acme.bob)
-    for one, into, errors in (
+    for source, target, errors in (
         (original, original, {"duplicate_from_id": ["is the post itself"]}),
         (merged, original, {"post": [f"was merged into post {other.id}"]}),
         (original, merged, {"duplicate_from_id": [f"was itself merged into post {other.id}"]}),
@@ -168,14 +170,14 @@ def test_it_rejects_posts_that_cannot_be_merged(acme, posts):
         (task, original, {"post": ["is a task"]}),
         (original, trashed, {"duplicate_from_id": ["is in the trash"]}),
         (trashed, original, {"post": ["is in the trash"]}),
-        (elsewhere, original, {"duplicate_from_id": ["is in another forum"]}),
+        (post_of_other_forum, original, {"duplicate_from_id": ["is in another forum"]}),
         (private, original, {"duplicate_from_id": ["is not private, as the post is"]}),
     ):
-        before = seen(one, into)
-        with refused(errors), transaction.atomic():
-            one.merge_into(into, by=acme.bob)
-        assert seen(one, into) == before
-    with refused({"post": ["is not merged into another"]}), transaction.atomic():
+        before = mergeable_values(source, target)
+        with raises_field_errors(errors), transaction.atomic():
+            source.merge_into(target, by=acme.bob)
+        assert mergeable_values(source, target) == before
+    with raises_field_errors({"post": ["is not merged into another"]}), transaction.atomic():
         original.undo_merge(by=acme.bob)
     # Posts of different categories can be merged, and private posts into private ones.
     duplicate.write({"category_id": make_category(acme.account).id}, by=acme.bob)
@@ -187,18 +189,19 @@ def test_it_rejects_votes_and_comments_on_a_merged_post(acme, posts):
     original, duplicate, _ = posts
     client = make_client(acme.alice)
     duplicate.merge_into(original, by=acme.bob)
-    stale = Post.objects.get(pk=duplicate.pk)
-    stale.duplicate_from_id = None
+    # An object that was loaded before the merge.
+    outdated = Post.objects.get(pk=duplicate.pk)
+    outdated.duplicate_from_id = None
     errors = {"post": [f"was merged into post {original.id}"]}
-    for act in (
-        lambda: stale.vote(by=acme.alice),
-        lambda: stale.withdraw_vote(by=acme.alice),
-        lambda: stale.cast_proxy_vote(client_id=client.id, by=acme.alice),
-        lambda: stale.withdraw_proxy_vote(client_id=client.id),
-        lambda: stale.comment(by=acme.alice, text="a"),
+    for write in (
+        lambda: outdated.vote(by=acme.alice),
+        lambda: outdated.withdraw_vote(by=acme.alice),
+        lambda: outdated.cast_proxy_vote(client_id=client.id, by=acme.alice),
+        lambda: outdated.withdraw_proxy_vote(client_id=client.id),
+        lambda: outdated.comment(by=acme.alice, text="a"),
     ):
-        with refused(errors), transaction.atomic():
-            act()
+        with raises_field_errors(errors), transaction.atomic():
+            write()
     paths = [("POST", "vote"), ("DELETE", "vote"), ("POST", "comments")]
     for method, path in paths:
         body = {"comment": {"comment": "a"}} if path == "comments" else {}
@@ -206,7 +209,7 @@ def test_it_rejects_votes_and_comments_on_a_merged_post(acme, posts):
         assert_refused(response, 422, "validation_failed", errors)
     body = {"post": {"task_kind": "comment", "post_id": duplicate.id, "content": "a"}}
     assert_refused(acme.json().post("/app/posts.json", json=body), 422, "validation_failed", errors)
-    assert_counted(original, duplicate)
+    assert_counts_are_correct(original, duplicate)
 
 
 # The status
@@ -260,6 +263,7 @@ def test_the_former_status_of_a_duplicate_may_be_erased(acme, posts):
 
 
 def erase(post: Post, by) -> None:
+    """Erase a post as housekeeping does after 30 days in the trash."""
     Post.objects.get(pk=post.pk).trash(by=by)
     Post.objects.filter(pk=post.pk).update(trashed_at=timezone.now() - timedelta(days=31))
     assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=10) == 1
@@ -269,26 +273,26 @@ def test_trashed_posts_are_not_counted_again(acme, posts):
     original, duplicate, _ = posts
     make_voters(duplicate, 2)
     make_comment(duplicate, acme.carol)
-    before = seen(original, duplicate)
+    before = mergeable_values(original, duplicate)
     duplicate.merge_into(original, by=acme.bob)
     for post in (original, duplicate):
         row = Post.objects.get(pk=post.pk)
         row.trash(by=acme.alice)
-        assert_counted(original, duplicate)
+        assert_counts_are_correct(original, duplicate)
         assert not acme.account.posts.listed_for(acme.alice).filter(id=duplicate.id).exists()
         row.restore()
     duplicate.undo_merge(by=acme.bob)
-    assert seen(original, duplicate) == before
+    assert mergeable_values(original, duplicate) == before
 
 
 def test_duplicates_of_an_erased_original_are_restored(acme, posts):
     original, duplicate, _ = posts
     make_voters(duplicate, 2)
     make_comment(duplicate, acme.carol)
-    before = seen(duplicate)
+    before = mergeable_values(duplicate)
     duplicate.merge_into(original, by=acme.bob)
     erase(original, acme.alice)
-    assert seen(duplicate) == before
+    assert mergeable_values(duplicate) == before
     assert acme.account.status_changes.get(post_id=duplicate.id, name="New").user_id == acme.alice.id
 
 
@@ -299,7 +303,7 @@ def test_votes_and_comments_of_an_erased_duplicate_stay(acme, posts):
     first.merge_into(middle, by=acme.bob)
     middle.merge_into(last, by=acme.bob)
     erase(middle, acme.alice)
-    assert_counted(last, first)
+    assert_counts_are_correct(last, first)
     last.refresh_from_db()
     assert (last.votes_cache, last.comments_cache) == (2, 1)
     assert not acme.account.votes.filter(from_post_id__isnull=False).exists()
@@ -308,7 +312,7 @@ def test_votes_and_comments_of_an_erased_duplicate_stay(acme, posts):
     first.undo_merge(by=acme.bob)
 
 
-# The feed
+# The change feed
 
 
 @pytest.mark.django_db(transaction=True)
@@ -333,45 +337,47 @@ def test_simultaneous_votes_comments_and_merges_are_counted(acme):
     users = [make_user(acme.account) for _ in range(3)]
     client = make_client(acme.alice)
 
-    def tried(act):
+    def result_or_error(function):
         try:
-            return in_transaction(act)
+            return in_transaction(function)
         except FieldErrors as error:
             return error
 
-    for n in range(6):
-        one, two = make_post(acme.carol), make_post(acme.carol)
-        duplicate, original = (one, two) if n % 2 else (two, one)
+    for round_number in range(6):
+        first, second = make_post(acme.carol), make_post(acme.carol)
+        duplicate, original = (first, second) if round_number % 2 else (second, first)
         duplicate.vote(by=users[2])
 
-        def fresh(post):
+        def reload(post):
             return Post.objects.get(pk=post.pk)
 
-        def act(name, post, **given):
-            return lambda: tried(lambda: getattr(fresh(post), name)(**given))
+        def call(name, post, **arguments):
+            return lambda: result_or_error(lambda: getattr(reload(post), name)(**arguments))
 
         at_once(
-            lambda d=duplicate, o=original: tried(lambda: fresh(d).merge_into(fresh(o), by=acme.bob)),
+            lambda d=duplicate, o=original: result_or_error(lambda: reload(d).merge_into(reload(o), by=acme.bob)),
             # Of merges in opposite directions, one is rejected.
-            lambda d=duplicate, o=original: tried(lambda: fresh(o).merge_into(fresh(d), by=acme.bob)),
-            act("vote", duplicate, by=users[0]),
-            act("vote", original, by=users[0]),
-            act("withdraw_vote", duplicate, by=users[2]),
-            act("comment", duplicate, by=users[1], text="a"),
-            act("cast_proxy_vote", duplicate, by=acme.bob, client_id=client.id),
+            lambda d=duplicate, o=original: result_or_error(lambda: reload(o).merge_into(reload(d), by=acme.bob)),
+            call("vote", duplicate, by=users[0]),
+            call("vote", original, by=users[0]),
+            call("withdraw_vote", duplicate, by=users[2]),
+            call("comment", duplicate, by=users[1], text="a"),
+            call("cast_proxy_vote", duplicate, by=acme.bob, client_id=client.id),
         )
-        assert_counted(one, two)
-        merged = [post for post in map(fresh, (one, two)) if post.duplicate_from_id is not None]
+        assert_counts_are_correct(first, second)
+        merged = [post for post in map(reload, (first, second)) if post.duplicate_from_id is not None]
         assert len(merged) == 1
         # The original has a vote of each voter of the duplicate, and all comments.
-        ids = acme.account.votes.filter(post_id=merged[0].id).values_list("user_id", flat=True)
-        there = acme.account.votes.filter(post_id=merged[0].duplicate_from_id).values_list("user_id", flat=True)
-        assert set(ids) <= set(there)
+        voters_of_duplicate = acme.account.votes.filter(post_id=merged[0].id).values_list("user_id", flat=True)
+        voters_of_original = acme.account.votes.filter(post_id=merged[0].duplicate_from_id).values_list(
+            "user_id", flat=True
+        )
+        assert set(voters_of_duplicate) <= set(voters_of_original)
         assert not acme.account.comments.filter(post_id=merged[0].id).exists()
         at_once(
-            act("undo_merge", merged[0], by=acme.bob),
-            act("undo_merge", merged[0], by=acme.bob),
-            act("vote", fresh(merged[0]), by=users[1]),
+            call("undo_merge", merged[0], by=acme.bob),
+            call("undo_merge", merged[0], by=acme.bob),
+            call("vote", reload(merged[0]), by=users[1]),
         )
-        assert_counted(one, two)
+        assert_counts_are_correct(first, second)
         assert not Post.objects.filter(duplicate_from_id__isnull=False).exists()

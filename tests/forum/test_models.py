@@ -23,7 +23,7 @@ def test_it_works(acme):
 # Constraints
 
 
-def refused(name: str):
+def raises_integrity_error(name: str):
     return pytest.raises(IntegrityError, match=name)
 
 
@@ -38,7 +38,7 @@ def refused(name: str):
 )
 def test_it_rejects_posts_with_values_of_tasks(acme, values):
     post = make_post(acme.alice)
-    with refused("post_of_forum_or_task"), transaction.atomic():
+    with raises_integrity_error("post_of_forum_or_task"), transaction.atomic():
         Post.objects.filter(pk=post.pk).update(**values)
 
 
@@ -62,33 +62,34 @@ def test_it_rejects_links_to_missing_rows(acme, column):
 
 
 def test_it_rejects_links_to_another_account(acme, other):
-    ours, theirs = make_post(acme.alice), make_post(other.mallory)
-    while theirs.id <= ours.id:
-        theirs = make_post(other.mallory)
-    for act in (
-        lambda: Post.objects.filter(pk=ours.pk).update(duplicate_from_id=theirs.id),
-        lambda: acme.account.comments.create(post_id=theirs.id, user_id=acme.bob.id, comment="x"),
-        lambda: acme.account.votes.create(post_id=theirs.id, user_id=acme.bob.id),
+    post, other_post = make_post(acme.alice), make_post(other.mallory)
+    # Each account numbers its own rows. No post of acme may have this id.
+    while other_post.id <= post.id:
+        other_post = make_post(other.mallory)
+    for write in (
+        lambda: Post.objects.filter(pk=post.pk).update(duplicate_from_id=other_post.id),
+        lambda: acme.account.comments.create(post_id=other_post.id, user_id=acme.bob.id, comment="x"),
+        lambda: acme.account.votes.create(post_id=other_post.id, user_id=acme.bob.id),
     ):
         with pytest.raises(IntegrityError, match="_fk"), transaction.atomic():
-            act()
+            write()
 
 
 def test_it_rejects_a_second_vote(acme):
     post = make_post(acme.alice)
     acme.account.votes.create(post_id=post.id, user_id=acme.bob.id)
-    with refused("forum_vote_pkey"), transaction.atomic():
+    with raises_integrity_error("forum_vote_pkey"), transaction.atomic():
         acme.account.votes.create(post_id=post.id, user_id=acme.bob.id)
 
 
 def test_it_rejects_a_second_default_forum_and_two_forums_with_one_host(acme, other):
     host = acme.account.hosts.create(name="ideas.example.org")
-    with refused("forum_one_default"), transaction.atomic():
+    with raises_integrity_error("forum_one_default"), transaction.atomic():
         acme.account.forums.create(name="x", host_id=host.id, is_default=True)
     acme.account.forums.create(name="x", host_id=host.id)
-    with refused("forum_host_unique"), transaction.atomic():
+    with raises_integrity_error("forum_host_unique"), transaction.atomic():
         acme.account.forums.create(name="y", host_id=host.id)
-    with refused("forum_forum_host_id_fk"), transaction.atomic():
+    with raises_integrity_error("forum_forum_host_id_fk"), transaction.atomic():
         other.account.forums.create(name="y", host_id=host.id)
 
 
@@ -107,7 +108,7 @@ def test_the_status_opens_and_closes_a_post(acme):
     assert (post.closed, post.status_code) == (False, "rejected")
 
 
-# Echo and permission
+# Participants and permissions
 
 
 def test_only_other_users_are_participants(acme):
@@ -137,29 +138,30 @@ def test_a_voting_customer_is_a_participant(acme):
 
 
 def test_a_merge_adds_participants(acme):
-    """A merge is an echo for both posts: one received another user's post, the other lost another user's comment."""
+    """After a merge both posts have another participant: the author of the merged post, and the author of the moved comment."""
     original, duplicate = make_post(acme.carol), make_post(acme.alice)
     duplicate.comment(by=acme.carol, text="mine")
     duplicate.merge_into(original, by=acme.bob)
     assert original.has_other_participants()
     assert not original.may_be_changed_by(acme.carol)
     assert Post.objects.get(pk=duplicate.pk).has_other_participants()
-    own = make_post(acme.carol)
-    own.comment(by=acme.carol, text="mine")
-    target = make_post(acme.carol)
-    own.merge_into(target, by=acme.bob)
-    assert not target.has_other_participants()
-    assert not Post.objects.get(pk=own.pk).has_other_participants()
+    own_duplicate = make_post(acme.carol)
+    own_duplicate.comment(by=acme.carol, text="mine")
+    own_original = make_post(acme.carol)
+    own_duplicate.merge_into(own_original, by=acme.bob)
+    assert not own_original.has_other_participants()
+    assert not Post.objects.get(pk=own_duplicate.pk).has_other_participants()
 
 
 def test_users_of_another_account_are_not_participants(acme, other):
-    ours, theirs = make_post(acme.alice), make_post(other.mallory)
-    while theirs.id < ours.id:
-        theirs = make_post(other.mallory)
-    while ours.id < theirs.id:
-        ours = make_post(acme.alice)
-    theirs.comment(by=other.mallory, text="x")
-    assert not ours.has_other_participants()
+    post, other_post = make_post(acme.alice), make_post(other.mallory)
+    # Each account numbers its own rows, so both posts can have the same id.
+    while other_post.id < post.id:
+        other_post = make_post(other.mallory)
+    while post.id < other_post.id:
+        post = make_post(acme.alice)
+    other_post.comment(by=other.mallory, text="x")
+    assert not post.has_other_participants()
 
 
 # Votes and comments
@@ -180,18 +182,18 @@ def test_a_comment_is_activity_but_a_vote_is_not(acme):
 def test_a_failed_vote_is_rolled_back(acme, monkeypatch):
     post = make_post(acme.alice)
 
-    def fail(*args, **values):
-        raise RuntimeError("in between")
+    def raise_error(*args, **values):
+        raise RuntimeError("after the insert")
 
-    monkeypatch.setattr(Post, "_add_to_count", fail)
-    for act in (lambda: post.vote(by=acme.bob), lambda: post.comment(by=acme.bob, text="x")):
+    monkeypatch.setattr(Post, "_add_to_count", raise_error)
+    for write in (lambda: post.vote(by=acme.bob), lambda: post.comment(by=acme.bob, text="x")):
         with pytest.raises(RuntimeError), transaction.atomic():
-            act()
+            write()
     assert not acme.account.votes.exists()
     assert not acme.account.comments.exists()
 
 
-# Shelves
+# Visibility partitions
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,7 @@ def test_duplicates_and_tasks_have_no_visibility(acme):
 
 
 def test_pages_are_read_from_an_index_without_sorting(acme):
-    """Whatever the order, no row of the table is sorted for the open partition of a large category."""
+    """In every order, a page of the open partition of a large category is read from an index."""
     template = make_post(acme.alice)
     columns = ("account_id", "forum_id", "category_id", "user_id", "status_id")
     Post.objects.bulk_create(
@@ -239,15 +241,15 @@ def test_pages_are_read_from_an_index_without_sorting(acme):
         "commented": "post_by_comments",
         "active": "post_by_activity",
     }.items():
-        explained = _Explained()
-        with connection.execute_wrapper(explained):
+        recorder = _PlanRecorder()
+        with connection.execute_wrapper(recorder):
             page = Post.objects.page(acme.alice, ("id",), category_id=category.id, order=order, start=0, size=26)
             assert len(page) == 26
-        assert index in explained.plan, explained.plan
-        assert "Seq Scan" not in explained.plan.partition("Subquery Scan on page")[2], explained.plan
+        assert index in recorder.plan, recorder.plan
+        assert "Seq Scan" not in recorder.plan.partition("Subquery Scan on page")[2], recorder.plan
 
 
-class _Explained:
+class _PlanRecorder:
     """An execute wrapper that also records the plan of each SELECT."""
 
     def __init__(self):
@@ -314,13 +316,13 @@ def test_a_restored_post_is_unchanged(acme):
 
 
 def test_posts_are_erased_after_thirty_days_in_the_trash(acme):
-    old, new, live = make_post(acme.alice), make_post(acme.alice), make_post(acme.alice)
-    for post in (old, new):
+    long_trashed, just_trashed, live = make_post(acme.alice), make_post(acme.alice), make_post(acme.alice)
+    for post in (long_trashed, just_trashed):
         post.comment(by=acme.bob, text="x")
         post.vote(by=acme.bob)
         post.trash(by=acme.alice)
-    Post.objects.filter(pk=old.pk).update(trashed_at=timezone.now() - timedelta(days=31))
+    Post.objects.filter(pk=long_trashed.pk).update(trashed_at=timezone.now() - timedelta(days=31))
     assert Post.objects.erase(before=timezone.now() - timedelta(days=30), limit=100) == 1
-    assert set(Post.objects.values_list("id", flat=True)) == {new.id, live.id}
-    assert acme.account.comments.get().post_id == new.id
-    assert acme.account.votes.get().post_id == new.id
+    assert set(Post.objects.values_list("id", flat=True)) == {just_trashed.id, live.id}
+    assert acme.account.comments.get().post_id == just_trashed.id
+    assert acme.account.votes.get().post_id == just_trashed.id

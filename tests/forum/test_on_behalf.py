@@ -36,27 +36,29 @@ def test_it_works(acme):
 
 
 def test_it_rejects_unknown_and_trashed_customers(acme, other):
-    post, theirs, trashed = make_post(acme.carol), make_client(other.mallory), make_client(acme.bob)
-    while theirs.id <= trashed.id:
-        theirs = make_client(other.mallory)
+    post, other_client, trashed = make_post(acme.carol), make_client(other.mallory), make_client(acme.bob)
+    # Each account numbers its own rows. No client of acme may have this id.
+    while other_client.id <= trashed.id:
+        other_client = make_client(other.mallory)
     trashed.trash(by=acme.bob)
-    for given, errors in (
+    for customer, errors in (
         ({"client_id": trashed.id}, {"client_id": ["can't be found"]}),
-        ({"client_id": theirs.id + 10**6}, {"client_id": ["can't be found"]}),
+        ({"client_id": other_client.id + 10**6}, {"client_id": ["can't be found"]}),
         ({"contact_id": trashed.id}, {"contact_id": ["can't be found"]}),
         ({}, {"client_id": ["must be given, or else a contact_id"]}),
         ({"client_id": 1, "contact_id": 2}, {"client_id": ["must be given, or else a contact_id"]}),
     ):
         with pytest.raises(FieldError) as caught, transaction.atomic():
-            post.cast_proxy_vote(**given, by=acme.bob)
+            post.cast_proxy_vote(**customer, by=acme.bob)
         assert errors_of(caught.value) == errors
     assert votes_of(post) == 0
 
 
 def test_the_database_rejects_invalid_voters(acme, other):
-    post, theirs = make_post(acme.carol), make_client(other.mallory)
-    while theirs.id <= post.id:
-        theirs = make_client(other.mallory)
+    post, other_client = make_post(acme.carol), make_client(other.mallory)
+    # Each account numbers its own rows. No row of acme may have this id.
+    while other_client.id <= post.id:
+        other_client = make_client(other.mallory)
     votes = acme.account.proxy_votes
     client, contact = make_client(acme.bob), make_contact(acme.bob)
     for values, name in (
@@ -75,10 +77,10 @@ def test_the_database_rejects_invalid_voters(acme, other):
 
 def test_the_votes_of_a_client_are_counted_until_it_is_erased(acme):
     posts, client = [make_post(acme.carol) for _ in range(3)], make_client(acme.bob)
-    stays = make_client(acme.bob)
+    other_client = make_client(acme.bob)
     for post in posts:
         post.cast_proxy_vote(client_id=client.id, by=acme.bob)
-        post.cast_proxy_vote(client_id=stays.id, by=acme.bob)
+        post.cast_proxy_vote(client_id=other_client.id, by=acme.bob)
     client.trash(by=acme.bob)
     assert [votes_of(post) for post in posts] == [2, 2, 2]
     Client.objects.filter(pk=client.pk).update(trashed_at=timezone.now() - timedelta(days=31))
@@ -97,17 +99,17 @@ def test_deleted_votes_are_no_longer_counted(acme):
 @pytest.mark.parametrize("make", [make_post, make_task])
 def test_posts_of_a_restored_contact_are_linked_again(acme, make):
     contact, other = make_contact(acme.bob), make_contact(acme.bob)
-    post, taken = make(acme.bob, contact_id=contact.id), make(acme.bob, contact_id=contact.id)
+    post, relinked_post = make(acme.bob, contact_id=contact.id), make(acme.bob, contact_id=contact.id)
     contact.trash(by=acme.bob)
     post.refresh_from_db()
     assert (post.contact_id, post.trashed_contact_id) == (None, contact.id)
-    taken.refresh_from_db()
-    taken.write({"contact_id": other.id}, by=acme.bob)
+    relinked_post.refresh_from_db()
+    relinked_post.write({"contact_id": other.id}, by=acme.bob)
     contact.restore()
     post.refresh_from_db()
-    taken.refresh_from_db()
+    relinked_post.refresh_from_db()
     assert (post.contact_id, post.trashed_contact_id) == (contact.id, None)
-    assert (taken.contact_id, taken.trashed_contact_id) == (other.id, None)
+    assert (relinked_post.contact_id, relinked_post.trashed_contact_id) == (other.id, None)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -117,8 +119,8 @@ def test_simultaneous_votes(acme):
     def vote(post, client):
         return lambda: Post.objects.get(pk=post.pk).cast_proxy_vote(client_id=client.id, by=acme.bob)
 
-    cast = at_once(*(vote(post, client) for client in clients for post in posts for _ in range(2)))
-    assert sum(cast) == 6
+    results = at_once(*(vote(post, client) for client in clients for post in posts for _ in range(2)))
+    assert sum(results) == 6
     assert [votes_of(post) for post in posts] == [3, 3]
     assert at_once(
         *(lambda client=client: Client.objects.filter(pk=client.pk).delete()[0] for client in clients),

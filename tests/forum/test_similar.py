@@ -1,4 +1,4 @@
-"""The queries of the pages for posts: by similarity, words, user and status."""
+"""Queries that the pages use to find posts: by similarity, words, user and status."""
 
 import pytest
 
@@ -16,13 +16,13 @@ TITLES = [
 ]
 
 
-def similar(acme, text: str, **given) -> list[str]:
-    found = Post.objects.similar_to(text, ("title",), account=acme.account, forum_id=acme.forum.id, **given)
-    return [title for (title,) in found]
+def similar_titles(acme, text: str, **options) -> list[str]:
+    rows = Post.objects.similar_to(text, ("title",), account=acme.account, forum_id=acme.forum.id, **options)
+    return [title for (title,) in rows]
 
 
 @pytest.mark.parametrize(
-    ("text", "first"),
+    ("text", "expected"),
     [
         ("dark", "A dark theme"),
         ("dark them", "A dark theme"),
@@ -36,10 +36,10 @@ def similar(acme, text: str, **given) -> list[str]:
         ("uzytkownik", "Ciemny motyw dla użytkowników"),
     ],
 )
-def test_it_works(acme, text, first):
+def test_it_works(acme, text, expected):
     for title in TITLES:
         make_post(acme.carol, title, content="something dark, exported and mailed")
-    assert similar(acme, text)[:1] == [first]
+    assert similar_titles(acme, text)[:1] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -48,59 +48,59 @@ def test_it_works(acme, text, first):
 def test_texts_without_similar_posts(acme, text):
     for title in TITLES:
         make_post(acme.carol, title, content="elsewhere")
-    assert similar(acme, text) == []
+    assert similar_titles(acme, text) == []
 
 
 def test_only_open_posts_of_the_forum_are_similar(acme):
     title = "A dark theme"
-    opened = make_post(acme.carol, title)
+    open_post = make_post(acme.carol, title)
     make_post(acme.carol, title, private=True)
     make_post(acme.carol, title, approved=False)
-    make_post(acme.carol, title).merge_into(opened, by=acme.bob)
+    make_post(acme.carol, title).merge_into(open_post, by=acme.bob)
     make_post(acme.carol, title).trash(by=acme.bob)
     make_task(acme.bob, title)
     make_post(acme.carol, title, forum_id=make_forum(acme.account).id)
-    assert similar(acme, title) == [title]
+    assert similar_titles(acme, title) == [title]
 
 
 def test_the_number_of_similar_posts_is_limited(acme):
     for number in range(8):
         make_post(acme.carol, f"A dark theme {number}")
-    assert len(similar(acme, "dark theme")) == 5
-    assert len(similar(acme, "dark theme", limit=2)) == 2
+    assert len(similar_titles(acme, "dark theme")) == 5
+    assert len(similar_titles(acme, "dark theme", limit=2)) == 2
 
 
 def test_similar_posts_of_frequent_words(acme, monkeypatch):
     monkeypatch.setattr("core.search.queries.MAX_RESULTS", 3)
     for number in range(12):
         make_post(acme.carol, f"A dark theme {number}")
-    assert len(similar(acme, "a dark theme")) == 3
+    assert len(similar_titles(acme, "a dark theme")) == 3
 
 
 def test_posts_found_by_a_search(acme):
     category = make_category(acme.account)
     rejected = acme.account.statuses.get(kind=Status.Kind.POST, code="rejected")
-    one, two = make_post(acme.carol, "A dark theme"), make_post(acme.carol, "Colours", content="a dark theme")
+    first, second = make_post(acme.carol, "A dark theme"), make_post(acme.carol, "Colours", content="a dark theme")
     hidden = make_post(acme.carol, "A dark secret", private=True)
-    two.write({"category_id": category.id, "status": rejected}, by=acme.bob)
+    second.write({"category_id": category.id, "status": rejected}, by=acme.bob)
     make_post(acme.carol, "A dark theme", forum_id=make_forum(acme.account).id)
     make_task(acme.bob, "A dark theme")
 
-    def found(text, user=None, start=0, size=10, **given):
+    def search(text, user=None, start=0, size=10, **filters):
         rows = Post.objects.search(
-            text, user, ("id",), account=acme.account, forum_id=acme.forum.id, start=start, size=size, **given
+            text, user, ("id",), account=acme.account, forum_id=acme.forum.id, start=start, size=size, **filters
         )
         return [id for (id,) in rows]
 
-    assert found("dark") == [one.id, two.id]
-    assert found("thmee") == [one.id, two.id]
-    assert found("dark", start=1) == [two.id]
-    assert found("dark", size=1) == [one.id]
-    assert found("dark", category_id=category.id) == [two.id]
-    assert found("dark", status_id=rejected.id) == [two.id]
-    assert set(found("dark", acme.carol)) == set(found("dark", acme.bob)) == {one.id, two.id, hidden.id}
-    assert found("dark", make_user(acme.account)) == [one.id, two.id]
-    assert found("\0") == found("?") == []
+    assert search("dark") == [first.id, second.id]
+    assert search("thmee") == [first.id, second.id]
+    assert search("dark", start=1) == [second.id]
+    assert search("dark", size=1) == [first.id]
+    assert search("dark", category_id=category.id) == [second.id]
+    assert search("dark", status_id=rejected.id) == [second.id]
+    assert set(search("dark", acme.carol)) == set(search("dark", acme.bob)) == {first.id, second.id, hidden.id}
+    assert search("dark", make_user(acme.account)) == [first.id, second.id]
+    assert search("\0") == search("?") == []
 
 
 def test_posts_and_votes_of_a_user(acme):
@@ -131,18 +131,18 @@ def test_statuses_in_use(acme, django_assert_num_queries):
     make_post(acme.carol, status=statuses["planned"])
     make_post(acme.carol)
     make_post(acme.carol, status=statuses["rejected"], private=True)
-    elsewhere = make_category(acme.account)
-    make_post(acme.carol).write({"category_id": elsewhere.id, "status": statuses["started"]}, by=acme.bob)
+    other_category = make_category(acme.account)
+    make_post(acme.carol).write({"category_id": other_category.id, "status": statuses["started"]}, by=acme.bob)
     make_post(acme.carol, status=statuses["completed"], forum_id=make_forum(acme.account).id)
 
-    def codes(**place):
+    def used_codes(**filters):
         with django_assert_num_queries(1):
-            return [status.code for status in Post.objects.statuses_in_use(acme.account, **place)]
+            return [status.code for status in Post.objects.statuses_in_use(acme.account, **filters)]
 
-    forum_id, category_id, elsewhere_id = acme.forum.id, acme.category.id, elsewhere.id
-    assert codes(forum_id=forum_id) == ["new", "planned", "started"]
-    assert codes(category_id=category_id) == ["new", "planned"]
-    assert codes(category_id=elsewhere_id) == ["started"]
+    forum_id, category_id, other_category_id = acme.forum.id, acme.category.id, other_category.id
+    assert used_codes(forum_id=forum_id) == ["new", "planned", "started"]
+    assert used_codes(category_id=category_id) == ["new", "planned"]
+    assert used_codes(category_id=other_category_id) == ["started"]
 
 
 def test_posts_of_the_roadmap(acme, django_assert_num_queries):
@@ -150,17 +150,17 @@ def test_posts_of_the_roadmap(acme, django_assert_num_queries):
     planned = [make_post(acme.carol, status=statuses["planned"]) for _ in range(3)]
     make_post(acme.carol, status=statuses["planned"], private=True)
     make_post(acme.carol, status=statuses["rejected"])
-    done = make_post(acme.carol, status=statuses["completed"])
+    completed = make_post(acme.carol, status=statuses["completed"])
     make_voters(planned[0], 2)
     make_voters(planned[2], 1)
     account, forum_id = acme.account, acme.forum.id
     with django_assert_num_queries(4):
-        found = Post.objects.roadmap(("id", "votes_cache"), account=account, forum_id=forum_id, limit=2)
-    assert [(status.code, rows) for status, rows in found] == [
+        columns = Post.objects.roadmap(("id", "votes_cache"), account=account, forum_id=forum_id, limit=2)
+    assert [(status.code, rows) for status, rows in columns] == [
         ("planned", [(planned[0].id, 2), (planned[2].id, 1)]),
         ("started", []),
-        ("completed", [(done.id, 0)]),
+        ("completed", [(completed.id, 0)]),
     ]
     statuses["started"].delete()
-    found = Post.objects.roadmap(("id",), account=account, forum_id=forum_id)
-    assert [status.code for status, _ in found] == ["planned", "completed"]
+    columns = Post.objects.roadmap(("id",), account=account, forum_id=forum_id)
+    assert [status.code for status, _ in columns] == ["planned", "completed"]

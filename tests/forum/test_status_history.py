@@ -17,12 +17,12 @@ def history(acme, post) -> list[tuple]:
 
 @pytest.mark.parametrize("make", [make_post, make_task])
 def test_it_works(acme, make):
-    post, named = make(acme.bob, status=statuses(acme)["accepted"], response="at first"), statuses(acme)
+    post, by_code = make(acme.bob, status=statuses(acme)["accepted"], response="at first"), statuses(acme)
     assert history(acme, post) == []
-    post.write({"status": named["planned"], "response": "In **spring**."}, by=acme.bob)
-    post.write({"status": named["planned"], "title": "Again"}, by=acme.bob)
+    post.write({"status": by_code["planned"], "response": "In **spring**."}, by=acme.bob)
+    post.write({"status": by_code["planned"], "title": "Again"}, by=acme.bob)
     post.write({"response": "In summer."}, by=acme.alice)
-    post.write({"status": named["rejected"], "response": None}, by=acme.alice)
+    post.write({"status": by_code["rejected"], "response": None}, by=acme.alice)
     assert history(acme, post) == [
         ("Accepted", "Planned", "In **spring**.", "Bob Nowak"),
         (None, "Planned", "In summer.", "alice"),
@@ -30,13 +30,13 @@ def test_it_works(acme, make):
     ]
     first = acme.account.status_changes.of_post(post.id).first()
     assert first.response_html == "<p>In <strong>spring</strong>.</p>\n"
-    assert (first.color, str(first)) == (named["planned"].color, "Accepted → Planned")
+    assert (first.color, str(first)) == (by_code["planned"].color, "Accepted → Planned")
 
 
 def test_both_apis_write_the_history(acme):
-    post, named = make_post(acme.carol), statuses(acme)
+    post, by_code = make_post(acme.carol), statuses(acme)
     assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status": "planned"}}).status_code == 200
-    assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status_id": named["started"].id}}).is_success
+    assert acme.json().put(f"/app/posts/{post.id}.json", json={"post": {"status_id": by_code["started"].id}}).is_success
     body = "<post><status>completed</status></post>"
     assert acme.xml().send_xml("PUT", f"/app/posts/{post.id}.xml", body).status_code == 200
     assert [change[:2] for change in history(acme, post)] == [
@@ -47,10 +47,10 @@ def test_both_apis_write_the_history(acme):
 
 
 def test_a_status_may_be_erased_if_only_the_history_contains_it(acme):
-    post, named = make_post(acme.carol), statuses(acme)
-    post.write({"status": named["planned"]}, by=acme.bob)
-    post.write({"status": named["started"]}, by=acme.bob)
-    named["planned"].erase()
+    post, by_code = make_post(acme.carol), statuses(acme)
+    post.write({"status": by_code["planned"]}, by=acme.bob)
+    post.write({"status": by_code["started"]}, by=acme.bob)
+    by_code["planned"].erase()
     assert [change[:2] for change in history(acme, post)] == [("New", "Planned"), ("Planned", "Started")]
 
 

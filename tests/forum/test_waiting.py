@@ -28,10 +28,10 @@ def test_a_waiting_write_keeps_a_status_that_was_set_meanwhile(acme, method, pat
     planned = acme.account.statuses.get(kind=Status.Kind.POST, code="planned")
     json, xml, path = acme.json(), acme.xml(), path.format(post.id)
 
-    def ask():
+    def send():
         return xml.send_xml(method, path, body) if path.endswith(".xml") else json.request(method, path, json=body)
 
-    response = while_held(post, lambda held: held.write({"status": planned}, by=acme.alice), ask)
+    response = while_held(post, lambda locked_post: locked_post.write({"status": planned}, by=acme.alice), send)
     assert response.status_code == status, response.text
     assert Post.objects.get(pk=post.pk).status_id == planned.id
 
@@ -41,7 +41,7 @@ def test_a_post_that_became_private_is_not_merged_into_a_public_one(acme):
     with pytest.raises(FieldError, match="is not private"):
         while_held(
             post,
-            lambda held: held.write({"private": True}, by=acme.alice),
+            lambda locked_post: locked_post.write({"private": True}, by=acme.alice),
             lambda: post.merge_into(original, by=acme.alice),
         )
     assert Post.objects.get(pk=post.pk).duplicate_from_id is None

@@ -14,8 +14,6 @@ from tests.support import xml_values
 from tests.support.client import Client, JSONClient
 from tests.support.examples import ROOT
 
-METHODS = {"get", "post", "put", "patch", "delete"}
-
 
 def operations() -> list[tuple[str, str, dict]]:
     return [
@@ -25,13 +23,13 @@ def operations() -> list[tuple[str, str, dict]]:
     ]
 
 
-def resolved(definition: dict) -> dict:
-    """Return the target of a reference."""
+def resolve_reference(definition: dict) -> dict:
+    """Return the definition, or the target if it is a reference."""
     while "$ref" in definition:
-        found = document()
+        target = document()
         for part in definition["$ref"].removeprefix("#/").split("/"):
-            found = found[part]
-        definition = found
+            target = target[part]
+        definition = target
     return definition
 
 
@@ -49,11 +47,11 @@ def test_it_works(acme):
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/json"
     assert response.headers["Cache-Control"] == "public, max-age=60"
-    found = json.loads(response.content)
-    assert found == document()
-    assert found["openapi"] == "3.1.0"
-    assert found["servers"] == [{"url": "/"}]
-    OpenAPIV31SpecValidator(found).validate()
+    served = json.loads(response.content)
+    assert served == document()
+    assert served["openapi"] == "3.1.0"
+    assert served["servers"] == [{"url": "/"}]
+    OpenAPIV31SpecValidator(served).validate()
 
 
 def test_the_version_is_that_of_the_service():
@@ -116,35 +114,39 @@ def test_every_operation_has_a_description_tag_and_security(method, path, operat
     assert operation["summary"]
     assert operation["description"].endswith(".")
     assert len(operation["tags"]) == 1
-    assert all(resolved(response)["description"] for response in operation["responses"].values())
+    assert all(resolve_reference(response)["description"] for response in operation["responses"].values())
     public = path in ("/app/openapi.json", "/app/docs")
     schemes = [] if public else ["bearer", "api_token"] if path.endswith(".json") else ["basic"]
     assert operation["security"] == [{name: []} for name in schemes]
 
 
-def content_of(definition: dict):
+def examples_of(definition: dict):
     for media_type, content in definition.get("content", {}).items():
         for example in content.get("examples", {}).values():
             value = example["value"]
             if media_type == "application/xml":
                 root, value = xml_values.read(value)
-                assert root == resolved(content["schema"])["xml"]["name"]
+                assert root == resolve_reference(content["schema"])["xml"]["name"]
             yield content["schema"], value
 
 
 @every_operation
 def test_examples_match_their_schemas(method, path, operation):
-    sent = list(content_of(operation["requestBody"])) if "requestBody" in operation else []
-    assert bool(sent) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
-    success = min(status for status in operation["responses"])
-    answered = list(content_of(operation["responses"][success]))
-    assert answered or any(
-        list(content_of(response)) for status, response in operation["responses"].items() if status < "3"
+    request_examples = list(examples_of(operation["requestBody"])) if "requestBody" in operation else []
+    assert bool(request_examples) is ("requestBody" in operation) or path.endswith(("vote.json", "restore.json"))
+    success_status = min(status for status in operation["responses"])
+    success_examples = list(examples_of(operation["responses"][success_status]))
+    assert success_examples or any(
+        list(examples_of(response)) for status, response in operation["responses"].items() if status < "3"
     )
-    refused = [found for response in operation["responses"].values() for found in content_of(resolved(response))]
-    for schema, value in [*sent, *answered, *refused]:
+    response_examples = [
+        schema_and_value
+        for response in operation["responses"].values()
+        for schema_and_value in examples_of(resolve_reference(response))
+    ]
+    for schema, value in [*request_examples, *success_examples, *response_examples]:
         validator(schema).validate(value)
-    for parameter in map(resolved, operation["parameters"]):
+    for parameter in map(resolve_reference, operation["parameters"]):
         if "example" in parameter:
             validator(parameter["schema"]).validate(parameter["example"])
         assert "example" in parameter or parameter["in"] != "path"

@@ -1,4 +1,4 @@
-"""Valid and invalid requests generated from the OpenAPI document: the service behaves as documented.
+"""The service responds as documented to valid and invalid requests that are generated from the OpenAPI document.
 
 Only some of the systematic requests are sent here. `make fuzz` sends all of them, and more.
 """
@@ -51,20 +51,20 @@ def test_the_service_behaves_as_documented(schema, world, operation):
 def test_sequences_of_requests_behave_as_documented(schema, world):
     """Send requests that use ids of earlier responses: created rows exist, deleted rows do not."""
 
-    class FromTheBeginning(schema.as_state_machine()):
-        """Each run begins with the same rows, so that repeated requests get the same responses."""
+    class WithSavepoint(schema.as_state_machine()):
+        """Roll back after each run, so that every run begins with the same rows."""
 
         def setup(self):
             super().setup()
             world.ids.clear()
-            self.beginning = transaction.savepoint()
+            self.savepoint = transaction.savepoint()
 
         def teardown(self):
             super().teardown()
-            transaction.savepoint_rollback(self.beginning)
+            transaction.savepoint_rollback(self.savepoint)
 
     run_state_machine_as_test(
-        FromTheBeginning,
+        WithSavepoint,
         settings=hypothesis.settings(
             max_examples=12,
             stateful_step_count=8,

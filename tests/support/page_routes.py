@@ -31,7 +31,7 @@ CSRF_EXEMPT = {
 }
 
 
-def things(account, user) -> dict[str, int | str]:
+def make_rows(account, user) -> dict[str, int | str]:
     """Create a row of each kind with SECRET in its texts, and return the values for the parameters of paths."""
     category = make_category(account, f"{SECRET} more")
     forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)

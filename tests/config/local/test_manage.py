@@ -25,7 +25,7 @@ PASSWORD = "a long pass phrase"
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory):
+def stopped_data(tmp_path_factory):
     """Return the data directory of a stopped `make run`, with a database without migrations."""
     data = tmp_path_factory.mktemp("stopped") / "data"
     data.mkdir()
@@ -57,16 +57,16 @@ def run_manage(data, *arguments, **environment):
     return process.returncode, out, err
 
 
-def create(prefix):
+def create_account_arguments(prefix):
     return ("create_account", prefix, "--login", "ann", "--email", "ann@example.com")
 
 
-def printed(out):
+def printed_values(out):
     """Return the values of an account as `create_account` prints them."""
     return dict(line.split(maxsplit=1) for line in out.splitlines()[:4])
 
 
-def answers(values, port):
+def is_served(values, port):
     """Return True if the printed address serves the account's forum, and the API with the printed token."""
     url = httpx.URL(values["url"])
     assert (url.host, url.port) == (f"{values['prefix']}.localhost", port)
@@ -84,40 +84,40 @@ def is_postgresql_running(data):
 def test_it_works(start_service):
     service = start_service()
     service.wait_for_output(READY)
-    # The running service determines the port.
-    status, out, err = run_manage(service.data, *create("acme"), PORT=str(free_port()))
+    # The port is that of the running service, not PORT.
+    status, out, err = run_manage(service.data, *create_account_arguments("acme"), PORT=str(free_port()))
     assert (status, err) == (0, "")
-    assert answers(printed(out), service.port)
+    assert is_served(printed_values(out), service.port)
     assert service.process.poll() is None
 
-    # Processes that survive the kill must be ended.
+    # The processes that the killed service has left running must be ended.
     service.process.kill()
-    status, out, err = run_manage(service.data, *create("killed"), PORT=str(service.port))
+    status, out, err = run_manage(service.data, *create_account_arguments("killed"), PORT=str(service.port))
     assert (status, err) == (0, "")
     assert not is_postgresql_running(service.data)
     service.wait_for_end()
-    again = start_service(service.port)
-    again.wait_for_output(READY)
-    assert answers(printed(out), service.port)
+    restarted = start_service(service.port)
+    restarted.wait_for_output(READY)
+    assert is_served(printed_values(out), service.port)
 
 
-def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped):
-    status, out, err = run_manage(stopped, *create("acme"))
+def test_it_starts_and_stops_postgresql_if_make_run_is_stopped(stopped_data):
+    status, out, err = run_manage(stopped_data, *create_account_arguments("acme"))
     assert (status, err) == (0, "")
-    assert printed(out)["url"] == "http://acme.localhost:8000"
-    assert not is_postgresql_running(stopped)
-    status, out, _ = run_manage(stopped, *create("other"), PORT="8123")
-    assert printed(out)["url"] == "http://other.localhost:8123"
+    assert printed_values(out)["url"] == "http://acme.localhost:8000"
+    assert not is_postgresql_running(stopped_data)
+    status, out, _ = run_manage(stopped_data, *create_account_arguments("other"), PORT="8123")
+    assert printed_values(out)["url"] == "http://other.localhost:8123"
 
 
-def test_it_passes_on_errors_of_the_command(stopped):
-    status, out, err = run_manage(stopped, *create("www"))
+def test_it_passes_on_errors_of_the_command(stopped_data):
+    status, out, err = run_manage(stopped_data, *create_account_arguments("www"))
     assert (status, out, err) == (1, "", "CommandError: Prefix is reserved\n")
-    assert not is_postgresql_running(stopped)
+    assert not is_postgresql_running(stopped_data)
 
 
-def test_simultaneous_commands_take_turns(stopped):
-    processes = [start(stopped, *create(f"twin-{number}"), **PIPES) for number in range(2)]
+def test_simultaneous_commands_take_turns(stopped_data):
+    processes = [start(stopped_data, *create_account_arguments(f"twin-{number}"), **PIPES) for number in range(2)]
     # Either process may be first and wait for its password, while the other waits for the first.
     for process in processes:
         process.stdin.write(PASSWORD + "\n")
@@ -126,61 +126,63 @@ def test_simultaneous_commands_take_turns(stopped):
         with process:
             out, _ = process.communicate(timeout=180)
         assert process.returncode == 0
-        assert printed(out)["prefix"] == f"twin-{number}"
+        assert printed_values(out)["prefix"] == f"twin-{number}"
 
 
-def test_make_run_waits_for_the_command(start_service, stopped):
-    with start(stopped, *create("patient"), **PIPES) as process:
-        wait_until(lambda: is_postgresql_running(stopped))
-        service = start_service(data=stopped)
+def test_make_run_waits_for_the_command(start_service, stopped_data):
+    with start(stopped_data, *create_account_arguments("patient"), **PIPES) as process:
+        wait_until(lambda: is_postgresql_running(stopped_data))
+        service = start_service(data=stopped_data)
         service.wait_for_output("Waiting for make manage to end\n")
         out, _ = process.communicate(PASSWORD + "\n", timeout=180)
     assert process.returncode == 0
     service.wait_for_output(READY)
-    assert answers(printed(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
+    assert is_served(printed_values(out) | {"url": f"http://patient.localhost:{service.port}"}, service.port)
 
 
-def test_it_stops_postgresql_on_sigterm(stopped):
-    with start(stopped, *create("never"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        wait_until(lambda: is_postgresql_running(stopped))
+def test_it_stops_postgresql_on_sigterm(stopped_data):
+    with start(
+        stopped_data, *create_account_arguments("never"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        wait_until(lambda: is_postgresql_running(stopped_data))
         process.send_signal(signal.SIGTERM)
         process.wait(60)
     assert process.returncode == 130
-    assert not is_postgresql_running(stopped)
+    assert not is_postgresql_running(stopped_data)
 
 
-def test_it_asks_for_the_password_at_a_terminal(stopped):
-    ours, theirs = pty.openpty()
+def test_it_asks_for_the_password_at_a_terminal(stopped_data):
+    controller_fd, terminal_fd = pty.openpty()
     process = start(
-        stopped,
-        *create("typed"),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stopped_data,
+        *create_account_arguments("typed"),
+        stdin=terminal_fd,
+        stdout=terminal_fd,
+        stderr=terminal_fd,
         start_new_session=True,
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
     )
-    os.close(theirs)
-    said = ""
-    with os.fdopen(ours, "wb", 0) as terminal, process:
+    os.close(terminal_fd)
+    output = ""
+    with os.fdopen(controller_fd, "wb", 0) as terminal, process:
         for prompt in ("Password: ", "Password (again): "):
-            said += read_until(terminal, prompt)
+            output += read_until(terminal, prompt)
             terminal.write(f"{PASSWORD}\n".encode())
-        said += read_until(terminal, None)
+        output += read_until(terminal, None)
         process.wait(60)
-    assert process.returncode == 0, said
-    assert "http://typed.localhost:8000" in said
-    assert PASSWORD not in said
+    assert process.returncode == 0, output
+    assert "http://typed.localhost:8000" in output
+    assert PASSWORD not in output
 
 
 def read_until(terminal, text):
     """Return the output of a terminal up to the text, or to the end."""
-    said = ""
-    # At the end of the output, Linux raises an error.
+    output = ""
+    # Linux raises an error at the end of the output.
     with contextlib.suppress(OSError):
-        while (text is None or text not in said) and (some := os.read(terminal.fileno(), 1000)):
-            said += some.decode()
-    return said
+        while (text is None or text not in output) and (chunk := os.read(terminal.fileno(), 1000)):
+            output += chunk.decode()
+    return output
 
 
 def test_it_lists_the_commands_without_arguments(data):
@@ -195,7 +197,7 @@ def test_it_lists_the_commands_without_arguments(data):
 
 def test_it_rejects_a_directory_without_data(data, tmp_path):
     for path in (data, tmp_path / "missing"):
-        assert run_manage(path, *create("acme")) == (
+        assert run_manage(path, *create_account_arguments("acme")) == (
             1,
             "",
             f"There is no database in {path}: start make run first, or set DATA_DIR.\n",
@@ -235,8 +237,8 @@ def test_it_gives_up_waiting(data, capsys, monkeypatch):
     service.open_run()
     assert manage.main() == 1
     os.close(lock)
-    said = [f"Gave up after 0 s: {holder} keeps {data} locked.\n" for holder in ("another make manage", "make run")]
-    assert capsys.readouterr().err == "".join(said)
+    messages = [f"Gave up after 0 s: {holder} keeps {data} locked.\n" for holder in ("another make manage", "make run")]
+    assert capsys.readouterr().err == "".join(messages)
 
 
 def test_it_reports_that_make_run_stopped_meanwhile(data, capsys):

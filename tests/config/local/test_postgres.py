@@ -16,8 +16,8 @@ from tests.support.service import wait_until
 
 pytestmark = pytest.mark.slow
 
-# The program of a supervisor that is killed.
-STARTS_AND_WAITS = """
+# A program that starts a cluster and waits. The test kills it.
+SUPERVISOR = """
 import sys, time
 from config.environment import database
 from config.local.postgres import Cluster
@@ -45,7 +45,7 @@ def query(cluster, statement):
         return connection.execute(statement).fetchone()[0]
 
 
-def running(pid):
+def is_running(pid):
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -70,7 +70,7 @@ def test_it_shuts_down_cleanly_while_clients_are_connected(cluster):
     pid = cluster.process.pid
     with connect(cluster):
         cluster.stop(timeout=60)
-    assert not running(pid)
+    assert not is_running(pid)
     assert cluster._processes() == []
     log = (cluster.directory / "log").read_text()
     assert "received fast shutdown request" in log
@@ -82,7 +82,7 @@ def test_it_stops_an_unresponsive_server(cluster):
     pid = cluster.process.pid
     os.kill(pid, signal.SIGSTOP)
     cluster.stop(timeout=0.2)
-    assert not running(pid)
+    assert not is_running(pid)
     # Killed backends take a moment to end.
     wait_until(lambda: cluster._processes() == [])
 
@@ -102,10 +102,10 @@ def test_it_has_the_required_extensions(cluster):
 
 
 def test_the_socket_is_only_for_the_current_user(cluster):
-    found = cluster.directory.stat()
-    assert stat.S_IMODE(found.st_mode) == 0o700
+    status = cluster.directory.stat()
+    assert stat.S_IMODE(status.st_mode) == 0o700
     assert cluster.directory.joinpath(".s.PGSQL.5432").is_socket()
-    assert found.st_uid != 0
+    assert status.st_uid != 0
 
 
 def test_it_restricts_the_permissions_of_an_open_directory(tmp_path):
@@ -119,10 +119,10 @@ def test_it_restricts_the_permissions_of_an_open_directory(tmp_path):
 def test_it_keeps_values_out_of_its_log(cluster):
     with connect(cluster) as connection:
         connection.execute("CREATE TABLE t (secret text UNIQUE, n integer)")
-        for attempt in ("INSERT INTO t VALUES ('hunter2', 1)", "SELECT 'hunter2'::integer", "SELECT hunter2"):
+        for statement in ("INSERT INTO t VALUES ('hunter2', 1)", "SELECT 'hunter2'::integer", "SELECT hunter2"):
             with contextlib.suppress(psycopg.Error):
-                connection.execute(attempt)
-                connection.execute(attempt)
+                connection.execute(statement)
+                connection.execute(statement)
         with pytest.raises(psycopg.errors.UniqueViolation):
             connection.execute("INSERT INTO t VALUES (%s, %s)", ("hunter2", 1))
         backend = connection.info.backend_pid
@@ -140,15 +140,17 @@ def test_it_recovers_from_a_kill_of_the_server_during_a_query(tmp_path):
             connection.execute("CREATE TABLE t (n integer)")
             connection.execute("INSERT INTO t VALUES (1)")
 
-        # A computing backend does not notice that its server has ended.
+        # A backend that executes a query does not notice that its server has ended.
         def compute():
             with contextlib.suppress(psycopg.Error):
                 query(cluster, "SELECT count(*) FROM generate_series(1, 100000000000) AS s(n) WHERE n % 7 = 8")
 
         thread = threading.Thread(target=compute)
         thread.start()
-        busy = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%% = 8'"
-        wait_until(lambda: query(cluster, busy) == 1)
+        count_of_running_queries = (
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%% = 8'"
+        )
+        wait_until(lambda: query(cluster, count_of_running_queries) == 1)
         os.kill(cluster.process.pid, signal.SIGKILL)
         cluster.process.wait()
         assert cluster._processes() != []
@@ -159,7 +161,7 @@ def test_it_recovers_from_a_kill_of_the_server_during_a_query(tmp_path):
 
 def test_it_starts_again_after_a_kill_of_the_process_that_started_it(tmp_path):
     supervisor = subprocess.Popen(
-        [sys.executable, "-c", STARTS_AND_WAITS, str(tmp_path / "postgres")], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SUPERVISOR, str(tmp_path / "postgres")], stdout=subprocess.PIPE, text=True
     )
     with supervisor:
         pid, url = supervisor.stdout.readline().split()
@@ -168,7 +170,7 @@ def test_it_starts_again_after_a_kill_of_the_process_that_started_it(tmp_path):
             supervisor.kill()
             supervisor.wait()
             with Cluster(tmp_path / "postgres") as cluster:
-                assert not running(int(pid))
+                assert not is_running(int(pid))
                 assert query(cluster, "SELECT n FROM t") == 7
     assert cluster._processes() == []
 
@@ -191,12 +193,12 @@ def test_it_starts_with_an_empty_pid_file(cluster):
 
 
 def test_it_starts_after_an_interrupted_creation(tmp_path):
-    half = tmp_path / "postgres" / "new"
-    half.mkdir(parents=True)
-    (half / "PG_VERSION").write_text("18\n")
+    unfinished = tmp_path / "postgres" / "new"
+    unfinished.mkdir(parents=True)
+    (unfinished / "PG_VERSION").write_text("18\n")
     with Cluster(tmp_path / "postgres", durable=False) as cluster:
         assert query(cluster, "SELECT 1") == 1
-    assert not half.exists()
+    assert not unfinished.exists()
 
 
 @pytest.mark.parametrize("name", ["long" * 30, "Żółw @ 50%: it's \"odd\", isn't it", "Mixed Case"])
@@ -205,15 +207,17 @@ def test_it_accepts_paths_of_any_length_and_letters(tmp_path, name):
         assert query(cluster, "SELECT 1") == 1
         # Django's URL parser lowers the case of host names.
         parsed = database(cluster.url)
-        sockets = Path(parsed["HOST"])
-        psycopg.connect(host=str(sockets), port=parsed["PORT"], user=parsed["USER"], dbname=parsed["NAME"]).close()
+        socket_directory = Path(parsed["HOST"])
+        psycopg.connect(
+            host=str(socket_directory), port=parsed["PORT"], user=parsed["USER"], dbname=parsed["NAME"]
+        ).close()
         # A restarted server has the same address.
         os.kill(cluster.process.pid, signal.SIGKILL)
         cluster.process.wait()
         cluster.start()
         assert database(cluster.url) == parsed
         assert query(cluster, "SELECT 1") == 1
-    assert sockets == cluster.directory or not sockets.exists()
+    assert socket_directory == cluster.directory or not socket_directory.exists()
 
 
 def test_it_ignores_pg_variables(tmp_path, monkeypatch):

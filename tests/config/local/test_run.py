@@ -9,7 +9,7 @@ import pytest
 from tests.support.service import READY, Service, free_port, is_running
 
 
-def password(service):
+def password_line(service):
     return next(line for line in service.output().splitlines() if line.strip().startswith("password"))
 
 
@@ -29,13 +29,13 @@ def test_it_works(start_new_service):
         service.process.terminate()
         service.wait_for_end()
     assert service.process.wait() == 0
-    first = password(service)
+    first_password_line = password_line(service)
 
     # The data is kept between runs. Ctrl-C sends SIGINT.
     service = start_new_service(service.port)
     service.wait_for_output("api_token")
     assert "Creating the database" not in service.output()
-    assert password(service) == first
+    assert password_line(service) == first_password_line
     service.process.send_signal(signal.SIGINT)
     service.wait_for_end()
     assert service.process.wait() == 0
@@ -66,19 +66,19 @@ def test_it_starts_again_after_a_kill(start_service):
     service = start_service()
     service.wait_for_output(READY)
     service.process.kill()
-    # Start on the same port at once: remaining processes must be ended.
-    again = start_service(service.port)
-    again.wait_for_output(READY)
-    assert again.get("/readyz") == 200
+    # Start at once on the same port. The processes that the killed service has left running must be ended.
+    restarted = start_service(service.port)
+    restarted.wait_for_output(READY)
+    assert restarted.get("/readyz") == 200
     service.wait_for_end()
 
     # Kill the web server too, which orphans its workers.
-    for process in (again.process, again.find_process("config.serving.server")):
+    for process in (restarted.process, restarted.find_process("config.serving.server")):
         process.kill()
-    last = start_service(service.port)
-    last.wait_for_output(READY)
-    assert last.get("/readyz") == 200
-    again.wait_for_end()
+    restarted_again = start_service(service.port)
+    restarted_again.wait_for_output(READY)
+    assert restarted_again.get("/readyz") == 200
+    restarted.wait_for_end()
 
 
 def test_it_ends_with_the_make_that_started_it(start_service):

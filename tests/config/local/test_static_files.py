@@ -43,9 +43,9 @@ def test_changed_files_are_collected_again(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True)
         path.write_text("before")
     monkeypatch.setattr(local_run, "BASE_DIR", tmp_path)
-    marks = {local_run.static_digest()}
+    digests = {local_run.static_digest()}
     for path in (style, lock, Path(style.with_name("new.js"))):
         path.write_text("after")
-        marks.add(local_run.static_digest())
-    assert len(marks) == 4
-    assert local_run.static_digest() in marks
+        digests.add(local_run.static_digest())
+    assert len(digests) == 4
+    assert local_run.static_digest() in digests

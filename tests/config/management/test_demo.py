@@ -22,12 +22,12 @@ def demo(port=8000, *, bare=True, **options) -> str:
     return out.getvalue()
 
 
-def said(text: str, name: str) -> str:
+def printed_value(text: str, name: str) -> str:
     return re.search(rf"^  {name} +(.+)$", text, re.MULTILINE)[1]
 
 
 def curl(line: str):
-    """Send the request of a curl line without a network."""
+    """Send the request of a curl command to the application in this process."""
     words = iter(shlex.split(line)[1:])
     auth, headers, data, url = None, {}, None, None
     for word in words:
@@ -46,34 +46,39 @@ def curl(line: str):
 
 @pytest.fixture
 def local(settings):
+    """Let localhost be an address of the demo account."""
     settings.LOCAL_ACCOUNT = "demo"
 
 
 def test_it_works(db, local):
     text = demo(bare=False)
-    forum, tasks, create = [curl(line.strip()) for line in text.splitlines() if line.startswith("  curl ")]
-    assert forum.status_code == 200
-    assert "<title>Undo for bulk edits</title>" in forum.text
-    assert (tasks.status_code, len(read(tasks))) == (200, 8)
-    assert create.status_code == 201
-    assert read(create)["name"] == "Ann Kowalska"
-    assert said(text, "Ideas") == "http://localhost:8000/  and  http://demo.example.test:8000/"
-    assert said(text, "Partners") == "http://demo-partners.example.test:8000/"
-    assert said(text, "settings") == "http://localhost:8000/app/account"
-    assert said(text, "API") == "http://localhost:8000/app/account/api  and  http://localhost:8000/app/docs"
-    assert said(text, "logins") == "demo (owner), theo (agent), marta (member)"
-    assert said(text, "api_token").endswith("/demo")
+    forum_response, tasks_response, create_response = [
+        curl(line.strip()) for line in text.splitlines() if line.startswith("  curl ")
+    ]
+    assert forum_response.status_code == 200
+    assert "<title>Undo for bulk edits</title>" in forum_response.text
+    assert (tasks_response.status_code, len(read(tasks_response))) == (200, 8)
+    assert create_response.status_code == 201
+    assert read(create_response)["name"] == "Ann Kowalska"
+    assert printed_value(text, "Ideas") == "http://localhost:8000/  and  http://demo.example.test:8000/"
+    assert printed_value(text, "Partners") == "http://demo-partners.example.test:8000/"
+    assert printed_value(text, "settings") == "http://localhost:8000/app/account"
+    assert printed_value(text, "API") == "http://localhost:8000/app/account/api  and  http://localhost:8000/app/docs"
+    assert printed_value(text, "logins") == "demo (owner), theo (agent), marta (member)"
+    assert printed_value(text, "api_token").endswith("/demo")
 
 
 def test_printed_logins_are_valid(db, local):
     text = demo(bare=False)
     for login in ("demo", "theo", "marta"):
-        answer = Client("demo-partners.example.test", auth=(login, said(text, "password"))).get("/app/users/me.xml")
-        assert (answer.status_code, f"<login>{login}</login>" in answer.text) == (200, True)
+        response = Client("demo-partners.example.test", auth=(login, printed_value(text, "password"))).get(
+            "/app/users/me.xml"
+        )
+        assert (response.status_code, f"<login>{login}</login>" in response.text) == (200, True)
     account = Account.objects.get()
     account.users.get(login="theo").change_password("another pass phrase")
     account.users.filter(login="marta").update(is_active=False)
-    assert said(demo(bare=False), "logins") == "demo (owner)"
+    assert printed_value(demo(bare=False), "logins") == "demo (owner)"
 
 
 def test_the_content_is_consistent(db):
@@ -98,9 +103,9 @@ def test_the_content_is_consistent(db):
             change.response is None for change in changes if change.post_id == post.id
         )
     # No row is older than its user or its post, and none is in the future.
-    joined = dict(account.users.values_list("id", "created_at"))
+    created_at_by_user = dict(account.users.values_list("id", "created_at"))
     for row in (*posts.values(), *comments, *changes, *votes):
-        assert joined[row.user_id] <= row.created_at <= now, row
+        assert created_at_by_user[row.user_id] <= row.created_at <= now, row
     for row in (*comments, *changes, *votes):
         assert posts[getattr(row, "from_post_id", None) or row.post_id].created_at <= row.created_at, row
     for row in (*comments, *changes):
@@ -113,10 +118,10 @@ def test_the_content_is_consistent(db):
 
 
 def test_a_second_run_keeps_the_account(db, local):
-    """A second run prints the same and keeps new rows."""
-    first = demo()
-    created = curl(next(line.strip() for line in first.splitlines() if "clients.json" in line))
-    assert demo() == first
+    """A second run prints the same output, and keeps rows that were created after the first run."""
+    first_output = demo()
+    created = curl(next(line.strip() for line in first_output.splitlines() if "clients.json" in line))
+    assert demo() == first_output
     account = Account.objects.get()
     assert account.clients.get().id == read(created)["id"]
     assert account.posts.count() == 3
@@ -132,27 +137,27 @@ def test_secrets_depend_on_the_secret_key(db, settings):
     first = demo()
     settings.SECRET_KEY = "another-" + settings.SECRET_KEY
     second = demo()
-    # The credentials are derived from SECRET_KEY, so another key has others.
-    assert said(second, "password") == "(changed since)"
-    assert said(second, "api_token") == "(revoked since)"
-    assert len(said(first, "password")) == 16
+    # The credentials are derived from SECRET_KEY, so those of another key are not valid here.
+    assert printed_value(second, "password") == "(changed since)"
+    assert printed_value(second, "api_token") == "(revoked since)"
+    assert len(printed_value(first, "password")) == 16
 
 
 def test_changed_passwords_and_revoked_tokens_are_reported(db):
     text = demo()
     account = Account.objects.get()
     account.users.update(password=make_password("another pass phrase"))
-    assert said(demo(), "password") == "(changed since)"
+    assert printed_value(demo(), "password") == "(changed since)"
     APIToken.objects.update(revoked_at=timezone.now())
-    again = demo()
-    assert said(again, "api_token") == "(revoked since)"
-    assert said(text, "api_token") not in again
+    output = demo()
+    assert printed_value(output, "api_token") == "(revoked since)"
+    assert printed_value(text, "api_token") not in output
 
 
 def test_variables_are_written_to_a_file_for_shells(db, tmp_path):
     env = tmp_path / "a demo.env"
     text = demo(port=9000, env=env)
-    password, token = said(text, "password"), said(text, "api_token")
+    password, token = printed_value(text, "password"), printed_value(text, "api_token")
     assert env.read_text() == f"BASE_URL=http://localhost:9000\nPASSWORD={password}\nAPI_TOKEN={token}\n"
     assert text.endswith(
         f"To set BASE_URL, PASSWORD, API_TOKEN in a shell, for the examples of the documents:\n\n  . '{env}'\n"

@@ -18,7 +18,7 @@ from tests.support.service import free_port
 
 pytestmark = pytest.mark.slow
 
-NOWHERE = "postgresql://rostrum@127.0.0.1:1/rostrum"
+UNREACHABLE_DATABASE = "postgresql://rostrum@127.0.0.1:1/rostrum"
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def start(*arguments, **environment):
     )
 
 
-def outcome(*arguments, **environment):
+def run(*arguments, **environment):
     with start(*arguments, **environment) as process:
         output, _ = process.communicate(timeout=60)
     return process.returncode, output
@@ -60,19 +60,19 @@ def test_it_works_after_the_database_is_available_and_migrated(cluster, port):
         try:
             assert re.fullmatch(r"Waiting, \d+ of 50 s\. The database does not answer: .*\n", server.stdout.readline())
             cluster.start()
-            said = next(line for line in server.stdout if "does not answer" not in line)
+            output_line = next(line for line in server.stdout if "does not answer" not in line)
             assert re.fullmatch(
                 r"Waiting, \d+ of 50 s\. \d+ migrations are missing \(the first is \w+\.\w+\): "
                 r"run python manage\.py migrate\n",
-                said,
+                output_line,
             )
-            assert outcome("migrate", "--verbosity=0", DATABASE_URL=cluster.url) == (0, "")
-            said = next(line for line in server.stdout if "Waiting" not in line)
-            assert said == f"Serving on 127.0.0.1 port {port} with 1 workers.\n"
+            assert run("migrate", "--verbosity=0", DATABASE_URL=cluster.url) == (0, "")
+            output_line = next(line for line in server.stdout if "Waiting" not in line)
+            assert output_line == f"Serving on 127.0.0.1 port {port} with 1 workers.\n"
             deadline = time.monotonic() + 20
             while True:
-                with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
-                    assert answer.status == 200
+                with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as response:
+                    assert response.status == 200
                     break
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
@@ -82,14 +82,14 @@ def test_it_works_after_the_database_is_available_and_migrated(cluster, port):
 
 
 def test_it_gives_up_waiting_for_the_database(port):
-    status, output = outcome("serve", "--port", str(port), DATABASE_URL=NOWHERE, DATABASE_WAIT="1")
+    status, output = run("serve", "--port", str(port), DATABASE_URL=UNREACHABLE_DATABASE, DATABASE_WAIT="1")
     assert status == 1
     assert re.search(r"^Waiting, [01] of 1 s\. The database does not answer: ", output, re.MULTILINE)
     assert "CommandError: Gave up after 1 s. The database does not answer: " in output
 
 
 def test_it_rejects_missing_and_invalid_settings(port):
-    status, output = outcome("serve", "--port", str(port), SECRET_KEY="", DATABASE_URL="mysql://x@y/z")
+    status, output = run("serve", "--port", str(port), SECRET_KEY="", DATABASE_URL="mysql://x@y/z")
     assert status == 1
     assert "SystemCheckError: System check identified some issues:" in output
     assert "SECRET_KEY is not set." in output
@@ -97,16 +97,16 @@ def test_it_rejects_missing_and_invalid_settings(port):
 
 
 def test_it_rejects_a_port_in_use():
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        assert outcome("serve", PORT=str(port), DATABASE_URL=NOWHERE) == (
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert run("serve", PORT=str(port), DATABASE_URL=UNREACHABLE_DATABASE) == (
             1,
             f"CommandError: Cannot listen on 127.0.0.1 port {port}: Address already in use.\n",
         )
 
 
 def test_it_rejects_variables_that_are_not_valid_numbers():
-    status, output = outcome("serve", PORT="0", WORKERS="many", DATABASE_WAIT="-1")
+    status, output = run("serve", PORT="0", WORKERS="many", DATABASE_WAIT="-1")
     assert status == 1
     assert "SystemCheckError: System check identified some issues:" in output
     for name in ("PORT", "WORKERS", "DATABASE_WAIT"):
@@ -122,6 +122,6 @@ def test_it_rejects_variables_that_are_not_valid_numbers():
     ],
 )
 def test_it_rejects_arguments_that_are_not_valid_numbers(argument, value, sentence):
-    status, output = outcome("serve", argument, value)
+    status, output = run("serve", argument, value)
     assert status == 2
     assert output.endswith(f"manage.py serve: error: {sentence}\n")

@@ -1,4 +1,4 @@
-"""Which requests are admitted, queued and rejected: `config.serving.admission`, and the application that uses it."""
+"""Admission, queueing and rejection of requests: `config.serving.admission`, and the application that uses it."""
 
 import contextlib
 import io
@@ -20,26 +20,28 @@ JSON = b'{"code":"unavailable","message":"The service is not available at the mo
 
 
 @pytest.fixture(autouse=True)
-def at_once(settings):
+def no_rejection_delay(settings):
     settings.REJECTION_DELAY = 0
 
 
-def in_thread(act):
-    """Call `act` in a thread of its own and return its result."""
+def call_in_thread(function):
+    """Call the function in a new thread and return its result."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(act).result(timeout=20)
+        return pool.submit(function).result(timeout=20)
 
 
 def test_it_works():
     admission = admit()
-    seen = []
+    used_connections = []
     application = Application(
-        answering(lambda environ: seen.append(connections[DEFAULT_DB_ALIAS])), admission=admission, probes=admit()
+        answering(lambda environ: used_connections.append(connections[DEFAULT_DB_ALIAS])),
+        admission=admission,
+        probes=admit(),
     )
-    answers = [in_thread(lambda: Call(application)) for _ in range(2)]
-    assert [(answer.status, answer.content) for answer in answers] == [("200", b"answered")] * 2
+    responses = [call_in_thread(lambda: Call(application)) for _ in range(2)]
+    assert [(response.status, response.content) for response in responses] == [("200", b"answered")] * 2
     # Another thread gets the same connection.
-    assert seen[0] is seen[1]
+    assert used_connections[0] is used_connections[1]
 
 
 def test_a_slot_lends_its_connection_to_the_thread():
@@ -51,7 +53,7 @@ def test_a_slot_lends_its_connection_to_the_thread():
         admission.release_slot(slot)
         return slot, during, list(connections.all(initialized_only=True))
 
-    slot, during, after = in_thread(acquire_and_release)
+    slot, during, after = call_in_thread(acquire_and_release)
     assert during is slot
     assert after == []
 
@@ -64,10 +66,10 @@ def test_it_rejects_requests_beyond_the_capacity(caplog, path, content_type, con
     caplog.set_level("INFO", "rostrum.access")
     called = []
     application = Application(answering(called.append), admission=admit(capacity=0), probes=admit())
-    answer = Call(application, path)
-    assert (answer.status, answer.content) == ("503", content)
-    request_id = answer.headers.pop("X-Request-Id")
-    assert answer.headers == {
+    response = Call(application, path)
+    assert (response.status, response.content) == ("503", content)
+    request_id = response.headers.pop("X-Request-Id")
+    assert response.headers == {
         "Content-Type": content_type,
         "Content-Length": str(len(content)),
         "Cache-Control": "private, no-store",
@@ -80,22 +82,22 @@ def test_it_rejects_requests_beyond_the_capacity(caplog, path, content_type, con
 
 def test_health_has_no_limit_and_readiness_has_its_own():
     application = Application(answering(), admission=admit(capacity=0), probes=admit())
-    assert in_thread(lambda: Call(application, "/healthz").status) == "200"
-    assert in_thread(lambda: Call(application, "/readyz").status) == "200"
+    assert call_in_thread(lambda: Call(application, "/healthz").status) == "200"
+    assert call_in_thread(lambda: Call(application, "/readyz").status) == "200"
 
 
 def test_it_rejects_a_request_that_gets_no_slot_in_time():
     admission = admit(slots=0, capacity=1, queue_timeout=0.01)
     application = Application(answering(), admission=admission, probes=admit())
     assert [Call(application).status for _ in range(2)] == ["503", "503"]
-    # Each request freed its slot for the next and left the queue.
+    # Each request has left the queue and made room for the next.
     assert admission.enter()
     assert not admission._queue
 
 
 def test_a_slot_goes_to_the_thread_that_has_waited_longest():
     admission = admit(capacity=4)
-    first = in_thread(admission.acquire_slot)
+    first_slot = call_in_thread(admission.acquire_slot)
     served = []
 
     def wait(number):
@@ -104,23 +106,23 @@ def test_a_slot_goes_to_the_thread_that_has_waited_longest():
         admission.release_slot(slot)
 
     with ThreadPoolExecutor(3) as pool:
-        waiting = []
+        futures = []
         for number in range(3):
-            waiting.append(pool.submit(wait, number))
+            futures.append(pool.submit(wait, number))
             while len(admission._queue) <= number:
                 pass
 
-        def leave():
-            connections[DEFAULT_DB_ALIAS] = first
-            admission.release_slot(first)
+        def release():
+            connections[DEFAULT_DB_ALIAS] = first_slot
+            admission.release_slot(first_slot)
 
-        in_thread(leave)
-        for future in waiting:
+        call_in_thread(release)
+        for future in futures:
             future.result(timeout=20)
     assert served == [0, 1, 2]
 
 
-class Slow:
+class SlowBody:
     """A body that arrives when `sent` is set; `reading` is set when the application begins to read it."""
 
     def __init__(self):
@@ -133,18 +135,18 @@ class Slow:
 
     @contextlib.contextmanager
     def being_read(self, application, **environ):
-        """Send this body within the block; the answer is in `answer` afterwards."""
+        """Send this body in a thread during the block. Afterwards `response` is the response."""
         with ThreadPoolExecutor(1) as pool:
-            call = pool.submit(Call, application, **sending(3), **{"wsgi.input": self}, **environ)
+            call = pool.submit(Call, application, **post_environ(3), **{"wsgi.input": self}, **environ)
             try:
                 assert self.reading.wait(20)
                 yield
             finally:
                 self.sent.set()
-            self.answer = call.result(20)
+            self.response = call.result(20)
 
 
-def sending(length, **environ):
+def post_environ(length, **environ):
     return {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": str(length), "REMOTE_ADDR": "192.0.2.1", **environ}
 
 
@@ -153,10 +155,10 @@ def test_a_slow_body_takes_no_slot():
     application = Application(
         answering(lambda environ: bodies.append(environ["wsgi.input"].read())), admission=admit(), probes=admit()
     )
-    slow = Slow()
+    slow = SlowBody()
     with slow.being_read(application):
-        assert in_thread(lambda: Call(application).status) == "200"
-    assert slow.answer.status == "200"
+        assert call_in_thread(lambda: Call(application).status) == "200"
+    assert slow.response.status == "200"
     assert bodies == [b"", b"xxx"]
 
 
@@ -164,103 +166,107 @@ def test_slow_bodies_leave_room_for_requests_without_a_body():
     application = Application(answering(), admission=admit(max_bodies=1, max_bodies_per_sender=2), probes=admit())
 
     def send():
-        return Call(application, **sending(1, REMOTE_ADDR="192.0.2.2"), **{"wsgi.input": io.BytesIO(b"x")}).status
+        return Call(application, **post_environ(1, REMOTE_ADDR="192.0.2.2"), **{"wsgi.input": io.BytesIO(b"x")}).status
 
-    with Slow().being_read(application):
-        assert in_thread(send) == "503"
-        assert in_thread(lambda: Call(application).status) == "200"
-    assert in_thread(send) == "200"
+    with SlowBody().being_read(application):
+        assert call_in_thread(send) == "503"
+        assert call_in_thread(lambda: Call(application).status) == "200"
+    assert call_in_thread(send) == "200"
 
 
 @pytest.mark.parametrize(
-    ("trusted", "other"),
+    ("trusted", "environ_of_other_sender"),
     [(False, {"REMOTE_ADDR": "192.0.2.2"}), (True, {"HTTP_X_FORWARDED_FOR": "192.0.2.1, 192.0.2.2"})],
 )
-def test_slow_bodies_of_one_sender_leave_room_for_others(settings, trusted, other):
+def test_slow_bodies_of_one_sender_leave_room_for_others(settings, trusted, environ_of_other_sender):
     settings.TRUST_PROXY = trusted
     admission = admit(capacity=3, max_bodies=2, max_bodies_per_sender=1)
     application = Application(answering(), admission=admission, probes=admit())
 
     def send(**environ):
-        return Call(application, **sending(1) | environ, **{"wsgi.input": io.BytesIO(b"x")}).status
+        return Call(application, **post_environ(1) | environ, **{"wsgi.input": io.BytesIO(b"x")}).status
 
-    with Slow().being_read(application):
-        assert in_thread(send) == "503"
-        assert in_thread(lambda: send(**other)) == "200"
-    assert in_thread(send) == "200"
+    with SlowBody().being_read(application):
+        assert call_in_thread(send) == "503"
+        assert call_in_thread(lambda: send(**environ_of_other_sender)) == "200"
+    assert call_in_thread(send) == "200"
     assert not admission._bodies_by_sender
 
 
 def test_simultaneous_bodies_are_read_one_after_another(settings):
     settings.REJECTION_DELAY = 0.5
     application = Application(answering(), admission=admit(capacity=4), probes=admit())
-    slow = Slow()
+    slow = SlowBody()
     with ThreadPoolExecutor(1) as pool, slow.being_read(application):
-        second = pool.submit(Call, application, **sending(1), **{"wsgi.input": io.BytesIO(b"x")})
+        second = pool.submit(Call, application, **post_environ(1), **{"wsgi.input": io.BytesIO(b"x")})
         slow.sent.set()
         assert second.result(20).status == "200"
 
 
 @pytest.mark.parametrize(
-    ("path", "content_type", "said"),
+    ("path", "content_type", "template"),
     [
         ("/app/posts.xml", "application/xml; charset=utf-8", b"  <error>%s</error>\n"),
         ("/app/clients.json", "application/json", b'{"code":"bad_request","message":"%s"}'),
         ("/app/sign-in", "text/html; charset=utf-8", b"<p>%s</p>"),
     ],
 )
-def test_it_rejects_an_incomplete_body(path, content_type, said):
+def test_it_rejects_an_incomplete_body(path, content_type, template):
     called = []
     admission = admit(slots=0, capacity=1)
     application = Application(answering(called.append), admission=admission, probes=admit())
     for body in (b"", b"xx"):
-        answer = Call(application, path, **sending(3, HTTP_ACCEPT="text/html"), **{"wsgi.input": io.BytesIO(body)})
-        assert (answer.status, answer.headers["Content-Type"]) == ("400", content_type)
-        assert said % b"The request was cut off on its way; send it again" in answer.content
+        response = Call(
+            application, path, **post_environ(3, HTTP_ACCEPT="text/html"), **{"wsgi.input": io.BytesIO(body)}
+        )
+        assert (response.status, response.headers["Content-Type"]) == ("400", content_type)
+        assert template % b"The request was cut off on its way; send it again" in response.content
     assert called == []
 
 
 def test_readiness_reads_no_body():
     application = Application(answering(), admission=admit(), probes=admit())
-    assert in_thread(lambda: Call(application, "/readyz", **sending(3), **{"wsgi.input": None}).status) == "200"
+    assert (
+        call_in_thread(lambda: Call(application, "/readyz", **post_environ(3), **{"wsgi.input": None}).status) == "200"
+    )
 
 
 def test_an_error_releases_the_slot_and_leaves_the_queue():
-    def fail(environ):
+    def raise_error(environ):
         raise RuntimeError("a defect")
 
     admission = admit(slots=1, capacity=1, queue_timeout=0.01)
-    failing = Application(answering(fail), admission=admission, probes=admit())
+    failing = Application(answering(raise_error), admission=admission, probes=admit())
     with pytest.raises(RuntimeError):
-        in_thread(lambda: Call(failing))
+        call_in_thread(lambda: Call(failing))
     working = Application(answering(), admission=admission, probes=admit())
-    assert in_thread(lambda: Call(working).status) == "200"
+    assert call_in_thread(lambda: Call(working).status) == "200"
 
 
 def test_a_request_within_a_request_uses_its_slot():
     """The API examples in the settings make such requests (`accounts.pages.example_requests`)."""
     admission = admit(slots=1, capacity=1, queue_timeout=0.01)
-    seen = []
+    used_connections = []
 
-    def ask_again(environ):
-        seen.append(connections[DEFAULT_DB_ALIAS])
+    def send_inner_request(environ):
+        used_connections.append(connections[DEFAULT_DB_ALIAS])
         if environ["PATH_INFO"] == "/outer":
-            passed_on = {name: environ[name] for name in FORWARDED_VARIABLES if name in environ}
-            assert Call(application, "/inner", **passed_on).status == "200"
-            seen.append(connections[DEFAULT_DB_ALIAS])
+            forwarded = {name: environ[name] for name in FORWARDED_VARIABLES if name in environ}
+            assert Call(application, "/inner", **forwarded).status == "200"
+            used_connections.append(connections[DEFAULT_DB_ALIAS])
 
-    application = Application(answering(ask_again), admission=admission, probes=admit())
+    application = Application(answering(send_inner_request), admission=admission, probes=admit())
     for _ in range(2):
-        assert in_thread(lambda: Call(application, "/outer")).status == "200"
-    assert len(seen) == 6
-    assert len(set(map(id, seen))) == 1
+        assert call_in_thread(lambda: Call(application, "/outer")).status == "200"
+    assert len(used_connections) == 6
+    assert len(set(map(id, used_connections))) == 1
 
 
 def test_a_slot_is_not_lost_with_its_connection():
-    def lose(environ):
+    def delete_connection(environ):
         del connections[DEFAULT_DB_ALIAS]
 
     admission = admit(slots=1, capacity=1, queue_timeout=0.01)
-    application = Application(answering(lose), admission=admission, probes=admit())
+    application = Application(answering(delete_connection), admission=admission, probes=admit())
     for _ in range(2):
-        assert in_thread(lambda: Call(application)).status == "200"
+        assert call_in_thread(lambda: Call(application)).status == "200"

@@ -1,4 +1,4 @@
-"""Dying workers and their requests in flight (`config.serving.server`, `config.serving.in_flight`)."""
+"""Workers that end unexpectedly, and the records of their requests (`config.serving.server`, `config.serving.in_flight`)."""
 
 import os
 import re
@@ -42,34 +42,34 @@ def test_long_and_odd_texts_are_cut_to_one_record():
 
 
 def test_the_application_records_each_request():
-    noted = []
-    application = application_of(lambda environ: noted.extend(application.in_flight))
+    records = []
+    application = application_of(lambda environ: records.extend(application.in_flight))
     call = Call(application, "/app/tasks.json", QUERY_STRING="api_token=abc", HTTP_HOST="acme.example.test")
-    assert noted == [f"{call.headers['X-Request-Id']} GET acme.example.test/app/tasks.json?api_token=[redacted]"]
+    assert records == [f"{call.headers['X-Request-Id']} GET acme.example.test/app/tasks.json?api_token=[redacted]"]
     assert list(application.in_flight) == []
 
 
 def test_the_record_of_a_failed_request_is_removed():
-    def fail(environ):
+    def raise_error(environ):
         raise RuntimeError("a defect")
 
-    application = application_of(fail)
+    application = application_of(raise_error)
     with pytest.raises(RuntimeError):
         Call(application, "/healthz")
     assert list(application.in_flight) == []
 
 
-def application_of(act):
+def application_of(call):
     from config.wsgi import Application
 
-    return Application(answering(act), admission=admit(), probes=admit())
+    return Application(answering(call), admission=admit(), probes=admit())
 
 
 def workers(web):
     return [child for child in web.children() if is_running(child)]
 
 
-def begin(service):
+def begin_request(service):
     """Send a request up to its body, and wait until the application reads the body."""
     connection = socket.create_connection(("127.0.0.1", service.port), 60)
     head = "POST /app/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
@@ -85,7 +85,7 @@ def test_workers_are_replaced_repeatedly(start_service):
     for _ in range(4):
         service.wait_for(lambda: len(workers(web)) == 2)
         service.wait_for(service.is_healthy)
-        with begin(service):
+        with begin_request(service):
             for worker in workers(web):
                 worker.kill()
             service.wait_for(lambda: not is_running(worker))  # noqa: B023
@@ -93,11 +93,11 @@ def test_workers_are_replaced_repeatedly(start_service):
     service.wait_for(service.is_healthy)
     assert web.is_running()
     assert "worker 2 ended unexpectedly (killed by signal 9): starting it again in 0." in service.output()
-    words = "ended while it was serving request"
-    line = rf"worker \d {words} [0-9a-f]{{16}} POST localhost/app/sign-in\n"
-    assert len(re.findall(line, service.output())) == service.output().count(words) == 4
+    message = "ended while it was serving request"
+    line = rf"worker \d {message} [0-9a-f]{{16}} POST localhost/app/sign-in\n"
+    assert len(re.findall(line, service.output())) == service.output().count(message) == 4
 
     # A stop does not interrupt requests.
     service.process.terminate()
     service.wait_for_end()
-    assert service.output().count(words) == 4
+    assert service.output().count(message) == 4

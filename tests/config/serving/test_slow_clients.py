@@ -18,7 +18,7 @@ def service(shared_service):
     return shared_service
 
 
-def begin(service, path="/app/sign-in", headers=b"Content-Length: 1000", body=b"a", address="127.0.0.1"):
+def begin_request(service, path="/app/sign-in", headers=b"Content-Length: 1000", body=b"a", address="127.0.0.1"):
     """Send the beginning of a request, and return the connection."""
     connection = socket.create_connection(("127.0.0.1", service.port), 20, source_address=(address, 0))
     head = b"POST %s HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n%s\r\n\r\n" % (path.encode(), headers)
@@ -26,7 +26,7 @@ def begin(service, path="/app/sign-in", headers=b"Content-Length: 1000", body=b"
     return connection
 
 
-def status(service, method="GET", path="/", address="127.0.0.1"):
+def status_of(service, method="GET", path="/", address="127.0.0.1"):
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=20, source_address=(address, 0))
     with contextlib.closing(connection):
         connection.request(method, path, b"a=b" if method == "POST" else None, {"Accept": "text/html"})
@@ -35,22 +35,22 @@ def status(service, method="GET", path="/", address="127.0.0.1"):
 
 def test_missing_bodies_do_not_block_the_service(service):
     with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(begin(service)) for _ in range(settings.QUEUE_CAPACITY + 12)]
+        connections = [stack.enter_context(begin_request(service)) for _ in range(settings.QUEUE_CAPACITY + 12)]
         # Requests above the limit are rejected; the service waits for the bodies of the others.
-        latest = time.monotonic() + 20
-        while service.output().count("/app/sign-in 503 ") < len(opened) - settings.MAX_BODIES_PER_SENDER:
-            assert time.monotonic() < latest
+        give_up_at = time.monotonic() + 20
+        while service.output().count("/app/sign-in 503 ") < len(connections) - settings.MAX_BODIES_PER_SENDER:
+            assert time.monotonic() < give_up_at
             time.sleep(0.02)
-        assert [status(service) for _ in range(10)] == [200] * 10
-        assert status(service, path="/readyz") == 200
-        assert status(service, "POST", "/app/sign-in") == 503
+        assert [status_of(service) for _ in range(10)] == [200] * 10
+        assert status_of(service, path="/readyz") == 200
+        assert status_of(service, "POST", "/app/sign-in") == 503
         # The form of another client is read, and rejected because it lacks the CSRF token.
-        assert status(service, "POST", "/app/sign-in", address="127.0.0.2") == 403
+        assert status_of(service, "POST", "/app/sign-in", address="127.0.0.2") == 403
     service.wait_for_output("/app/sign-in 400 ")
 
 
 def test_a_slow_body_is_read_and_a_truncated_body_has_no_effect(service):
-    with begin(service, headers=b"Content-Length: 5") as connection:
+    with begin_request(service, headers=b"Content-Length: 5") as connection:
         for _ in range(4):
             time.sleep(0.2)
             connection.sendall(b"a")
@@ -60,19 +60,21 @@ def test_a_slow_body_is_read_and_a_truncated_body_has_no_effect(service):
     headers = b"Authorization: Bearer %s\r\nContent-Type: application/json\r\n" % token.encode()
     body = b'{"contact_list": {"name": "cut off"}}'
     sized = headers + b"Content-Length: 5000"
-    with begin(service, "/app/contact_lists.json", sized, body) as connection:
+    with begin_request(service, "/app/contact_lists.json", sized, body) as connection:
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(12) == b"HTTP/1.1 400"
-    with begin(service, "/app/contact_lists.json", sized, body):
+    with begin_request(service, "/app/contact_lists.json", sized, body):
         pass
-    latest = time.monotonic() + 20
+    give_up_at = time.monotonic() + 20
     while service.output().count("/app/contact_lists.json 400 ") < 2:
-        assert time.monotonic() < latest
+        assert time.monotonic() < give_up_at
         time.sleep(0.02)
     assert "/app/contact_lists.json 201 " not in service.output()
 
 
-only_linux = pytest.mark.skipif(not hasattr(socket, "TCP_INFO"), reason="only Linux says when something was sent last")
+only_linux = pytest.mark.skipif(
+    not hasattr(socket, "TCP_INFO"), reason="only Linux has the time of the last received data"
+)
 
 
 @only_linux
@@ -83,28 +85,28 @@ def test_unfinished_headers_do_not_block_the_service(service):
             address = ("127.0.0.1", service.port)
             connection = stack.enter_context(socket.create_connection(address, 20, source_address=("127.0.0.2", 0)))
             connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
-        assert status(service, path="/healthz") == 200
-        assert [status(service) for _ in range(10)] == [200] * 10
+        assert status_of(service, path="/healthz") == 200
+        assert [status_of(service) for _ in range(10)] == [200] * 10
 
 
 @contextlib.contextmanager
-def connected(*clients):
-    """Open connections from these addresses to a server in this process. Return its port and its sockets, oldest first."""
+def open_connections(*clients):
+    """Open connections from these addresses to a server in this process. Yield its port and its sockets, oldest first."""
     with socket.create_server(("127.0.0.1", 0)) as server, contextlib.ExitStack() as stack:
         address = server.getsockname()
-        ends = []
+        server_sockets = []
         for client in clients:
             stack.enter_context(socket.create_connection(address, 20, source_address=(client, 0)))
-            ends.append(stack.enter_context(server.accept()[0]))
-            ends[-1].setblocking(False)
-            latest = time.monotonic() + 20
-            # Makes the order of the connections certain.
-            while deadline.milliseconds_since_sending(ends[-1]) < 20:
-                assert time.monotonic() < latest
-        yield address[1], ends
+            server_sockets.append(stack.enter_context(server.accept()[0]))
+            server_sockets[-1].setblocking(False)
+            give_up_at = time.monotonic() + 20
+            # Wait, so that the times of the connections differ.
+            while deadline.milliseconds_since_sending(server_sockets[-1]) < 20:
+                assert time.monotonic() < give_up_at
+        yield address[1], server_sockets
 
 
-def is_ended(connection):
+def is_shut_down(connection):
     try:
         return connection.recv(1) == b""
     except BlockingIOError:
@@ -115,25 +117,28 @@ def is_ended(connection):
 def test_connections_over_the_share_of_an_address_are_ended(settings, monkeypatch):
     settings.MAX_CLIENT_CONNECTIONS = 4
     monkeypatch.setattr(deadline, "COUNT_AFTER", 1)
-    with connected("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (port, ends):
+    with open_connections("127.0.0.2", "127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.1", "127.0.0.2") as (
+        port,
+        server_sockets,
+    ):
         assert deadline.end_excess(port, InFlight(1)) == 2
-        assert [is_ended(end) for end in ends] == [True, False, True, False, False, False]
+        assert [is_shut_down(end) for end in server_sockets] == [True, False, True, False, False, False]
 
 
 @only_linux
 @pytest.mark.parametrize(
-    ("changed", "counted_after"),
+    ("changed_settings", "count_after"),
     [({"TRUST_PROXY": True}, 1), ({"QUEUE_CAPACITY": 0}, 1), ({"MAX_CLIENT_CONNECTIONS": 6}, 1), ({}, 60_000)],
-    ids=["all are the proxy's", "requests may wait for a thread", "within the share", "just opened"],
+    ids=["all connections are those of the proxy", "requests may wait for a thread", "within the share", "just opened"],
 )
-def test_other_connections_are_not_ended(settings, monkeypatch, changed, counted_after):
+def test_other_connections_are_not_ended(settings, monkeypatch, changed_settings, count_after):
     settings.MAX_CLIENT_CONNECTIONS = 4
-    monkeypatch.setattr(deadline, "COUNT_AFTER", counted_after)
-    for name, value in changed.items():
+    monkeypatch.setattr(deadline, "COUNT_AFTER", count_after)
+    for name, value in changed_settings.items():
         setattr(settings, name, value)
-    with connected("127.0.0.2", "127.0.0.2", "127.0.0.2") as (port, ends):
+    with open_connections("127.0.0.2", "127.0.0.2", "127.0.0.2") as (port, server_sockets):
         assert deadline.end_excess(port, InFlight(1)) == 0
-        assert not any(map(is_ended, ends))
+        assert not any(map(is_shut_down, server_sockets))
 
 
 @only_linux
@@ -147,34 +152,34 @@ def test_overdue_connections_are_ended():
             accepted.settimeout(20)
             return client, accepted
 
-        late_client, late = connect()
-        late_client.sendall(b"a")
+        overdue_client, overdue = connect()
+        overdue_client.sendall(b"a")
         time.sleep(2.2)
-        _, early = connect()
+        _, recent = connect()
         deadline.end_overdue(port, 2)
         # The server can read the received bytes up to the end, and can still respond.
-        assert (late.recv(10), late.recv(10)) == (b"a", b"")
-        late.sendall(b"b")
-        assert late_client.recv(10) == b"b"
+        assert (overdue.recv(10), overdue.recv(10)) == (b"a", b"")
+        overdue.sendall(b"b")
+        assert overdue_client.recv(10) == b"b"
         # Other connections stay open, and new ones are accepted.
-        early.setblocking(False)
+        recent.setblocking(False)
         with pytest.raises(BlockingIOError):
-            early.recv(10)
+            recent.recv(10)
         connect()
 
 
-def test_the_watch_continues_when_no_more_files_can_be_opened(monkeypatch):
+def test_the_thread_continues_when_no_more_files_can_be_opened(monkeypatch):
     """Otherwise a client could disable the deadline by opening many connections."""
-    looked = []
+    calls = []
 
-    def look(port, in_flight):
-        looked.append(port)
-        if len(looked) < 3:
+    def fail_twice(port, in_flight):
+        calls.append(port)
+        if len(calls) < 3:
             raise OSError("Too many open files")
         raise SystemExit
 
-    monkeypatch.setattr(deadline, "end_excess", look)
+    monkeypatch.setattr(deadline, "end_excess", fail_twice)
     monkeypatch.setattr(deadline.time, "sleep", lambda seconds: None)
     with pytest.raises(SystemExit):
         deadline._watch(8000, InFlight(1))
-    assert looked == [8000] * 3
+    assert calls == [8000] * 3

@@ -31,6 +31,6 @@ def test_a_stable_process_is_restarted_soon(clock):
     assert backoff.end() == 0.1
 
 
-@pytest.mark.parametrize(("status", "words"), [(-9, "killed by signal 9"), (1, "status 1"), (0, "status 0")])
-def test_descriptions_of_exit_statuses(status, words):
-    assert outcome(status) == words
+@pytest.mark.parametrize(("status", "description"), [(-9, "killed by signal 9"), (1, "status 1"), (0, "status 0")])
+def test_descriptions_of_exit_statuses(status, description):
+    assert outcome(status) == description

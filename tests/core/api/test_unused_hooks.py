@@ -91,7 +91,7 @@ def test_it_rejects_an_unused_hook_in_a_route():
         ClientViewSet.as_view({"get": "list"}, throttle_classes=[])
 
 
-def test_it_rejects_partly_unsupported_values():
+def test_it_rejects_unsupported_values_of_used_attributes():
     class OwnRows(BasePermission):
         def has_object_permission(self, request, view, obj) -> bool:
             return False
@@ -99,28 +99,28 @@ def test_it_rejects_partly_unsupported_values():
     @action(detail=True)
     def archive(self, request, pk): ...
 
-    for values, message in (
+    for attributes, message in (
         ({"renderer_classes": [JSONRenderer, StaticHTMLRenderer]}, "has 2 renderers"),
         ({"renderer_classes": []}, "has 0 renderers"),
         ({"permission_classes": [OwnRows]}, "has_object_permission"),
         ({"archive": archive}, "decorates archive with @action"),
     ):
         with pytest.raises(TypeError, match=message):
-            type("ProductViewSet", (JSONViewSet,), values)
+            type("ProductViewSet", (JSONViewSet,), attributes)
 
 
 def test_a_subclass_of_a_routed_view_is_valid():
-    """`as_view` sets `name` and others on the class."""
+    """Attributes that `as_view` sets on a class, such as `name`, are not rejected in its subclasses."""
     view = type("ProductViewSet", (ClientViewSet,), {})
     view.as_view({"get": "list"})
     assert type("OtherViewSet", (view,), {"max_page_size": 10}).max_page_size == 10
 
 
 def test_no_request_reads_an_unused_hook(acme, monkeypatch):
-    read = set()
+    names_read = set()
 
     def record(self, name):
-        read.add(name)
+        names_read.add(name)
         return object.__getattribute__(self, name)
 
     monkeypatch.setattr(TenantViewSet, "__getattribute__", record, raising=False)
@@ -133,14 +133,14 @@ def test_no_request_reads_an_unused_hook(acme, monkeypatch):
         assert client.options(path).status_code == 405
     assert acme.json("wrong").get("/app/clients.json").status_code == 401
     assert_refused(acme.json().get("/app/clients/1.json"), 404, "not_found")
-    assert "initial" in read
-    assert read & UNUSED_HOOKS.keys() == set()
+    assert "initial" in names_read
+    assert names_read & UNUSED_HOOKS.keys() == set()
 
 
 def test_no_setting_of_drf_sets_an_unused_hook():
-    """DRF takes the default of `throttle_classes` from DEFAULT_THROTTLE_CLASSES. The public OpenAPI views are plain DRF views."""
-    public = {"content_negotiation_class", "metadata_class"}
-    defaults = {f"DEFAULT_{name.upper()}" for name in UNUSED_HOOKS.keys() - public} | {
+    """A setting such as DEFAULT_THROTTLE_CLASSES is the default of a hook. The OpenAPI views are plain DRF views, and use two."""
+    used_by_openapi_views = {"content_negotiation_class", "metadata_class"}
+    defaults = {f"DEFAULT_{name.upper()}" for name in UNUSED_HOOKS.keys() - used_by_openapi_views} | {
         "DEFAULT_FILTER_BACKENDS",
         "DEFAULT_RENDERER_CLASSES",
         "DEFAULT_THROTTLE_RATES",

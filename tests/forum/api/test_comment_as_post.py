@@ -1,4 +1,4 @@
-"""A comment at /app/posts/{its id}.json."""
+"""Comments as posts of kind `comment`, at /app/posts/{id of the comment}.json."""
 
 import pytest
 
@@ -22,8 +22,8 @@ def put(acme, comment, /, **values):
 @pytest.mark.parametrize("make", [make_post, make_task])
 def test_it_works(acme, make):
     post = make(acme.alice)
-    given = {"task_kind": "comment", "post_id": post.id, "content": "Yes"}
-    response = acme.json().post("/app/posts.json", json={"post": given})
+    fields = {"task_kind": "comment", "post_id": post.id, "content": "Yes"}
+    response = acme.json().post("/app/posts.json", json={"post": fields})
     comment = acme.account.comments.get()
     body = comment_as_post_body(comment, acme.bob, "Yes")
     assert_answered(response, 201, body, location=f"http://acme.example.test{path(comment)}")
@@ -81,7 +81,7 @@ def test_it_rejects_comments_on_trashed_posts(acme, method):
 
 
 @pytest.mark.parametrize(
-    ("author", "role", "may"),
+    ("author", "role", "expected"),
     [
         ("carol", User.Role.MEMBER, True),
         ("bob", User.Role.MEMBER, False),
@@ -90,21 +90,21 @@ def test_it_rejects_comments_on_trashed_posts(acme, method):
         ("carol", User.Role.OWNER, True),
     ],
 )
-def test_who_may_change_a_comment(acme, author, role, may):
+def test_who_may_change_a_comment(acme, author, role, expected):
     """The rule is tested on the model, because members have no access to the Account API."""
     comment = make_post(acme.alice).comment(by=getattr(acme, author), text="Yes")
     user = acme.carol if role == User.Role.MEMBER else make_user(acme.account, role=role)
-    assert comment.may_be_changed_by(user) is may
+    assert comment.may_be_changed_by(user) is expected
 
 
 def test_the_changed_field_wins_when_the_whole_comment_is_sent_back(acme):
     comment = make_post(acme.alice).comment(by=acme.alice, text="Yes")
-    whole = read(acme.json().get(path(comment)))
-    response = put(acme, comment, **whole)
-    assert (response.status_code, read(response)) == (200, whole)
-    for changed in ("content", "comment"):
-        whole = read(put(acme, comment, **{**whole, changed: f"New {changed}"}))
-        assert whole["content"] == whole["comment"] == f"New {changed}"
+    body = read(acme.json().get(path(comment)))
+    response = put(acme, comment, **body)
+    assert (response.status_code, read(response)) == (200, body)
+    for field in ("content", "comment"):
+        body = read(put(acme, comment, **{**body, field: f"New {field}"}))
+        assert body["content"] == body["comment"] == f"New {field}"
     response = put(acme, comment, user_id=7, post_id=8, content="Yes")
     assert response.headers["X-Ignored-Fields"] == "user_id,post_id"
     assert read(response)["post_id"] == comment.post_id
@@ -141,7 +141,7 @@ def test_reading_takes_few_queries(acme, django_assert_num_queries):
     comment = post.comment(by=acme.alice, text="Yes")
     client = acme.json()
     client.get(path(post))
-    # The token and the post; a comment needs another statement, after no post is found.
+    # The token and the post. For a comment, another statement follows the search for a post with this id.
     with django_assert_num_queries(2):
         client.get(path(post))
     with django_assert_num_queries(3):

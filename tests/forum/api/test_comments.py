@@ -66,9 +66,9 @@ def test_it_rejects_a_body_without_a_comment(acme, body, errors):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_it_rejects_unknown_and_trashed_posts(acme, method):
-    gone = make_post(acme.alice)
-    gone.trash(by=acme.alice)
-    for id in (gone.id, 10**15):
+    trashed = make_post(acme.alice)
+    trashed.trash(by=acme.alice)
+    for id in (trashed.id, 10**15):
         response = acme.json().request(method, f"/app/posts/{id}/comments.json", json={"comment": {"comment": "a"}})
         assert_refused(response, 404, "not_found")
 
@@ -88,8 +88,8 @@ def test_pages_begin_with_the_oldest_comments(acme):
     comments = [post.comment(by=user, text=user.login) for user in (acme.alice, acme.bob, acme.carol)]
     # Comments are ordered by time, then by id, not by the order of creation.
     acme.account.comments.update(created_at=comments[0].created_at)
-    last = post.comment(by=acme.carol, text="first")
-    acme.account.comments.filter(id=last.id).update(created_at=comments[0].created_at - timedelta(seconds=1))
+    oldest = post.comment(by=acme.carol, text="first")
+    acme.account.comments.filter(id=oldest.id).update(created_at=comments[0].created_at - timedelta(seconds=1))
     make_post(acme.alice).comment(by=acme.alice, text="elsewhere")
     response = acme.json().get(f"{path(post)}?per_page=3")
     assert [comment["comment"] for comment in read(response)] == ["first", "alice", "bob"]
@@ -118,6 +118,6 @@ def test_requests_take_few_queries(acme):
     for method, number in (("GET", 3), ("POST", 5)):
         with CaptureQueriesContext(connection) as queries:
             client.request(method, path(post), json={"comment": {"comment": "a"}})
-        # The token; the post; its comments, or else the new comment, the count and the updated post.
+        # GET: the token; the post; its comments. POST: the token; the post; the new comment; the count; the updated post.
         statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
         assert len(statements) == number, statements

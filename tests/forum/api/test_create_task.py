@@ -101,11 +101,11 @@ def test_it_rejects_invalid_titles(acme, title):
     assert_refused(response, 422, "validation_failed", {"title": [rule]})
 
 
-@pytest.mark.parametrize("place", ["category_id", "forum_id"])
-def test_it_rejects_a_category_or_forum(acme, place):
-    given = {"category_id": acme.category.id, "forum_id": acme.forum.id}[place]
-    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", place: given}})
-    assert_refused(response, 422, "validation_failed", {place: ["can't be given for a task"]})
+@pytest.mark.parametrize("field", ["category_id", "forum_id"])
+def test_it_rejects_a_category_or_forum(acme, field):
+    id = {"category_id": acme.category.id, "forum_id": acme.forum.id}[field]
+    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", field: id}})
+    assert_refused(response, 422, "validation_failed", {field: ["can't be given for a task"]})
 
 
 def test_it_rejects_other_methods(acme):
@@ -136,7 +136,7 @@ def test_the_forum_api_does_not_show_tasks(acme):
 def test_all_fields(acme):
     client = make_client(acme.alice)
     status = acme.account.statuses.get(kind="post", code="started")
-    given = {
+    fields = {
         "title": "Title 😀",
         "content": "first\r\nsecond\t",
         "task_kind": "phone",
@@ -152,15 +152,15 @@ def test_all_fields(acme):
         "tags": ["a", "b"],
         "response": "Done.",
     }
-    response = acme.json().post("/app/posts.json", json={"post": given})
+    response = acme.json().post("/app/posts.json", json={"post": fields})
     task = acme.account.posts.get()
-    body = post_body(task, acme.bob, **given, response_user_id=acme.bob.id)
+    body = post_body(task, acme.bob, **fields, response_user_id=acme.bob.id)
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/posts/{task.id}.json")
     assert_answered(acme.json().get(f"/app/posts/{task.id}.json"), 200, body)
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("fields", "expected"),
     [
         ({"status": "planned"}, ("planned", False)),
         ({"status": "completed"}, ("completed", True)),
@@ -172,8 +172,8 @@ def test_all_fields(acme):
     ],
     ids=str,
 )
-def test_the_status_opens_and_closes_the_task(acme, given, expected):
-    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **given}})
+def test_the_status_opens_and_closes_the_task(acme, fields, expected):
+    response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "task", "title": "a", **fields}})
     assert response.status_code == 201
     body = read(response)
     assert (body["status"], body["closed"]) == expected
@@ -190,7 +190,7 @@ def test_the_status_may_be_given_by_id(acme):
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
+    ("value", "expected"),
     [
         ("2009-01-26T18:06:53+01:00", datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC)),
         ("2009-01-26 18:06:53", datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC)),
@@ -201,16 +201,16 @@ def test_the_status_may_be_given_by_id(acme):
     ],
     ids=str,
 )
-def test_times_without_an_offset_are_in_the_time_zone_of_the_account(acme, given, stored):
+def test_times_without_an_offset_are_in_the_time_zone_of_the_account(acme, value, expected):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
     response = acme.json().post(
-        "/app/posts.json", json={"post": {"task_kind": "task", "title": "a", "scheduled_at": given}}
+        "/app/posts.json", json={"post": {"task_kind": "task", "title": "a", "scheduled_at": value}}
     )
     assert response.status_code == 201
-    assert acme.account.posts.get().scheduled_at == stored
-    said = read(response)["scheduled_at"]
-    assert said is None if stored is None else said.endswith("+01:00")
+    assert acme.account.posts.get().scheduled_at == expected
+    shown_value = read(response)["scheduled_at"]
+    assert shown_value is None if expected is None else shown_value.endswith("+01:00")
 
 
 def test_the_agent_is_the_user_agent_header(acme):
@@ -224,9 +224,9 @@ def test_the_agent_is_the_user_agent_header(acme):
 
 
 def test_it_rejects_a_deactivated_responsible_user(acme):
-    former = make_user(acme.account, role="agent", is_active=False)
+    inactive_user = make_user(acme.account, role="agent", is_active=False)
     response = acme.json().post(
-        "/app/posts.json", json={"post": {"task_kind": "task", "title": "a", "responsible_id": former.id}}
+        "/app/posts.json", json={"post": {"task_kind": "task", "title": "a", "responsible_id": inactive_user.id}}
     )
     assert_refused(response, 422, "validation_failed", {"responsible_id": ["can't be found"]})
 

@@ -12,7 +12,7 @@ PATH = "/app/posts.json"
 
 
 def test_it_works(acme):
-    place = {"forum_id": acme.forum.id, "category_id": acme.category.id, "task_kind": "feedback"}
+    forum_fields = {"forum_id": acme.forum.id, "category_id": acme.category.id, "task_kind": "feedback"}
     dark = make_post(acme.carol, "Dark theme", content="At night", tags=["ui"])
     light = make_post(acme.alice, "Light theme", private=True)
     make_task(acme.alice)
@@ -20,8 +20,10 @@ def test_it_works(acme):
         acme.json().get(PATH),
         200,
         [
-            post_body(dark, acme.carol, title="Dark theme", content="At night", tags=["ui"], agent="factory", **place),
-            post_body(light, acme.alice, title="Light theme", private=True, agent="factory", **place),
+            post_body(
+                dark, acme.carol, title="Dark theme", content="At night", tags=["ui"], agent="factory", **forum_fields
+            ),
+            post_body(light, acme.alice, title="Light theme", private=True, agent="factory", **forum_fields),
         ],
         link=link_to_first_page(PATH),
     )
@@ -46,17 +48,17 @@ def test_it_rejects_unknown_and_invalid_parameters(acme):
 def test_all_forum_posts_except_trashed_ones_are_listed(acme, other):
     make_post(other.mallory)
     make_post(acme.alice, "Gone").trash(by=acme.alice)
-    first_one = make_post(acme.carol, "Open")
-    make_post(acme.carol, "Merged", duplicate_from_id=first_one.id)
+    open_post = make_post(acme.carol, "Open")
+    make_post(acme.carol, "Merged", duplicate_from_id=open_post.id)
     make_post(acme.carol, "Private", kind="private")
     make_post(acme.carol, "Not approved", approved=False)
     host = acme.account.hosts.create(name="elsewhere.test")
     forum = acme.account.forums.create(host_id=host.id, name="Elsewhere")
     category = acme.account.categories.create(forum_id=forum.id, name="a")
     make_post(acme.carol, "In another forum", forum_id=forum.id, category_id=category.id)
-    everything = ["Open", "Merged", "Private", "Not approved", "In another forum"]
-    assert values_of(acme.json().get(PATH), "title") == everything
-    assert values_of(acme.json().get(f"{PATH}?forum_id={forum.id}"), "title") == everything[-1:]
+    expected = ["Open", "Merged", "Private", "Not approved", "In another forum"]
+    assert values_of(acme.json().get(PATH), "title") == expected
+    assert values_of(acme.json().get(f"{PATH}?forum_id={forum.id}"), "title") == expected[-1:]
 
 
 def test_filters_by_related_rows(acme):

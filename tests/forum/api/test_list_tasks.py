@@ -7,7 +7,7 @@ from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import post_body
 from tests.support.factories import make_client, make_post, make_task
 
-FIRST = '<http://acme.example.test/app/tasks.json?page=1>; rel="first"'
+LINK_TO_FIRST_PAGE = '<http://acme.example.test/app/tasks.json?page=1>; rel="first"'
 
 
 def test_it_works(acme):
@@ -17,7 +17,7 @@ def test_it_works(acme):
         acme.json().get("/app/tasks.json"),
         200,
         [post_body(task, acme.bob, title="Call", client_id=client.id, responsible_id=acme.alice.id, tags=["a"])],
-        link=FIRST,
+        link=LINK_TO_FIRST_PAGE,
     )
 
 
@@ -28,14 +28,15 @@ def test_it_rejects_other_methods(acme):
 
 
 def test_an_empty_list(acme):
-    assert_answered(acme.json().get("/app/tasks.json"), 200, [], link=FIRST)
+    assert_answered(acme.json().get("/app/tasks.json"), 200, [], link=LINK_TO_FIRST_PAGE)
 
 
 @pytest.mark.parametrize("path", ["/app/tasks.json", "/app.json"])
 def test_open_tasks_come_first_and_newer_ones_before_older_ones(acme, path):
     start = datetime(2009, 1, 26, tzinfo=UTC)
-    ages = {"a": (0, True), "b": (1, False), "c": (2, True), "d": (3, False), "e": (3, False)}
-    for title, (hours, closed) in ages.items():
+    # By title: the hour of creation, and whether the task is closed.
+    tasks = {"a": (0, True), "b": (1, False), "c": (2, True), "d": (3, False), "e": (3, False)}
+    for title, (hours, closed) in tasks.items():
         task = make_task(acme.alice, title, closed=closed)
         Post.objects.filter(pk=task.pk).update(created_at=start + timedelta(hours=hours))
     assert [task["title"] for task in read(acme.json().get(path))] == ["e", "d", "b", "c", "a"]
@@ -61,4 +62,4 @@ def test_the_token_may_be_in_the_query(acme):
     assert response.status_code == 200
     assert [task["title"] for task in read(response)] == ["Here"]
     # The links do not repeat the token.
-    assert response.headers["Link"] == FIRST
+    assert response.headers["Link"] == LINK_TO_FIRST_PAGE

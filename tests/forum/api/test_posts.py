@@ -8,7 +8,7 @@ from tests.support.bodies import comment_as_post_body, post_body
 from tests.support.factories import make_category, make_client, make_post, make_task
 
 
-def in_forum(acme, **fields):
+def forum_fields(acme, **fields):
     return {"task_kind": "feedback", "category_id": acme.category.id, "forum_id": acme.forum.id, **fields}
 
 
@@ -18,7 +18,7 @@ def test_it_works(acme):
         "/app/posts.json", json={"post": {"title": "A dark theme", "content": "For the night."}}
     )
     post = acme.account.posts.get()
-    body = post_body(post, acme.bob, title="A dark theme", content="For the night.", **in_forum(acme))
+    body = post_body(post, acme.bob, title="A dark theme", content="For the night.", **forum_fields(acme))
     assert_answered(response, 201, body, location=f"http://acme.example.test/app/posts/{post.id}.json")
     assert_answered(acme.json().get(f"/app/posts/{post.id}.json"), 200, body)
     assert "<title>A dark theme</title>" in acme.xml(acme.carol).get("/").text
@@ -52,15 +52,15 @@ def test_a_post_in_a_given_category_or_forum(acme):
     second = make_category(acme.account, "Second")
     host = acme.account.hosts.create(name="ideas.elsewhere.test")
     forum = acme.account.forums.create(host_id=host.id, name="Ideas")
-    there = acme.account.categories.create(forum_id=forum.id, name="There", position=2)
-    first = acme.account.categories.create(forum_id=forum.id, name="First", position=1)
-    for given, category in (
+    second_of_forum = acme.account.categories.create(forum_id=forum.id, name="There", position=2)
+    first_of_forum = acme.account.categories.create(forum_id=forum.id, name="First", position=1)
+    for fields, category in (
         ({"category_id": second.id}, second),
-        ({"category_id": there.id}, there),
-        ({"forum_id": forum.id}, first),
-        ({"forum_id": forum.id, "category_id": there.id}, there),
+        ({"category_id": second_of_forum.id}, second_of_forum),
+        ({"forum_id": forum.id}, first_of_forum),
+        ({"forum_id": forum.id, "category_id": second_of_forum.id}, second_of_forum),
     ):
-        body = read(acme.json().post("/app/posts.json", json={"post": {"title": "a", **given}}))
+        body = read(acme.json().post("/app/posts.json", json={"post": {"title": "a", **fields}}))
         assert (body["category_id"], body["forum_id"]) == (category.id, category.forum_id)
 
 
@@ -68,9 +68,9 @@ def test_a_post_in_a_given_category_or_forum(acme):
 
 
 def test_it_rejects_reading_unknown_and_trashed_posts(acme):
-    gone = make_task(acme.alice)
-    gone.trash(by=acme.alice)
-    for id in (gone.id, 10**15):
+    trashed = make_task(acme.alice)
+    trashed.trash(by=acme.alice)
+    for id in (trashed.id, 10**15):
         assert_refused(acme.json().get(f"/app/posts/{id}.json"), 404, "not_found")
 
 
@@ -111,7 +111,7 @@ def test_an_update_changes_only_the_given_fields(acme):
         tags=["a"],
         status="planned",
         status_id=planned.id,
-        **in_forum(acme),
+        **forum_fields(acme),
     )
     assert_answered(response, 200, body)
     assert_answered(acme.json().get(f"/app/posts/{post.id}.json"), 200, body)
@@ -125,7 +125,7 @@ def test_patch_is_the_same_as_put(acme):
 
 def test_it_rejects_invalid_changes(acme):
     task, post = make_task(acme.alice, "Task"), make_post(acme.alice, "Post")
-    for row, given, errors in (
+    for row, change, errors in (
         (task, {"title": ""}, {"title": ["can't be blank"]}),
         (
             task,
@@ -142,15 +142,15 @@ def test_it_rejects_invalid_changes(acme):
         ),
     ):
         before = Post.objects.filter(id=row.id).values().get()
-        response = acme.json().put(f"/app/posts/{row.id}.json", json={"post": given})
+        response = acme.json().put(f"/app/posts/{row.id}.json", json={"post": change})
         assert_refused(response, 422, "validation_failed", errors)
         assert Post.objects.filter(id=row.id).values().get() == before
 
 
 def test_it_rejects_changes_of_unknown_and_trashed_posts(acme):
-    gone = make_task(acme.alice)
-    gone.trash(by=acme.alice)
-    for id in (gone.id, 10**15):
+    trashed = make_task(acme.alice)
+    trashed.trash(by=acme.alice)
+    for id in (trashed.id, 10**15):
         response = acme.json().put(f"/app/posts/{id}.json", json={"post": {"title": "a"}})
         assert_refused(response, 404, "not_found")
 
@@ -163,17 +163,17 @@ def test_a_task_may_become_another_kind_of_task(acme):
 
 def test_null_is_ignored_for_fields_that_are_never_null(acme):
     task = make_task(acme.alice, "Task", content="c", kind="error", priority=3, private=True, closed=True)
-    given = dict.fromkeys(("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"))
-    response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": given})
+    nulls = dict.fromkeys(("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"))
+    response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": nulls})
     assert response.status_code == 200
     body = read(response)
-    assert [body[name] for name in given] == ["c", "task", "error", "new", task.status_id, True, True, 3]
+    assert [body[name] for name in nulls] == ["c", "task", "error", "new", task.status_id, True, True, 3]
 
 
 def test_the_status_opens_and_closes_a_post(acme):
     task = make_task(acme.alice)
-    for given, closed in (({"status": "completed"}, True), ({"title": "a"}, True), ({"status": "new"}, False)):
-        response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": given})
+    for change, closed in (({"status": "completed"}, True), ({"title": "a"}, True), ({"status": "new"}, False)):
+        response = acme.json().put(f"/app/posts/{task.id}.json", json={"post": change})
         assert read(response)["closed"] is closed
 
 
@@ -205,10 +205,10 @@ def test_a_post_may_move_to_another_category(acme):
 def test_the_whole_response_may_be_sent_back(acme):
     client = make_client(acme.alice)
     for row in (make_task(acme.bob, client_id=client.id, tags=["a"]), make_post(acme.bob, response="r")):
-        whole = read(acme.json().get(f"/app/posts/{row.id}.json"))
-        response = acme.json().put(f"/app/posts/{row.id}.json", json={"post": whole})
+        body = read(acme.json().get(f"/app/posts/{row.id}.json"))
+        response = acme.json().put(f"/app/posts/{row.id}.json", json={"post": body})
         assert response.status_code == 200
-        assert read(response) == {**whole, "updated_at": read(response)["updated_at"]}
+        assert read(response) == {**body, "updated_at": read(response)["updated_at"]}
 
 
 # Delete
@@ -255,15 +255,15 @@ def test_the_forum_api_shows_the_comment(acme):
 
 
 def test_it_rejects_invalid_comments(acme):
-    here = make_post(acme.alice)
-    for given, errors in (
+    post = make_post(acme.alice)
+    for fields, errors in (
         ({}, {"content": ["can't be blank"], "post_id": ["can't be blank"]}),
         ({"content": " ", "post_id": None}, {"content": ["can't be blank"], "post_id": ["can't be blank"]}),
         ({"content": "a", "post_id": 10**15}, {"post_id": ["can't be found"]}),
         ({"content": "a", "post_id": "x"}, {"post_id": ["is not an id"]}),
-        ({"content": "a" * 65_537, "post_id": here.id}, {"content": ["is too long (maximum is 65536 characters)"]}),
-        ({"content": [], "post_id": here.id}, {"content": ["must be a single value"]}),
+        ({"content": "a" * 65_537, "post_id": post.id}, {"content": ["is too long (maximum is 65536 characters)"]}),
+        ({"content": [], "post_id": post.id}, {"content": ["must be a single value"]}),
     ):
-        response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", **given}})
+        response = acme.json().post("/app/posts.json", json={"post": {"task_kind": "comment", **fields}})
         assert_refused(response, 422, "validation_failed", errors)
     assert not acme.account.comments.exists()

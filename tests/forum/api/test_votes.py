@@ -14,7 +14,7 @@ def path(post) -> str:
 @pytest.mark.parametrize("make", [make_post, make_task])
 def test_it_works(acme, make):
     post = make(acme.alice, "A dark theme")
-    place = {
+    forum_fields = {
         "task_kind": str(post.task_kind),
         "category_id": post.category_id,
         "forum_id": post.forum_id,
@@ -22,7 +22,7 @@ def test_it_works(acme, make):
     }
 
     def body(votes: int) -> dict:
-        return post_body(post, acme.alice, title="A dark theme", votes_cache=votes, points=votes, **place)
+        return post_body(post, acme.alice, title="A dark theme", votes_cache=votes, points=votes, **forum_fields)
 
     location = f"http://acme.example.test/app/posts/{post.id}.json"
     assert_answered(acme.json().post(path(post)), 201, body(1), location=location)
@@ -41,9 +41,9 @@ def test_it_works(acme, make):
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_it_rejects_unknown_and_trashed_posts(acme, method):
-    gone = make_post(acme.alice)
-    gone.trash(by=acme.alice)
-    for id in (gone.id, 10**15):
+    trashed = make_post(acme.alice)
+    trashed.trash(by=acme.alice)
+    for id in (trashed.id, 10**15):
         assert_refused(acme.json().request(method, f"/app/posts/{id}/vote.json"), 404, "not_found")
 
 

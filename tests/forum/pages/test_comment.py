@@ -1,4 +1,4 @@
-"""Commenting on the pages."""
+"""Creating comments on the pages."""
 
 import pytest
 
@@ -35,22 +35,22 @@ def test_it_works(acme, post):
 
 def test_htmx_adds_the_comment_to_the_list(acme, post):
     carol = acme.page(acme.carol)
-    part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
+    fragment = fill_in(carol, post).submit(headers={"HX-Request": "true"})
     comment = acme.account.comments.get()
-    assert part.status_code == 200
-    assert "<html" not in part
-    added = part.html.find(attrs={"hx-swap-oob": "beforeend:#comments"})
-    assert added.find(id=f"comment-{comment.id}").select_one(".who-said").get_text() == "Carol Member"
-    assert part.forms["comment-form"]["content"].value.strip() == ""
-    assert part.forms["comment-form"]["key"].value
+    assert fragment.status_code == 200
+    assert "<html" not in fragment
+    addition = fragment.html.find(attrs={"hx-swap-oob": "beforeend:#comments"})
+    assert addition.find(id=f"comment-{comment.id}").select_one(".who-said").get_text() == "Carol Member"
+    assert fragment.forms["comment-form"]["content"].value.strip() == ""
+    assert fragment.forms["comment-form"]["key"].value
 
 
 def test_htmx_redirects_to_the_last_page_of_a_long_list(acme, post, monkeypatch):
     monkeypatch.setattr("forum.pages.writing.COMMENTS_PER_PAGE", 0)
     carol = acme.page(acme.carol)
-    part = fill_in(carol, post).submit(headers={"HX-Request": "true"})
+    fragment = fill_in(carol, post).submit(headers={"HX-Request": "true"})
     comment = acme.account.comments.get()
-    assert part.headers["HX-Redirect"] == f"/app/posts/{post.id}?page=last#comment-{comment.id}"
+    assert fragment.headers["HX-Redirect"] == f"/app/posts/{post.id}?page=last#comment-{comment.id}"
 
 
 def test_a_form_sent_twice_creates_one_comment(acme, post):
@@ -151,9 +151,9 @@ def test_who_may_comment(acme, other, post):
     form.action = f"/app/posts/{private.id}/comments"
     response = form.submit(status=404)
     assert "Secret" not in response
-    theirs = make_post(other.mallory, "Theirs")
-    at_other = Visitor(other.host).sign_in("mallory")
-    form = fill_in(at_other, theirs)
+    other_post = make_post(other.mallory, "Theirs")
+    mallory = Visitor(other.host).sign_in("mallory")
+    form = fill_in(mallory, other_post)
     form.action = "/app/posts/999999/comments"
     form.submit(status=404)
     assert acme.account.comments.count() == 1
@@ -179,6 +179,6 @@ def test_it_takes_few_statements(acme, post):
     form = fill_in(acme.page(acme.carol), post)
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    # The session; the forum; the lock of the form and its stored response; the locked post, twice; the comment; its count; the
-    # stored response.
+    # The session; the forum; the lock of the form; its stored response; the locked post, twice; the comment; the count of
+    # comments; storing the response.
     assert len(queries) == 9, queries

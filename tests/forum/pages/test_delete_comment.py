@@ -31,12 +31,12 @@ def form_of(visitor: Visitor, comment, page: str = ""):
     return next((form for form in forms.values() if form.action.endswith(f"/comments/{comment.id}/delete")), None)
 
 
-@pytest.mark.parametrize("who", ["carol", "bob", "alice"])
-def test_it_works(acme, post, comment, who):
+@pytest.mark.parametrize("login", ["carol", "bob", "alice"])
+def test_it_works(acme, post, comment, login):
     other = make_comment(post, acme.bob, "Soon")
-    visitor = acme.page(getattr(acme, who))
-    question = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
-    assert "The comment will be deleted for good: nobody can restore it." in question.get_text()
+    visitor = acme.page(getattr(acme, login))
+    confirmation = visitor.get(f"/app/posts/{post.id}").html.find(id=f"comment-{comment.id}").find(class_="really")
+    assert "The comment will be deleted for good: nobody can restore it." in confirmation.get_text()
     response = form_of(visitor, comment).submit()
     assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
     page = response.follow()
@@ -50,16 +50,16 @@ def test_a_deletion_does_not_update_the_post(acme, post, comment):
     before = Post.objects.get(pk=post.pk).updated_at
     form_of(acme.page(acme.carol), comment).submit()
     assert Post.objects.get(pk=post.pk).updated_at == before
-    # Nobody else has said anything about it now.
+    # The deleted comment was the only contribution of another user.
     assert not Post.objects.get(pk=post.pk).has_other_participants()
 
 
 def test_it_rejects_other_users(acme, other, post, comment):
     dan = make_user(acme.account, "dan")
-    for who in (None, dan):
-        assert form_of(acme.page(who), comment) is None
-    refused = sender(acme.page(dan))(path_of(comment), status=403)
-    assert "Only the author of a comment and the team can delete it." in refused
+    for user in (None, dan):
+        assert form_of(acme.page(user), comment) is None
+    response = sender(acme.page(dan))(path_of(comment), status=403)
+    assert "Only the author of a comment and the team can delete it." in response
     assert sender(acme.page())(path_of(comment)).headers["Location"].startswith("/app/sign-in?next=")
     acme.page(acme.carol).post(path_of(comment), status=403)
     sender(Visitor(other.host).sign_in("mallory"))(f"/app/posts/999999/comments/{comment.id}/delete", status=404)
@@ -71,13 +71,13 @@ def test_a_comment_added_by_htmx_can_be_deleted(acme, post):
     carol = acme.page(acme.carol)
     form = carol.get(f"/app/posts/{post.id}").forms["comment-form"]
     form["content"] = "By accident"
-    part = form.submit(headers={"HX-Request": "true"})
-    added = next(form for form in part.forms.values() if form.action.endswith("/delete"))
-    assert "The comment is deleted." in added.submit().follow()
+    fragment = form.submit(headers={"HX-Request": "true"})
+    delete_form = next(form for form in fragment.forms.values() if form.action.endswith("/delete"))
+    assert "The comment is deleted." in delete_form.submit().follow()
     assert comments(post) == []
 
 
-def test_a_second_click_does_no_harm(acme, post, comment):
+def test_a_second_click_deletes_nothing_else(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     form.submit()
     response = form.submit()
@@ -90,8 +90,8 @@ def test_a_second_click_does_no_harm(acme, post, comment):
 def test_simultaneous_clicks_delete_one_comment(acme, post, comment):
     make_comment(post, acme.bob, "Soon")
     forms = [form_of(acme.page(user), comment) for user in (acme.carol, acme.bob)]
-    answers = at_once(*(form.submit for form in forms))
-    assert [answer.status_code for answer in answers] == [303, 303]
+    responses = at_once(*(form.submit for form in forms))
+    assert [response.status_code for response in responses] == [303, 303]
     assert comments(post) == ["Soon"]
 
 
@@ -119,11 +119,11 @@ def test_a_post_that_was_merged_meanwhile(acme, post, comment):
 
 
 def test_it_rejects_comments_of_another_post_or_account(acme, other, post, comment):
-    elsewhere = make_comment(make_post(acme.bob, "Light mode"), acme.carol)
-    for one in (elsewhere, make_comment(make_post(other.mallory), other.mallory)):
-        response = sender(acme.page(acme.alice))(f"/app/posts/{post.id}/comments/{one.id}/delete")
+    comment_on_other_post = make_comment(make_post(acme.bob, "Light mode"), acme.carol)
+    for other_comment in (comment_on_other_post, make_comment(make_post(other.mallory), other.mallory)):
+        response = sender(acme.page(acme.alice))(f"/app/posts/{post.id}/comments/{other_comment.id}/delete")
         assert response.headers["Location"] == f"/app/posts/{post.id}"
-        one.refresh_from_db()
+        other_comment.refresh_from_db()
     assert comments(post) == ["Yes please"]
 
 
@@ -161,9 +161,10 @@ def test_the_user_stays_on_the_page_of_a_long_list(acme, post, monkeypatch):
     for module in ("reading", "comments"):
         monkeypatch.setattr(f"forum.pages.{module}.COMMENTS_PER_PAGE", 2)
     alice = acme.page(acme.alice)
-    made = [make_comment(post, acme.bob) for _ in range(5)]
+    created = [make_comment(post, acme.bob) for _ in range(5)]
+    # The index of the comment, and the page it is on. Comment 3 is the last one on page 2, so the user is sent to page 1.
     for number, query in ((2, "?page=2"), (4, "?page=2"), (3, "?page=2"), (0, "")):
-        response = form_of(alice, made[number], "?page=last" if number == 4 else query).submit()
+        response = form_of(alice, created[number], "?page=last" if number == 4 else query).submit()
         assert response.headers["Location"] == f"/app/posts/{post.id}{query if number != 3 else ''}"
         response.follow(status=200)
 

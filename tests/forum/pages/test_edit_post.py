@@ -92,19 +92,19 @@ def test_preview(acme, post):
 
 def test_it_rejects_a_form_older_than_another_change(acme, post):
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
-    form = fill_in(carol, post, title="Mine", content="My words")
-    fill_in(bob, post, title="Theirs", content="Their words").submit()
+    form = fill_in(carol, post, title="Mine", content="Text of carol")
+    fill_in(bob, post, title="Of bob", content="Text of bob").submit()
     response = form.submit(status=409)
     assert "Somebody changed it after you opened it" in response
-    assert "Their words" in response
+    assert "Text of bob" in response
     form = response.forms["post-form"]
-    assert (form["title"].value, form["content"].value.strip()) == ("Mine", "My words")
-    assert fresh(post).title == "Theirs"
+    assert (form["title"].value, form["content"].value.strip()) == ("Mine", "Text of carol")
+    assert fresh(post).title == "Of bob"
     assert form.submit().status_code == 303
-    assert (fresh(post).title, fresh(post).content) == ("Mine", "My words")
+    assert (fresh(post).title, fresh(post).content) == ("Mine", "Text of carol")
 
 
-def test_a_second_click_does_no_harm(acme, post):
+def test_a_second_click_is_accepted(acme, post):
     form = fill_in(acme.page(acme.carol), post, title="Mine")
     assert form.submit().status_code == form.submit().status_code == 303
 
@@ -118,10 +118,10 @@ def test_comments_and_votes_do_not_count_as_changes(acme, post):
 
 def test_changed_texts_wait_for_approval_again(acme, post):
     acme.account.forums.update(approval=True)
-    words = "it waits for approval again"
+    notice = "it waits for approval again"
     carol, bob = acme.page(acme.carol), acme.page(acme.bob)
-    assert words in carol.get(f"/app/posts/{post.id}/edit")
-    assert words not in bob.get(f"/app/posts/{post.id}/edit")
+    assert notice in carol.get(f"/app/posts/{post.id}/edit")
+    assert notice not in bob.get(f"/app/posts/{post.id}/edit")
     page = fill_in(carol, post, kind="error").submit().follow()
     assert "Saved." in page
     assert fresh(post).approved
@@ -152,12 +152,12 @@ def test_it_rejects_authors_after_others_have_participated(acme, post):
 
 def test_a_post_that_was_deleted_meanwhile(acme, post):
     carol = acme.page(acme.carol)
-    form = fill_in(carol, post, content="My words")
+    form = fill_in(carol, post, content="Text of carol")
     delete = carol.get(f"/app/posts/{post.id}").forms["delete-post"]
     post.trash(by=acme.bob)
     response = form.submit(status=404)
     assert "Your text is below, so that you can copy it." in response
-    assert response.forms["post-form"]["content"].value.strip() == "My words"
+    assert response.forms["post-form"]["content"].value.strip() == "Text of carol"
     assert "was deleted in the meantime" in delete.submit(status=404)
 
 
@@ -169,26 +169,28 @@ def test_authors_may_delete_their_posts(acme, post):
 
 
 def test_the_text_is_kept_if_the_session_ended(acme, post):
-    form = fill_in(acme.page(acme.carol), post, content="My words")
+    form = fill_in(acme.page(acme.carol), post, content="Text of carol")
     Session.objects.all().delete()
     form = form.submit(status=403).forms["post-form"]
     # Any user may sign in again.
-    other = acme.page()
+    visitor = acme.page()
     form["login"], form["password"] = "carol", PASSWORD
     assert form.submit().headers["Location"] == f"/app/posts/{post.id}"
-    assert fresh(post).content == "My words"
-    assert other.get(f"/app/posts/{post.id}/edit").headers["Location"].startswith("/app/sign-in?next=")
+    assert fresh(post).content == "Text of carol"
+    assert visitor.get(f"/app/posts/{post.id}/edit").headers["Location"].startswith("/app/sign-in?next=")
 
 
 def test_who_may_edit_and_delete(acme, other, post):
-    ours = make_post(acme.bob, "Ours")
+    post_of_bob = make_post(acme.bob, "Ours")
     carol, bob, alice = (acme.page(user) for user in (acme.carol, acme.bob, acme.alice))
     for path in ("edit", "delete"):
         method = carol.get if path == "edit" else sender(carol)
-        method(f"/app/posts/{ours.id}/{path}", status=403)
+        method(f"/app/posts/{post_of_bob.id}/{path}", status=403)
         method(f"/app/posts/999999/{path}", status=404)
     sender(carol)(
-        f"/app/posts/{ours.id}/edit", {"title": "x", "kind": "error", "category_id": ours.category_id}, status=403
+        f"/app/posts/{post_of_bob.id}/edit",
+        {"title": "x", "kind": "error", "category_id": post_of_bob.category_id},
+        status=403,
     )
     assert acme.page().get(f"/app/posts/{post.id}/edit").status_code == 303
     assert sender(acme.page())(f"/app/posts/{post.id}/delete").headers["Location"].startswith("/app/sign-in")
@@ -199,7 +201,7 @@ def test_who_may_edit_and_delete(acme, other, post):
     assert fill_in(bob, post, title="By bob").submit().status_code == 303
     assert fill_in(alice, post, title="By alice").submit().status_code == 303
     assert fresh(post).title == "By alice"
-    assert sender(alice)(f"/app/posts/{ours.id}/delete").status_code == 303
+    assert sender(alice)(f"/app/posts/{post_of_bob.id}/delete").status_code == 303
     assert acme.account.posts.live().count() == 1
 
 

@@ -11,7 +11,7 @@ from tests.support.factories import make_category, make_post
 from tests.support.pages import Visitor
 from tests.support.reading import make_private, make_unapproved, statements
 
-ATOM, MAP = "{http://www.w3.org/2005/Atom}", "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+ATOM_NAMESPACE, SITEMAP_NAMESPACE = "{http://www.w3.org/2005/Atom}", "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
 def read(visitor: Visitor, path: str) -> Element:
@@ -21,7 +21,7 @@ def read(visitor: Visitor, path: str) -> Element:
 
 
 def titles(visitor: Visitor, path: str) -> list[str]:
-    return [entry.findtext(f"{ATOM}title") for entry in read(visitor, path).iter(f"{ATOM}entry")]
+    return [entry.findtext(f"{ATOM_NAMESPACE}title") for entry in read(visitor, path).iter(f"{ATOM_NAMESPACE}entry")]
 
 
 def test_it_works(acme):
@@ -31,24 +31,24 @@ def test_it_works(acme):
     assert response.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
     assert response.headers["Cache-Control"] == "private, no-cache"
     feed = fromstring(response.body)
-    assert feed.tag == f"{ATOM}feed"
-    assert feed.findtext(f"{ATOM}title") == "Acme"
-    assert feed.findtext(f"{ATOM}id") == f"{base}/app/feed.atom"
-    assert {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM}link")} == {
+    assert feed.tag == f"{ATOM_NAMESPACE}feed"
+    assert feed.findtext(f"{ATOM_NAMESPACE}title") == "Acme"
+    assert feed.findtext(f"{ATOM_NAMESPACE}id") == f"{base}/app/feed.atom"
+    assert {link.get("rel"): link.get("href") for link in feed.findall(f"{ATOM_NAMESPACE}link")} == {
         "alternate": f"{base}/",
         "self": f"{base}/app/feed.atom",
     }
-    [entry] = feed.findall(f"{ATOM}entry")
-    assert entry.findtext(f"{ATOM}title") == "A <dark> theme"
-    assert entry.findtext(f"{ATOM}id") == f"{base}/app/posts/{post.id}"
-    assert entry.find(f"{ATOM}link").get("href") == f"{base}/app/posts/{post.id}"
-    assert entry.findtext(f"{ATOM}author/{ATOM}name") == "Carol Member"
-    assert entry.find(f"{ATOM}summary").get("type") == "html"
-    assert entry.findtext(f"{ATOM}summary") == "<p>So that <em>one</em> can read</p>\n"
-    assert entry.find(f"{ATOM}category").get("term") == "vip"
+    [entry] = feed.findall(f"{ATOM_NAMESPACE}entry")
+    assert entry.findtext(f"{ATOM_NAMESPACE}title") == "A <dark> theme"
+    assert entry.findtext(f"{ATOM_NAMESPACE}id") == f"{base}/app/posts/{post.id}"
+    assert entry.find(f"{ATOM_NAMESPACE}link").get("href") == f"{base}/app/posts/{post.id}"
+    assert entry.findtext(f"{ATOM_NAMESPACE}author/{ATOM_NAMESPACE}name") == "Carol Member"
+    assert entry.find(f"{ATOM_NAMESPACE}summary").get("type") == "html"
+    assert entry.findtext(f"{ATOM_NAMESPACE}summary") == "<p>So that <em>one</em> can read</p>\n"
+    assert entry.find(f"{ATOM_NAMESPACE}category").get("term") == "vip"
     updated = f"{post.updated_at:%Y-%m-%dT%H:%M:%S}"
-    assert entry.findtext(f"{ATOM}updated").startswith(updated)
-    assert feed.findtext(f"{ATOM}updated").startswith(updated)
+    assert entry.findtext(f"{ATOM_NAMESPACE}updated").startswith(updated)
+    assert feed.findtext(f"{ATOM_NAMESPACE}updated").startswith(updated)
     # Each list links its own feed.
     link = acme.page().get("/?order=top").html.find("link", rel="alternate")
     assert (link["type"], link["href"]) == ("application/atom+xml", "/app/feed.atom?order=top")
@@ -57,8 +57,8 @@ def test_it_works(acme):
 def test_an_empty_feed_has_a_constant_etag(acme):
     first, second = acme.page().get("/app/feed.atom"), acme.page().get("/app/feed.atom")
     assert first.body == second.body
-    again = acme.page().get("/app/feed.atom", headers={"If-None-Match": first.headers["ETag"]}, status=304)
-    assert again.body == b""
+    not_modified = acme.page().get("/app/feed.atom", headers={"If-None-Match": first.headers["ETag"]}, status=304)
+    assert not_modified.body == b""
 
 
 def test_a_feed_has_the_filters_of_the_list(acme):
@@ -75,7 +75,7 @@ def test_a_feed_has_the_filters_of_the_list(acme):
     for path in ("/Ideas%20%26%20more", "/?status=planned", "/?q=two", "/?order=active"):
         link = page.get(path).html.find("link", rel="alternate")["href"]
         feed = read(page, link)
-        assert feed.findtext(f"{ATOM}id") == f"http://{acme.host}{link}"
+        assert feed.findtext(f"{ATOM_NAMESPACE}id") == f"http://{acme.host}{link}"
     assert titles(page, page.get("/Ideas%20%26%20more").html.find("link", rel="alternate")["href"]) == ["Three"]
 
 
@@ -92,7 +92,7 @@ def test_it_rejects_unknown_filters(acme, query):
 
 def test_it_rejects_a_category_of_another_account(acme, other):
     # Each account numbers its own rows, so this account has no such id.
-    category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Theirs")
+    category = other.account.categories.create(id=9_000_001, forum_id=other.account.forums.get().id, name="Of other")
     acme.page().get(f"/app/feed.atom?category={category.id}", status=404)
     assert Visitor(other.host).get(f"/app/feed.atom?category={category.id}").status_code == 200
 
@@ -118,7 +118,8 @@ def test_long_texts_are_shortened(acme):
     make_post(acme.alice, content="&#12; *a*")
     Post.objects.filter(content__startswith="&").update(content_html="<p>\x0c</p>")
     short, long = (
-        entry.findtext(f"{ATOM}summary") for entry in read(acme.page(), "/app/feed.atom").iter(f"{ATOM}entry")
+        entry.findtext(f"{ATOM_NAMESPACE}summary")
+        for entry in read(acme.page(), "/app/feed.atom").iter(f"{ATOM_NAMESPACE}entry")
     )
     assert short == "<p>\ufffd</p>"
     assert long == f"<p>{'word ' * 39}word…</p>"
@@ -135,7 +136,7 @@ def test_a_feed_takes_few_statements(acme):
 
 
 def addresses(visitor: Visitor) -> list[str]:
-    return [location.text for location in read(visitor, "/sitemap.xml").iter(f"{MAP}loc")]
+    return [location.text for location in read(visitor, "/sitemap.xml").iter(f"{SITEMAP_NAMESPACE}loc")]
 
 
 def test_a_sitemap_contains_public_pages(acme):
@@ -152,8 +153,8 @@ def test_a_sitemap_contains_public_pages(acme):
         f"{base}/app/posts/{second.id}",
         f"{base}/app/posts/{first.id}",
     ]
-    changed = [element.text for element in fromstring(response.body).iter(f"{MAP}lastmod")]
-    assert changed[0].startswith(f"{second.updated_at:%Y-%m-%dT%H:%M:%S}")
+    change_times = [element.text for element in fromstring(response.body).iter(f"{SITEMAP_NAMESPACE}lastmod")]
+    assert change_times[0].startswith(f"{second.updated_at:%Y-%m-%dT%H:%M:%S}")
     assert len(statements(acme.page(), "/sitemap.xml")) == 1
 
 

@@ -6,10 +6,15 @@ from tests.support.client import Client
 from tests.support.factories import make_category, make_post
 from tests.support.reading import titles
 
-FORMER = {"/login": "/app/sign-in", "/logout": "/app/profile", "/account": "/app/account", "/Login": "/app/sign-in"}
+FORMER_ADDRESSES = {
+    "/login": "/app/sign-in",
+    "/logout": "/app/profile",
+    "/account": "/app/account",
+    "/Login": "/app/sign-in",
+}
 
 
-@pytest.mark.parametrize(("path", "address"), FORMER.items())
+@pytest.mark.parametrize(("path", "address"), FORMER_ADDRESSES.items())
 @pytest.mark.parametrize("headers", [{}, {"Accept": "*/*"}, {"Accept": "text/html"}], ids=str)
 def test_it_works(acme, path, address, headers):
     response = Client(acme.host).get(path, headers=headers)
@@ -24,7 +29,7 @@ def test_a_category_takes_precedence_over_a_former_address(acme):
 
 
 def test_api_clients_get_an_authentication_challenge(acme):
-    """The challenge is sent for an existing category. A private forum always sends it, so that its categories stay secret."""
+    """The challenge is sent for an existing category. A private forum sends it for every name, which keeps its categories secret."""
     make_category(acme.account, "Account")
     assert Client(acme.host).get("/account").status_code == 401
     assert Client(acme.host).get("/login").status_code == 303
@@ -36,7 +41,7 @@ def test_api_clients_get_an_authentication_challenge(acme):
 
 
 def test_it_rejects_api_requests(acme):
-    """The path is that of a category that does not exist."""
+    """For the API the path is the name of a category, and no such category exists."""
     assert acme.xml().get("/login").status_code == 404
     assert acme.xml().get("/login", auth=("alice", "wrong")).status_code == 401
 

@@ -150,17 +150,17 @@ def test_a_search_keeps_the_status(acme):
     make_post(acme.alice, "Dark colours", status=planned)
     make_post(acme.alice, "Dark pages", status=planned, category_id=ideas.id)
     page = acme.page().get("/Ideas?status=planned")
-    # The parameters that the form sends change with the results.
-    sent = page.html.select_one("#results input[name=status]")
-    assert (sent["value"], sent["form"]) == ("planned", "search")
+    # The hidden fields of the form are part of the results, so they change with them.
+    hidden_field = page.html.select_one("#results input[name=status]")
+    assert (hidden_field["value"], hidden_field["form"]) == ("planned", "search")
     form = page.html.find("form", id="search")
     assert form.find("input", {"name": "q"})["hx-include"] == "closest form"
-    page = acme.page().get(form["action"], {"q": "dark", "status": sent["value"]})
+    page = acme.page().get(form["action"], {"q": "dark", "status": hidden_field["value"]})
     assert titles(page) == ["Dark pages"]
-    everywhere = page.click("Search everywhere")
-    assert sorted(titles(everywhere)) == ["Dark colours", "Dark pages"]
+    all_categories = page.click("Search everywhere")
+    assert sorted(titles(all_categories)) == ["Dark colours", "Dark pages"]
     assert titles(page.click("Clear the search")) == ["Dark pages"]
-    assert everywhere.html.select_one("#results input[name=status]")["value"] == "planned"
+    assert all_categories.html.select_one("#results input[name=status]")["value"] == "planned"
     page = acme.page().get("/?q=theme&status=planned")
     assert "Nothing like that has this status." in page
     assert titles(page.click("Search in any status")) == ["A dark theme"]
@@ -216,9 +216,9 @@ def test_private_and_unapproved_posts(acme, other):
         assert page.html.select("article.post")[1].select(".badge")[1].text.strip() == "Private"
         assert titles(acme.page(user).get("/?q=secret")) == ["Secret"]
     assert titles(acme.page().get("/?q=secret")) == []
-    at_other = Visitor(other.host).sign_in("mallory")
-    assert titles(at_other.get("/")) == []
-    assert titles(at_other.get("/?q=open")) == []
+    mallory = Visitor(other.host).sign_in("mallory")
+    assert titles(mallory.get("/")) == []
+    assert titles(mallory.get("/?q=open")) == []
 
 
 def test_names_of_customers_are_only_for_the_team(acme):
@@ -294,37 +294,37 @@ def test_lists_take_few_statements(acme):
         visitor = acme.page(user)
         before = len(statements(visitor, path))
         fill()
-        asked = statements(visitor, path)
-        assert len(asked) == before <= number, (path, asked)
-        assert not any("COUNT(" in sql for sql in asked)
+        queries = statements(visitor, path)
+        assert len(queries) == before <= number, (path, queries)
+        assert not any("COUNT(" in sql for sql in queries)
 
 
 @pytest.mark.parametrize("name", ["What's new?", "C# & .NET", "100%", "a?q=b#c"])
 def test_a_category_may_have_any_name(acme, name):
     """The search and the link back stay in the category."""
     category = make_category(acme.account, name)
-    for title, where in (("Apples there", category), ("Apples elsewhere", acme.category)):
-        make_post(acme.bob, title, category_id=where.id)
+    for title, post_category in (("Apples there", category), ("Apples elsewhere", acme.category)):
+        make_post(acme.bob, title, category_id=post_category.id)
     visitor = acme.page()
     page = visitor.get("/").click(html.escape(name, quote=False), index=0)
     assert titles(page) == ["Apples there"]
     form = page.forms[0]
     form["q"] = "apples"
-    found = form.submit()
-    assert titles(found) == ["Apples there"]
+    results = form.submit()
+    assert titles(results) == ["Apples there"]
     assert page.html.find(id="q")["hx-get"] == form.action
-    assert titles(found.click("Clear the search")) == ["Apples there"]
+    assert titles(results.click("Clear the search")) == ["Apples there"]
 
 
 def test_it_rejects_too_many_searches(acme, settings):
     """Searches of visitors are limited by address, those of users by user. Lists are not limited."""
     settings.RATE_LIMIT = 3
     visitor, carol = acme.page(), acme.page(acme.carol)
-    answers = [
+    responses = [
         visitor.get(path, expect_errors=True) for path in ("/?q=a", "/app/feed.atom?q=a", "/General?q=a", "/?q=b")
     ]
-    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-    assert answers[-1].headers["Retry-After"]
+    assert [response.status_code for response in responses] == [200, 200, 200, 429]
+    assert responses[-1].headers["Retry-After"]
     assert visitor.get("/").status_code == 200
     assert carol.get("/?q=a").status_code == 200
 
@@ -342,6 +342,6 @@ def test_it_rejects_too_many_searches_on_other_pages(acme, settings, path):
     path = path.format(make_post(acme.carol).id)
     alice = acme.page(acme.alice)
     settings.RATE_LIMIT = 2
-    answers = [alice.get(path, expect_errors=True).status_code for _ in range(3)]
-    assert answers == [200, 200, 429]
+    statuses = [alice.get(path, expect_errors=True).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
     assert alice.get(path.partition("?")[0]).status_code == 200

@@ -26,17 +26,16 @@ def test_it_works(acme):
         duplicate.vote(by=user)
     duplicate.comment(by=acme.carol, text="Yes!")
     bob = acme.page(acme.bob)
-    search = bob.get(path_of(duplicate)).forms
-    [form] = [form for form in search.values() if "q" in form.fields]
+    [form] = [form for form in bob.get(path_of(duplicate)).forms.values() if "q" in form.fields]
     form["q"] = "dark"
-    found = form.submit()
-    assert texts(found, "#merge-found label") == [f"A dark theme for the forum #{original.id}, 1 vote"]
-    [form] = [form for form in found.forms.values() if "into" in form.fields]
+    results = form.submit()
+    assert texts(results, "#merge-found label") == [f"A dark theme for the forum #{original.id}, 1 vote"]
+    [form] = [form for form in results.forms.values() if "into" in form.fields]
     form["into"] = str(original.id)
-    asking = form.submit()
-    assert texts(asking, "main .card > p.meta") == ["2 votes 1 comment", "1 vote 0 comments"]
+    confirmation = form.submit()
+    assert texts(confirmation, "main .card > p.meta") == ["2 votes 1 comment", "1 vote 0 comments"]
     assert fresh(duplicate).duplicate_from_id is None
-    response = button_of(asking, "merge").submit("do")
+    response = button_of(confirmation, "merge").submit("do")
     assert went_to(response, f"/app/posts/{original.id}") == ["“Dark colours please” is merged into this suggestion."]
     original, duplicate = fresh(original), fresh(duplicate)
     assert duplicate.duplicate_from_id == original.id
@@ -52,21 +51,21 @@ def test_a_merge_can_be_undone(acme, from_original):
     page = bob.get(f"/app/posts/{(original if from_original else duplicate).id}/team")
     assert ("Twice" in page.html.find(id="tool-merge").get_text()) is from_original
     form = button_of(page, "undo")
-    done = "This suggestion stands on its own again, with its own votes and comments."
-    assert went_to(form.submit("do"), f"/app/posts/{duplicate.id}") == [done]
+    message = "This suggestion stands on its own again, with its own votes and comments."
+    assert went_to(form.submit("do"), f"/app/posts/{duplicate.id}") == [message]
     assert (fresh(duplicate).duplicate_from_id, fresh(duplicate).comments_cache) == (None, 1)
     # Send the form again from another tab.
     assert went_to(form.submit("do"), path_of(duplicate)) == ["This suggestion is not merged into another one."]
 
 
 def test_search_while_typing(acme):
-    post, found = make_post(acme.carol, "One dark thing"), make_post(acme.carol, "Another dark thing")
+    post, match = make_post(acme.carol, "One dark thing"), make_post(acme.carol, "Another dark thing")
     bob = acme.page(acme.bob)
     response = bob.get(path_of(post), {"q": "dark"}, headers=HTMX)
     assert response.html.find("main") is None
-    assert texts(response, "label") == [f"Another dark thing #{found.id}, 0 votes"]
+    assert texts(response, "label") == [f"Another dark thing #{match.id}, 0 votes"]
     assert "Nothing was found." in bob.get(path_of(post), {"q": "qqqq"}, headers=HTMX)
-    for q in (f"#{found.id}", str(found.id)):
+    for q in (f"#{match.id}", str(match.id)):
         assert texts(bob.get(path_of(post), {"q": q}, headers=HTMX), "label") != []
     for q in (f"#{post.id}", "\u0001", "'", "%", "#", "9" * 300, "  "):
         assert texts(bob.get(path_of(post), {"q": q}, headers=HTMX), "label") == []
@@ -74,45 +73,47 @@ def test_search_while_typing(acme):
 
 def test_a_number_may_be_a_word_of_a_title(acme):
     post = make_post(acme.carol)
-    found = make_post(acme.carol, "Take 987654 into account")
+    match = make_post(acme.carol, "Take 987654 into account")
     response = acme.page(acme.bob).get(path_of(post), {"q": "987654"})
-    assert texts(response, "#merge-found label") == [f"Take 987654 into account #{found.id}, 0 votes"]
+    assert texts(response, "#merge-found label") == [f"Take 987654 into account #{match.id}, 0 votes"]
 
 
 def test_it_rejects_originals_that_do_not_exist(acme, other):
-    post, gone, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
+    post, trashed, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
     merged.merge_into(make_post(acme.carol), by=acme.bob)
-    gone.trash(by=acme.alice)
+    trashed.trash(by=acme.alice)
     bob = acme.page(acme.bob)
-    for into in (post.id, gone.id, merged.id, 10**17, "x", ""):
+    for into in (post.id, trashed.id, merged.id, 10**17, "x", ""):
         response = bob.get(path_of(post), {"into": into})
         assert "There is no such suggestion to merge it into." in response
 
 
 def test_it_rejects_posts_that_cannot_be_merged(acme):
-    post, gone, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
-    secret = make_post(acme.carol, private=True)
+    post, trashed, merged = make_post(acme.carol), make_post(acme.carol), make_post(acme.carol)
+    private_post = make_post(acme.carol, private=True)
     merged.merge_into(make_post(acme.carol), by=acme.bob)
-    gone.trash(by=acme.alice)
+    trashed.trash(by=acme.alice)
     forum = Forum.objects.create_for(acme.account, name="Ideas", host="ideas")
     category = acme.account.categories.of_forum(forum.id).first() or acme.account.categories.create(
         forum_id=forum.id, name="There"
     )
-    elsewhere = make_post(acme.carol)
-    type(elsewhere).objects.filter(pk=elsewhere.pk).update(forum_id=forum.id, category_id=category.id)
+    post_of_other_forum = make_post(acme.carol)
+    type(post_of_other_forum).objects.filter(pk=post_of_other_forum.pk).update(
+        forum_id=forum.id, category_id=category.id
+    )
     bob = acme.page(acme.bob)
-    for duplicate, into, words in [
+    for duplicate, into, expected in [
         (post, post, "A suggestion can't be merged into itself."),
-        (post, gone, "The suggestion that you chose was deleted. Choose another one."),
+        (post, trashed, "The suggestion that you chose was deleted. Choose another one."),
         (post, merged, "The suggestion that you chose was itself merged into another one. Choose that one."),
-        (post, elsewhere, "Choose the suggestion to merge it into."),
-        (secret, post, "A private suggestion can't be merged into one that everyone sees"),
+        (post, post_of_other_forum, "Choose the suggestion to merge it into."),
+        (private_post, post, "A private suggestion can't be merged into one that everyone sees"),
         (merged, post, "This suggestion was merged into another one. Go on there, or undo that first."),
     ]:
         [message] = went_to(merge(bob, duplicate, into), path_of(duplicate))
-        assert message.startswith(words)
+        assert message.startswith(expected)
     assert fresh(post).duplicate_from_id is None
-    [message] = went_to(merge(bob, gone, post), "/")
+    [message] = went_to(merge(bob, trashed, post), "/")
     assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
@@ -128,10 +129,10 @@ def test_it_rejects_undoing_a_merge_whose_original_was_merged(acme):
 def test_it_takes_few_statements(acme):
     post = make_post(acme.carol, "One dark thing")
     for _ in range(3):
-        found = make_post(acme.carol, "A dark thing")
+        match = make_post(acme.carol, "A dark thing")
     bob = acme.page(acme.bob)
     assert_few_statements(bob, path_of(post))
-    assert_few_statements(bob, f"{path_of(post)}?into={found.id}")
+    assert_few_statements(bob, f"{path_of(post)}?into={match.id}")
     assert_few_statements(bob, f"{path_of(post)}?q=dark")
     _response, queries = capture_queries(lambda: bob.get(path_of(post), {"q": "dark"}, headers=HTMX))
     assert len(queries) <= 7
@@ -139,16 +140,18 @@ def test_it_takes_few_statements(acme):
 
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_merges_in_two_tabs(acme):
-    """A double click, merges in opposite directions, merges into different originals: one succeeds, the other gets a message."""
+    """Of two simultaneous merges one succeeds. The other has the same result, or is rejected with a message."""
     pages = [acme.page(acme.bob), acme.page(acme.alice)]
     a, b, c = (make_post(acme.carol) for _ in range(3))
     for post in (a, b):
         post.vote(by=acme.carol)
+    # The same merge twice.
     responses = at_once(*(lambda page=page: merge(page, a, b) for page in pages))
     assert [response.headers["Location"] for response in responses] == [f"/app/posts/{b.id}"] * 2
     assert (fresh(a).duplicate_from_id, fresh(b).votes_cache) == (b.id, 1)
     assert acme.account.status_changes.of_post(a.id).count() == 1
 
+    # Merges in opposite directions.
     fresh(a).undo_merge(by=acme.bob)
     responses = at_once(lambda: merge(pages[0], a, b), lambda: merge(pages[1], b, a))
     assert sorted(fresh(post).duplicate_from_id is None for post in (a, b)) == [False, True]
@@ -157,13 +160,15 @@ def test_simultaneous_merges_in_two_tabs(acme):
         [f"/app/posts/{other.id}", path_of(other)]
     )
 
+    # Merges into different originals.
     fresh(merged).undo_merge(by=acme.bob)
     responses = at_once(lambda: merge(pages[0], a, b), lambda: merge(pages[1], a, c))
-    [won] = {f"/app/posts/{b.id}", f"/app/posts/{c.id}"} & {response.headers["Location"] for response in responses}
-    assert won == f"/app/posts/{fresh(a).duplicate_from_id}"
+    [location] = {f"/app/posts/{b.id}", f"/app/posts/{c.id}"} & {response.headers["Location"] for response in responses}
+    assert location == f"/app/posts/{fresh(a).duplicate_from_id}"
     assert path_of(a) in {response.headers["Location"] for response in responses}
     # The voter had already voted for `b`.
-    assert (fresh(b).votes_cache, fresh(c).votes_cache) == (1, int(won.endswith(f"/{c.id}")))
+    assert (fresh(b).votes_cache, fresh(c).votes_cache) == (1, int(location.endswith(f"/{c.id}")))
 
+    # The merge is undone twice.
     responses = at_once(*(lambda page=page: send(page, path_of(a), do="undo") for page in pages))
     assert sorted(response.headers["Location"] for response in responses) == [f"/app/posts/{a.id}", path_of(a)]

@@ -11,13 +11,13 @@ QUEUE = "/app/moderation"
 
 
 @pytest.fixture
-def waiting(acme):
+def unapproved_posts(acme):
     acme.account.forums.update(approval=True)
     return [make_post(acme.carol, f"Idea {n}", content="In **short**") for n in range(2)]
 
 
-def test_it_works(acme, waiting):
-    first, second = waiting
+def test_it_works(acme, unapproved_posts):
+    first, second = unapproved_posts
     bob = acme.page(acme.bob)
     assert bob.get("/").html.find("a", href=QUEUE) is not None
     page = bob.get(QUEUE)
@@ -34,8 +34,8 @@ def test_it_works(acme, waiting):
     assert "Nothing waits for approval." in bob.get(QUEUE)
 
 
-def test_posts_are_approved_and_rejected_on_their_pages(acme, waiting):
-    first, second = waiting
+def test_posts_are_approved_and_rejected_on_their_pages(acme, unapproved_posts):
+    first, second = unapproved_posts
     bob = acme.page(acme.bob)
     form = button_of(bob.get(f"/app/posts/{first.id}"), "approve", id=first.id)
     assert went_to(form.submit("do", value="approve"), f"/app/posts/{first.id}") != []
@@ -44,8 +44,8 @@ def test_posts_are_approved_and_rejected_on_their_pages(acme, waiting):
     assert (fresh(first).approved, fresh(second).trashed_at is None) == (True, False)
 
 
-def test_it_rejects_a_decision_after_another_decision(acme, waiting):
-    first, second = waiting
+def test_it_rejects_a_decision_after_another_decision(acme, unapproved_posts):
+    first, second = unapproved_posts
     bob = acme.page(acme.bob)
     first.approve(by=acme.alice)
     [message] = went_to(send(bob, QUEUE, do="reject", id=first.id), QUEUE)
@@ -60,15 +60,15 @@ def test_it_rejects_a_decision_after_another_decision(acme, waiting):
     assert send(bob, QUEUE, do="approve", id=first.id).status_code == 303
 
 
-def test_it_rejects_approving_a_post_that_was_changed_meanwhile(acme, waiting):
+def test_it_rejects_approving_a_post_that_was_changed_meanwhile(acme, unapproved_posts):
     """A post that changed since the page was loaded is not approved."""
-    first = waiting[0]
+    first = unapproved_posts[0]
     bob = acme.page(acme.bob)
     forms = [button_of(bob.get(path), "approve", id=first.id) for path in (QUEUE, f"/app/posts/{first.id}")]
     first.comment(by=acme.carol, text="More")
     first.write({"content": "Quite another thing"}, by=acme.carol)
-    for form, back in zip(forms, (QUEUE, f"/app/posts/{first.id}"), strict=True):
-        [message] = went_to(form.submit("do", value="approve"), back)
+    for form, next_path in zip(forms, (QUEUE, f"/app/posts/{first.id}"), strict=True):
+        [message] = went_to(form.submit("do", value="approve"), next_path)
         assert (
             message == "This suggestion was changed after you opened the page. Read it as it is now, then approve it."
         )
@@ -77,7 +77,7 @@ def test_it_rejects_approving_a_post_that_was_changed_meanwhile(acme, waiting):
     assert fresh(first).approved
 
 
-def test_an_approved_private_post_stays_private(acme, waiting):
+def test_an_approved_private_post_stays_private(acme, unapproved_posts):
     post = make_post(acme.carol, private=True)
     bob = acme.page(acme.bob)
     response = button_of(bob.get(QUEUE), "approve", id=post.id).submit("do", value="approve")
@@ -87,30 +87,31 @@ def test_an_approved_private_post_stays_private(acme, waiting):
     acme.page().get(f"/app/posts/{post.id}", status=404)
 
 
-def test_it_rejects_unknown_posts_and_pages(acme, other, waiting):
-    theirs = make_post(other.mallory)
-    while theirs.id <= waiting[1].id:
-        theirs = make_post(other.mallory)
+def test_it_rejects_unknown_posts_and_pages(acme, other, unapproved_posts):
+    other_post = make_post(other.mallory)
+    # Each account numbers its own rows. No post of acme may have this id.
+    while other_post.id <= unapproved_posts[1].id:
+        other_post = make_post(other.mallory)
     bob = acme.page(acme.bob)
-    for id in (theirs.id, "x", "", 10**17):
+    for id in (other_post.id, "x", "", 10**17):
         send(bob, QUEUE, do="approve", id=id, status=404)
     send(bob, QUEUE, do="nonsense", status=400)
     bob.get(f"{QUEUE}?page=x", status=404)
     assert bob.get(f"{QUEUE}?page=7").headers["Location"] == QUEUE
 
 
-def test_it_rejects_users_outside_the_team(acme, other, waiting):
-    assert_for_the_team_alone(acme, other, QUEUE, do="approve", id=waiting[0].id)
-    assert not fresh(waiting[0]).approved
+def test_it_rejects_users_outside_the_team(acme, other, unapproved_posts):
+    assert_for_the_team_alone(acme, other, QUEUE, do="approve", id=unapproved_posts[0].id)
+    assert not fresh(unapproved_posts[0]).approved
 
 
-def test_it_takes_few_statements(acme, waiting):
+def test_it_takes_few_statements(acme, unapproved_posts):
     assert_few_statements(acme.page(acme.bob), QUEUE)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_simultaneous_decisions(acme, waiting):
-    post = waiting[0]
+def test_simultaneous_decisions(acme, unapproved_posts):
+    post = unapproved_posts[0]
     pages = [acme.page(acme.bob), acme.page(acme.alice)]
     at_once(
         lambda: send(pages[0], QUEUE, do="approve", id=post.id), lambda: send(pages[1], QUEUE, do="reject", id=post.id)

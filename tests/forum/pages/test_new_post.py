@@ -74,9 +74,9 @@ def test_it_rejects_invalid_values(acme, values, error):
         form[name].force_value(value)
     response = form.submit(status=422)
     assert error in response.html.get_text()
-    kept = response.forms["post-form"]
-    assert kept["title"].value == values.get("title", "Dark mode")
-    assert kept["content"].value.lstrip("\n") == values.get("content", "Please")
+    returned_form = response.forms["post-form"]
+    assert returned_form["title"].value == values.get("title", "Dark mode")
+    assert returned_form["content"].value.lstrip("\n") == values.get("content", "Please")
     assert not acme.account.posts.exists()
 
 
@@ -135,8 +135,8 @@ def test_similar_posts_are_shown_first(acme):
     assert form["content"].value.strip() == "Please"
     # The user can vote for the existing one ...
     vote = response.forms[f"voting-{post.id}"]
-    answer = vote.submit("vote", headers={"Referer": f"http://{acme.host}{PATH}"})
-    assert answer.headers["Location"] == f"/app/posts/{post.id}"
+    vote_response = vote.submit("vote", headers={"Referer": f"http://{acme.host}{PATH}"})
+    assert vote_response.headers["Location"] == f"/app/posts/{post.id}"
     assert acme.account.votes.filter(post_id=post.id, user_id=acme.carol.id).exists()
     # ... or post their own.
     assert form.submit().status_code == 303
@@ -148,13 +148,13 @@ def test_similar_posts_are_shown_while_typing_the_title(acme, other):
     make_post(acme.bob, "Secret dark mode", private=True)
     make_post(other.mallory, "Dark mode elsewhere")
     carol = acme.page(acme.carol)
-    part = carol.get("/app/posts/similar?title=dark+mod", headers={"HX-Request": "true"})
-    assert "<html" not in part
-    assert [link.get("href") for link in part.html.find_all("a")] == [f"/app/posts/{post.id}"]
+    fragment = carol.get("/app/posts/similar?title=dark+mod", headers={"HX-Request": "true"})
+    assert "<html" not in fragment
+    assert [link.get("href") for link in fragment.html.find_all("a")] == [f"/app/posts/{post.id}"]
     for title in ("", "da", "zebra", "x" * 5000, "%00", "'"):
-        part = carol.get("/app/posts/similar", {"title": title})
-        assert part.text.strip() == ""
-    # The end of a session must not remove the form.
+        fragment = carol.get("/app/posts/similar", {"title": title})
+        assert fragment.text.strip() == ""
+    # Without a session the response is empty. A redirect would lose the text in the form.
     assert acme.page().get("/app/posts/similar?title=dark").status_code == 204
 
 
@@ -167,15 +167,15 @@ def test_preview(acme):
     assert not acme.account.posts.exists()
     token = carol.cookies["csrf"]
     headers = {"HX-Request": "true", "X-CSRFToken": token}
-    part = carol.post("/app/posts/preview", {"content": "*a*"}, headers=headers)
-    assert "<em>a</em>" in part
-    assert "<html" not in part
+    fragment = carol.post("/app/posts/preview", {"content": "*a*"}, headers=headers)
+    assert "<em>a</em>" in fragment
+    assert "<html" not in fragment
     visitor = acme.page()
     visitor.get("/app/sign-in")
-    part = visitor.post(
+    fragment = visitor.post(
         "/app/posts/preview", {"content": "*a*"}, headers=headers | {"X-CSRFToken": visitor.cookies["csrf"]}
     )
-    assert "You are signed out" in part
+    assert "You are signed out" in fragment
 
 
 def test_the_text_is_kept_if_the_session_ended(acme):
@@ -268,19 +268,19 @@ def test_it_takes_few_statements(acme):
     assert len(capture_queries(lambda: carol.get(PATH))[1]) == 3
     # Also: up to eight statements to find similar posts; their rows; the votes.
     assert len(capture_queries(lambda: carol.get("/app/posts/similar?title=dark"))[1]) <= 12
-    # Also: the search for similar posts, here without result; the stored response of the form, twice, and its lock; the post with
-    # its status; the stored response.
+    # Also: the search for similar posts, here without result; the stored response of the form, twice; its lock; the post and
+    # its status; storing the response.
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303
     assert len(queries) <= 16, queries
 
 
 def test_the_text_of_a_visitor_is_kept_but_not_rendered(acme):
-    """Rendering takes time that no limit counts."""
+    """Rendering takes time, and the requests of a visitor are not limited here."""
     visitor = acme.page()
     visitor.get("/app/sign-in")
-    sent = {"title": "Mine", "content": "*mine*", "act": "preview", "csrfmiddlewaretoken": visitor.cookies["csrf"]}
-    response = visitor.post(PATH, sent, status=403)
+    values = {"title": "Mine", "content": "*mine*", "act": "preview", "csrfmiddlewaretoken": visitor.cookies["csrf"]}
+    response = visitor.post(PATH, values, status=403)
     assert response.forms["post-form"]["content"].value == "*mine*"
     assert "<em>mine</em>" not in response
 
@@ -289,7 +289,7 @@ def test_a_rejected_form_does_not_show_the_text_of_another_site(acme):
     """The text of another site must not look like the user's own."""
     for page in (acme.page(), acme.page(acme.carol)):
         for path in ("/app/posts/new", "/app/posts/1/comments", "/app/posts/1/edit"):
-            sent = {"title": "Click here", "content": "[Free](https://evil.example)", "act": "preview"}
-            response = page.post(path, sent, headers={"Origin": "https://evil.example"}, status=403)
+            values = {"title": "Click here", "content": "[Free](https://evil.example)", "act": "preview"}
+            response = page.post(path, values, headers={"Origin": "https://evil.example"}, status=403)
             assert "Free" not in response
             assert "Click here" not in response

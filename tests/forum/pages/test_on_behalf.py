@@ -7,7 +7,7 @@ from tests.support.settings import assert_few_statements, button_of, send, texts
 from tests.support.team import HTMX, assert_for_the_team_alone, fresh, went_to
 
 NEW = "/app/posts/behalf"
-CHOOSE = "Choose the client or contact whose vote it is."
+CHOOSE_VOTER = "Choose the client or contact whose vote it is."
 
 
 def path_of(post) -> str:
@@ -28,19 +28,19 @@ def test_it_works(acme):
     assert "Add their vote" not in page
     form = button_of(page, "find")
     form["q"] = "north"
-    found = form.submit("do", value="find")
-    assert texts(found, "#vote-found label") == [
+    results = form.submit("do", value="find")
+    assert texts(results, "#vote-found label") == [
         "Northwind Traders buy@northwind.example, client",
         "Nora North nora@northwind.example, contact",
     ]
     for customer in (f"client-{client.id}", f"contact-{contact.id}"):
-        form = button_of(found, "cast")
+        form = button_of(results, "cast")
         form["customer"] = customer
         response = form.submit("do", value="cast")
         assert response.status_code == 303
     page = response.follow()
     assert texts(page, ".list strong") == ["Northwind Traders", "Nora North"]
-    assert all("by Bob Nowak" in words for words in texts(page, ".list .meta"))
+    assert all("by Bob Nowak" in text for text in texts(page, ".list .meta"))
     assert fresh(post).votes_cache == 2
     # Send the form again: a second click, another tab.
     assert cast(bob, post, f"client-{client.id}").status_code == 303
@@ -68,15 +68,16 @@ def test_search_while_typing(acme, other):
 
 
 def test_it_rejects_unknown_and_trashed_customers(acme, other):
-    gone = make_client(acme.alice)
-    gone.trash(by=acme.alice)
-    theirs = make_client(other.mallory)
-    while theirs.id <= gone.id:
-        theirs = make_client(other.mallory)
+    trashed = make_client(acme.alice)
+    trashed.trash(by=acme.alice)
+    other_client = make_client(other.mallory)
+    # Each account numbers its own rows. No client of acme may have this id.
+    while other_client.id <= trashed.id:
+        other_client = make_client(other.mallory)
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
-    for customer in (f"client-{gone.id}", f"client-{theirs.id}", "user-1", "client-", "", f"contact-{10**17}"):
-        assert went_to(cast(bob, post, customer), path_of(post)) == [CHOOSE]
+    for customer in (f"client-{trashed.id}", f"client-{other_client.id}", "user-1", "client-", "", f"contact-{10**17}"):
+        assert went_to(cast(bob, post, customer), path_of(post)) == [CHOOSE_VOTER]
         send(bob, path_of(post), do="withdraw", customer=customer)
     assert fresh(post).votes_cache == 0
 
@@ -95,7 +96,7 @@ def test_it_rejects_votes_for_deleted_posts(acme):
     assert message == "This suggestion was deleted. An admin can restore it from the trash."
 
 
-def fill(acme, page, **values):
+def fill_in(acme, page, **values):
     form = page.get(NEW).forms["behalf"]
     for name, value in {"title": "Bigger letters", **values}.items():
         form[name] = value
@@ -106,9 +107,9 @@ def test_a_new_suggestion_for_a_client(acme):
     client = make_client(acme.alice, "Northwind Traders")
     category = make_category(acme.account, "Wishes")
     bob = acme.page(acme.bob)
-    form = fill(acme, bob, content="One\r\ntwo", category_id=str(category.id), q="north")
-    found = form.submit("do", value="find")
-    form = found.forms["behalf"]
+    form = fill_in(acme, bob, content="One\r\ntwo", category_id=str(category.id), q="north")
+    results = form.submit("do", value="find")
+    form = results.forms["behalf"]
     assert (form["title"].value, form["content"].value.strip()) == ("Bigger letters", "One\r\ntwo")
     assert (form["category_id"].value, form["counts"].checked) == (str(category.id), True)
     form["customer"] = f"client-{client.id}"
@@ -137,7 +138,7 @@ def test_the_text_is_kept_if_the_session_ended(acme):
     client = make_client(acme.alice, "Northwind Traders")
     category = make_category(acme.account, "Wishes")
     bob = acme.page(acme.bob)
-    form = fill(acme, bob, content="Typed at length.", category_id=str(category.id), q="north", counts=False)
+    form = fill_in(acme, bob, content="Typed at length.", category_id=str(category.id), q="north", counts=False)
     Session.objects.all().delete()
     response = form.submit("do", value="find", status=403)
     assert "You are no longer signed in. Nothing is lost" in response
@@ -175,18 +176,18 @@ def test_the_form_works_after_signing_in_in_another_tab(acme):
 
 
 def test_it_rejects_invalid_values(acme, other):
-    client, gone = make_client(acme.alice), make_client(acme.alice)
-    gone.trash(by=acme.alice)
+    client, trashed = make_client(acme.alice), make_client(acme.alice)
+    trashed.trash(by=acme.alice)
     bob = acme.page(acme.bob)
-    chosen = f"client-{client.id}"
+    existing_customer = f"client-{client.id}"
     for customer, name, value, error in [
-        (chosen, "title", " ", "Can't be blank"),
-        (chosen, "title", "x" * 256, "at most 255"),
-        (chosen, "title", "a\u0001b", "Has characters that can't be stored"),
-        (chosen, "content", "x" * 65537, "at most 65536"),
-        (chosen, "category_id", "999999", "Select a valid choice."),
+        (existing_customer, "title", " ", "Can't be blank"),
+        (existing_customer, "title", "x" * 256, "at most 255"),
+        (existing_customer, "title", "a\u0001b", "Has characters that can't be stored"),
+        (existing_customer, "content", "x" * 65537, "at most 65536"),
+        (existing_customer, "category_id", "999999", "Select a valid choice."),
         ("", "title", "Fine", "Choose the client or contact whose suggestion it is."),
-        (f"client-{gone.id}", "title", "Fine", "Choose the client or contact whose suggestion it is."),
+        (f"client-{trashed.id}", "title", "Fine", "Choose the client or contact whose suggestion it is."),
     ]:
         values = {"title": "Kept", "category_id": acme.category.id, "customer": customer, "do": "create", name: value}
         response = send(bob, NEW, status=422, **values)
@@ -194,8 +195,8 @@ def test_it_rejects_invalid_values(acme, other):
         form = response.forms["behalf"]
         if name != "title":
             assert form["title"].value == "Kept"
-        if customer == chosen:
-            assert form["customer"].value == chosen
+        if customer == existing_customer:
+            assert form["customer"].value == existing_customer
     assert not acme.account.posts.exists()
 
 

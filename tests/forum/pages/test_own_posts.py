@@ -11,20 +11,20 @@ def titles(page) -> list[str]:
 
 
 def test_it_works(acme, other):
-    mine = [make_post(acme.carol, title) for title in ("First", "Second")]
+    posts_of_carol = [make_post(acme.carol, title) for title in ("First", "Second")]
     make_post(acme.carol, "Private", private=True)
-    ours = make_post(acme.bob, "Dark mode")
-    secret = make_post(acme.bob, "Secret")
-    make_post(other.mallory, "Theirs")
-    for post in (ours, mine[0], secret):
+    post_of_bob = make_post(acme.bob, "Dark mode")
+    post_made_private = make_post(acme.bob, "Secret")
+    make_post(other.mallory, "Of other")
+    for post in (post_of_bob, posts_of_carol[0], post_made_private):
         post.vote(by=acme.carol)
-    secret.write({"private": True}, by=acme.bob)
+    post_made_private.write({"private": True}, by=acme.bob)
     carol = acme.page(acme.carol)
     page = carol.get(PATH)
     assert titles(page) == ["Private", "Second", "First"]
     page = page.click("Votes")
     assert titles(page) == ["First", "Dark mode"]
-    form = next(form for form in page.forms.values() if form.action == f"/app/posts/{ours.id}/vote")
+    form = next(form for form in page.forms.values() if form.action == f"/app/posts/{post_of_bob.id}/vote")
     page = form.submit("vote", headers={"Referer": f"http://{acme.host}{PATH}?list=votes"}).follow()
     assert titles(page) == ["First"]
 

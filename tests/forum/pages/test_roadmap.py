@@ -5,7 +5,7 @@ from tests.support.factories import make_category, make_post
 from tests.support.reading import make_private, statements, titles
 
 
-def put(acme, title: str, code: str, **fields):
+def make_with_status(acme, title: str, code: str, **fields):
     return make_post(acme.alice, title, status=acme.account.statuses.get(kind="post", code=code), **fields)
 
 
@@ -17,11 +17,11 @@ def columns(page) -> dict[str, list[str]]:
 
 
 def test_it_works(acme):
-    put(acme, "One", "planned")
-    wanted = put(acme, "Two", "planned", category_id=make_category(acme.account).id)
-    wanted.vote(by=acme.bob)
-    put(acme, "Three", "started")
-    put(acme, "Four", "rejected")
+    make_with_status(acme, "One", "planned")
+    top_post = make_with_status(acme, "Two", "planned", category_id=make_category(acme.account).id)
+    top_post.vote(by=acme.bob)
+    make_with_status(acme, "Three", "started")
+    make_with_status(acme, "Four", "rejected")
     make_private(acme.alice)
     for user in (None, acme.carol, acme.bob):
         page = acme.page(user).get("/app/roadmap")
@@ -33,7 +33,7 @@ def test_it_works(acme):
 def test_the_whole_column_is_listed_on_its_own_page(acme, monkeypatch):
     monkeypatch.setattr(reading, "MAX_ROADMAP_POSTS", 20)
     for number in range(26):
-        put(acme, f"Number {number}", "planned")
+        make_with_status(acme, f"Number {number}", "planned")
     page = acme.page().get("/app/roadmap")
     assert len(columns(page)["Planned 20+"]) == 20
     page = page.click("See all: Planned")
@@ -56,12 +56,12 @@ def test_an_account_without_roadmap_statuses(acme):
 
 def test_it_takes_few_statements(acme):
     for code in ("planned", "started", "completed"):
-        put(acme, code, code)
-    # The forum; the statuses; the posts of each; the session; the votes.
+        make_with_status(acme, code, code)
+    # The forum; the statuses; the posts of each status. For a user also the session and the votes.
     assert len(statements(acme.page(), "/app/roadmap")) == 5
     carol = acme.page(acme.carol)
     assert len(statements(carol, "/app/roadmap")) == 7
     for code in ("planned", "started", "completed"):
-        put(acme, code, code)
+        make_with_status(acme, code, code)
     assert len(statements(carol, "/app/roadmap")) == 7
     assert len(statements(acme.page(), "/app/roadmap?status=planned")) == 3

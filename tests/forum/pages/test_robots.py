@@ -48,8 +48,8 @@ def test_a_page_has_metadata_for_search_engines(acme):
     assert meta_of("/app/sign-in")["robots"] == "noindex"
 
 
-@pytest.mark.parametrize(("path", "most"), [("/robots.txt", 1), ("/favicon.ico", 1)])
-def test_it_takes_few_statements(acme, django_assert_max_num_queries, path, most):
+@pytest.mark.parametrize(("path", "max_queries"), [("/robots.txt", 1), ("/favicon.ico", 1)])
+def test_it_takes_few_statements(acme, django_assert_max_num_queries, path, max_queries):
     Client(acme.host).get(path)
-    with django_assert_max_num_queries(most):
+    with django_assert_max_num_queries(max_queries):
         Client(acme.host).get(path)

@@ -17,7 +17,7 @@ from tests.support.settings import (
 FORUMS, NEW, CATEGORIES = "/app/account/forums", "/app/account/forums/new", "/app/account/categories"
 
 
-def open_forum(acme, host="ideas", status=303, **values):
+def submit_forum_form(acme, host="ideas", status=303, **values):
     form = acme.page(acme.alice).get(NEW).forms["forum"]
     for name, value in {"name": "Ideas", "host": host, **values}.items():
         form[name] = value
@@ -40,7 +40,9 @@ def errors_on(response) -> list[str]:
 
 
 def test_it_works(acme):
-    response = open_forum(acme, " https://Ideas.Example.ORG/ ", description="For all", access="members", approval=True)
+    response = submit_forum_form(
+        acme, " https://Ideas.Example.ORG/ ", description="For all", access="members", approval=True
+    )
     response = response.follow()
     assert "Ideas is open." in response
     assert texts(response, ".list strong") == ["Acme", "Ideas"]
@@ -52,9 +54,9 @@ def test_it_works(acme):
     assert "They belong to all your forums, private ones too." in acme.page(acme.alice).get(NEW)
 
     page = acme.page(acme.alice)
-    shown = page.get(path_of(forum))
-    assert texts(shown, "dd code") == ["CNAME", "ideas.example.org", "acme.example.test"]
-    form = shown.forms["forum"]
+    forum_page = page.get(path_of(forum))
+    assert texts(forum_page, "dd code") == ["CNAME", "ideas.example.org", "acme.example.test"]
+    form = forum_page.forms["forum"]
     assert form["host"].value == "ideas.example.org"
     form["name"], form["host"], form["access"], form["approval"] = "Plans", "plans", "private", False
     assert "Plans is saved." in form.submit("do").follow()
@@ -95,7 +97,7 @@ def test_it_rejects_invalid_addresses(acme, other, host, error):
     Host.objects.create(account=other.account, name="forum.other.example")
     make_forum(acme, "taken", name="Taken")
     before = list(Host.objects.order_by("id").values())
-    response = open_forum(acme, host, status=422 if error else 303)
+    response = submit_forum_form(acme, host, status=422 if error else 303)
     if error:
         assert errors_on(response) == [error]
         assert response.forms["forum"]["host"].value == host
@@ -114,7 +116,7 @@ def test_it_rejects_invalid_values(acme):
 
 def test_it_rejects_too_many_forums(acme, monkeypatch):
     monkeypatch.setattr(Forum, "MAX_PER_ACCOUNT", 1)
-    assert errors_on(open_forum(acme, status=422)) == ["Can't be added: an account can't have more forums"]
+    assert errors_on(submit_forum_form(acme, status=422)) == ["Can't be added: an account can't have more forums"]
     assert (
         "This account has as many forums as an account can have."
         in texts(acme.page(acme.alice).get(FORUMS), "p.soft")[0]
@@ -173,7 +175,7 @@ def test_the_first_forum_may_change_its_host(acme):
         form["host"] = address
         assert form.submit("do").status_code == 303
         assert set(acme.account.hosts.values_list("name", flat=True)) == names
-        # The account's own host always works.
+        # The forum still answers at the account's own host.
         assert page.get(FORUMS).status_code == 200
 
 
@@ -182,11 +184,11 @@ def test_it_rejects_changing_the_host_of_the_current_page(acme):
     page = Visitor("ideas.example.org").sign_in("alice")
     form = page.get(path_of(forum)).forms["forum"]
     form["host"] = "ideas.example.net"
-    sentence = "You are at this address now. Open the settings at acme.example.test to change it."
-    assert errors_on(form.submit("do", status=422)) == [sentence]
+    expected = "You are at this address now. Open the settings at acme.example.test to change it."
+    assert errors_on(form.submit("do", status=422)) == [expected]
     response = send(page, path_of(forum), do="delete").follow()
-    assert texts(response, ".notice.error") == [sentence]
-    # The host can be changed there.
+    assert texts(response, ".notice.error") == [expected]
+    # Other settings can be changed there.
     form["host"], form["name"] = "ideas.example.org", "Better ideas"
     assert form.submit("do").status_code == 303
 
@@ -271,7 +273,7 @@ def test_it_rejects_deleting_the_last_category(acme):
 
 
 def test_errors_are_in_the_language_of_the_user(acme):
-    """An error beside its field is only the model's message; elsewhere it begins with the name of the field."""
+    """Beside a field, an error is only the message of the model. Elsewhere it begins with the name of the field."""
     acme.account.users.filter(id=acme.alice.id).update(language="pl")
     page = acme.page(acme.alice)
     assert errors_on(send(page, CATEGORIES, status=422, do="add", name="general")) == ["Ta wartość jest już zajęta"]
@@ -293,10 +295,10 @@ def test_it_rejects_moving_very_many_posts(acme, monkeypatch):
 def test_a_category_that_was_deleted_in_another_tab(acme):
     row = make_category(acme.account, "Bugs")
     page = acme.page(acme.alice)
-    shown = page.get(path_of(row))
+    category_page = page.get(path_of(row))
     row.erase()
-    shown.forms["delete"].submit(status=404)
-    shown.forms["category"].submit("do", status=404)
+    category_page.forms["delete"].submit(status=404)
+    category_page.forms["category"].submit("do", status=404)
     response = send(page, CATEGORIES, do="move", id=row.id, step="up").follow()
     assert texts(response, ".notice.error") == ["The list has changed in the meantime. This is how it looks now."]
 

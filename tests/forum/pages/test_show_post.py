@@ -38,12 +38,12 @@ def test_it_works(acme):
         "Planned Bob Nowak, just now",
     ]
     assert html.find("link", rel="canonical")["href"] == f"http://{acme.host}/app/posts/{post.id}"
-    described = {
+    metadata = {
         tag.get("property") or tag.get("name"): tag["content"] for tag in html.find_all("meta") if tag.get("content")
     }
-    assert described["description"] == described["og:description"] == "So that one can read at night"
-    assert described["og:title"] == "A dark theme"
-    assert described["og:url"] == f"http://{acme.host}/app/posts/{post.id}"
+    assert metadata["description"] == metadata["og:description"] == "So that one can read at night"
+    assert metadata["og:title"] == "A dark theme"
+    assert metadata["og:url"] == f"http://{acme.host}/app/posts/{post.id}"
 
 
 def test_a_post_without_votes_comments_and_response(acme):
@@ -55,26 +55,27 @@ def test_a_post_without_votes_comments_and_response(acme):
 
 
 def test_it_rejects_invisible_posts(acme, other):
-    secret, waiting, task = make_private(acme.alice), make_unapproved(acme.alice), make_task(acme.alice)
+    private_post, unapproved_post, task = make_private(acme.alice), make_unapproved(acme.alice), make_task(acme.alice)
     trashed = make_post(acme.alice)
     trashed.trash(by=acme.alice)
-    foreign = other.account.posts.get(pk=make_post(other.mallory).pk)
-    foreign.pk = (other.account.id, 9_000_001)
-    foreign.save(force_insert=True)
-    for post in (secret, waiting):
+    # Each account numbers its own rows. This id is one that acme does not have.
+    other_post = other.account.posts.get(pk=make_post(other.mallory).pk)
+    other_post.pk = (other.account.id, 9_000_001)
+    other_post.save(force_insert=True)
+    for post in (private_post, unapproved_post):
         for user in (None, acme.carol):
             assert "There is nothing here" in acme.page(user).get(f"/app/posts/{post.id}", status=404)
         assert post.title in acme.page(acme.bob).get(f"/app/posts/{post.id}")
     alice = acme.page(acme.alice)
-    for id in (task.id, trashed.id, foreign.id, 10**15, 10**30):
+    for id in (task.id, trashed.id, other_post.id, 10**15, 10**30):
         alice.get(f"/app/posts/{id}", status=404)
-    assert foreign.title in Visitor(other.host).sign_in("mallory").get(f"/app/posts/{foreign.id}")
+    assert other_post.title in Visitor(other.host).sign_in("mallory").get(f"/app/posts/{other_post.id}")
 
 
 def test_authors_see_their_private_and_waiting_posts(acme):
-    secret, waiting = make_private(acme.carol), make_unapproved(acme.carol)
-    assert acme.page(acme.carol).get(f"/app/posts/{secret.id}").html.select(".badge")[1].text.strip() == "Private"
-    assert "Waiting for approval" in acme.page(acme.carol).get(f"/app/posts/{waiting.id}")
+    private_post, unapproved_post = make_private(acme.carol), make_unapproved(acme.carol)
+    assert acme.page(acme.carol).get(f"/app/posts/{private_post.id}").html.select(".badge")[1].text.strip() == "Private"
+    assert "Waiting for approval" in acme.page(acme.carol).get(f"/app/posts/{unapproved_post.id}")
 
 
 def test_it_rejects_a_post_of_another_forum(acme):
@@ -120,8 +121,8 @@ def test_pages_of_comments(acme, monkeypatch):
     assert newest.html.find("link", rel="canonical")["href"] == f"http://{acme.host}{path}?page=3"
     assert texts(acme.page().get(f"{path}?page=last")) == ["Number 4"]
     assert texts(newest.click("Previous")) == ["Number 2", "Number 3"]
-    for wrong in ("0", "4", "abc", "-1"):
-        acme.page().get(f"{path}?page={wrong}", status=404)
+    for page_number in ("0", "4", "abc", "-1"):
+        acme.page().get(f"{path}?page={page_number}", status=404)
 
 
 def test_the_list_of_voters_is_shortened(acme):
@@ -143,10 +144,10 @@ def test_the_list_of_voters_is_shortened(acme):
 
 
 def test_names_of_customers_are_only_for_the_team(acme):
-    post, of_contact = make_for_customers(acme.bob)
-    voter = make_client(acme.alice, "Cli Ent")
+    post, post_for_contact = make_for_customers(acme.bob)
+    voting_client = make_client(acme.alice, "Cli Ent")
     post.vote(by=acme.carol)
-    post.cast_proxy_vote(by=acme.bob, client_id=voter.id)
+    post.cast_proxy_vote(by=acme.bob, client_id=voting_client.id)
     for user in (None, acme.carol):
         page = acme.page(user).get(f"/app/posts/{post.id}")
         assert "on behalf of a customer" in page
@@ -156,7 +157,7 @@ def test_names_of_customers_are_only_for_the_team(acme):
     page = acme.page(acme.bob).get(f"/app/posts/{post.id}")
     assert "on behalf of Ann Client" in page
     assert "Carol Member, Cli Ent" in page.html.text
-    assert "on behalf of Con Tact" in acme.page(acme.bob).get(f"/app/posts/{of_contact.id}")
+    assert "on behalf of Con Tact" in acme.page(acme.bob).get(f"/app/posts/{post_for_contact.id}")
 
 
 def test_a_merged_post_redirects_to_the_original(acme):
@@ -194,13 +195,13 @@ def test_the_vote_of_the_user_is_marked(acme):
             assert acme.page(user).get(path).html.select_one(".vote button")["aria-pressed"] == pressed
 
 
-@pytest.mark.parametrize("who", [None, "carol", "bob"])
-def test_it_takes_few_statements(acme, who):
+@pytest.mark.parametrize("login", [None, "carol", "bob"])
+def test_it_takes_few_statements(acme, login):
     post = make_post(acme.carol)
     planned = acme.account.statuses.get(kind="post", code="planned")
 
     def fill():
-        # Read the current row.
+        # Reload the post, because other instances have changed it.
         row = Post.objects.get(pk=post.pk)
         row.comment(by=acme.bob, text="a")
         row.vote(by=make_user(acme.account))
@@ -209,10 +210,10 @@ def test_it_takes_few_statements(acme, who):
         make_post(acme.carol).merge_into(row, by=acme.bob)
 
     fill()
-    visitor = acme.page(getattr(acme, who) if who else None)
+    visitor = acme.page(getattr(acme, login) if login else None)
     path = f"/app/posts/{post.id}"
     before = len(statements(visitor, path))
     fill()
-    asked = statements(visitor, path)
+    queries = statements(visitor, path)
     # The forum; the post; comments; history; merged posts; voters; the session; for the team, the customers who voted.
-    assert len(asked) == before <= {None: 6, "carol": 8, "bob": 8}[who], asked
+    assert len(queries) == before <= {None: 6, "carol": 8, "bob": 8}[login], queries

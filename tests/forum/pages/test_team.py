@@ -12,21 +12,21 @@ from tests.support.team import HTMX, assert_for_the_team_alone, fresh, messages_
 DELETED = ["This suggestion was deleted. An admin can restore it from the trash."]
 
 
-def tools(post) -> str:
+def tools_path(post) -> str:
     return f"/app/posts/{post.id}/team"
 
 
 def form_of(page, post, name: str):
-    return page.get(tools(post)).forms[name]
+    return page.get(tools_path(post)).forms[name]
 
 
 def test_it_works(acme):
     post = make_post(acme.carol, "A dark theme")
     planned = acme.account.statuses.get(kind="post", code="planned")
     bob = acme.page(acme.bob)
-    shown = bob.get(f"/app/posts/{post.id}")
-    assert shown.html.find("a", href=f"{tools(post)}?tool=status") is not None
-    form = bob.get(f"{tools(post)}?tool=status").forms["status"]
+    page = bob.get(f"/app/posts/{post.id}")
+    assert page.html.find("a", href=f"{tools_path(post)}?tool=status") is not None
+    form = bob.get(f"{tools_path(post)}?tool=status").forms["status"]
     form["status_id"], form["response"] = str(planned.id), "In the **autumn**.\r\nPromised."
     assert went_to(form.submit("do"), f"/app/posts/{post.id}") == ["Saved."]
     post = fresh(post)
@@ -42,7 +42,7 @@ def test_it_works(acme):
 
 def test_htmx_gets_the_tools_without_the_page(acme):
     post = make_post(acme.carol)
-    response = acme.page(acme.bob).get(tools(post), headers=HTMX)
+    response = acme.page(acme.bob).get(tools_path(post), headers=HTMX)
     assert response.html.find("main") is None
     assert set(response.forms) >= {"status", "place"}
 
@@ -66,31 +66,31 @@ def test_unchanged_fields_of_an_old_form_are_not_saved(acme):
     post = make_post(acme.carol)
     planned, started = (acme.account.statuses.get(kind="post", code=code) for code in ("planned", "started"))
     bob, alice = acme.page(acme.bob), acme.page(acme.alice)
-    early = form_of(bob, post, "status")
+    old_form = form_of(bob, post, "status")
     form = form_of(alice, post, "status")
     form["status_id"], form["response"] = str(planned.id), "Soon."
     form.submit("do")
-    early["status_id"] = str(started.id)
-    assert early.submit("do").status_code == 303
+    old_form["status_id"] = str(started.id)
+    assert old_form.submit("do").status_code == 303
     assert (fresh(post).status_id, fresh(post).response) == (started.id, "Soon.")
-    # A double click has an effect once.
-    early.submit("do")
+    # Submitting the form again changes nothing.
+    old_form.submit("do")
     assert acme.account.status_changes.of_post(post.id).count() == 2
 
 
 def test_it_rejects_overwriting_the_response_of_another_user(acme):
     post = make_post(acme.carol)
     bob, alice = acme.page(acme.bob), acme.page(acme.alice)
-    early, form = form_of(bob, post, "status"), form_of(alice, post, "status")
+    old_form, form = form_of(bob, post, "status"), form_of(alice, post, "status")
     form["response"] = "Soon."
     form.submit("do")
-    early["response"] = "Never."
-    response = early.submit("do", status=422)
+    old_form["response"] = "Never."
+    response = old_form.submit("do", status=422)
     assert "Somebody else changed it in the meantime, to: “Soon.”" in response
-    again = response.forms["status"]
-    assert again["response"].value.strip() == "Never."
+    returned_form = response.forms["status"]
+    assert returned_form["response"].value.strip() == "Never."
     assert fresh(post).response == "Soon."
-    assert again.submit("do").status_code == 303
+    assert returned_form.submit("do").status_code == 303
     assert fresh(post).response == "Never."
 
 
@@ -141,7 +141,7 @@ def test_the_response_is_kept_if_the_session_ended(acme):
     Session.objects.all().delete()
     response = form.submit("do", status=403)
     assert "You are no longer signed in. Nothing is lost" in response
-    # The page shows no more than the sent values, as another user may see it now.
+    # The page shows only what was sent, because another person may use the browser now.
     assert "A dark theme" not in response
     form = response.forms["again"]
     assert form["response"].value.strip() == "Typed\r\nat length."
@@ -178,7 +178,7 @@ def test_the_forms_work_after_signing_in_in_another_tab(acme):
 
 
 def test_an_ended_session_and_a_deleted_post(acme):
-    """The user can sign in again."""
+    """The user is signed in again, and a message says that the post was deleted."""
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
     form = form_of(bob, post, "place")
@@ -193,9 +193,9 @@ def test_an_ended_session_and_a_deleted_post(acme):
 def test_it_rejects_a_form_of_another_site(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
-    bob.post(tools(post), {"do": "status", "response": "x"}, status=403)
-    sent = {"do": "status", "response": "x", "login": "bob", "password": PASSWORD}
-    response = acme.page().post(tools(post), sent, headers={"Origin": "https://evil.example"}, status=403)
+    bob.post(tools_path(post), {"do": "status", "response": "x"}, status=403)
+    values = {"do": "status", "response": "x", "login": "bob", "password": PASSWORD}
+    response = acme.page().post(tools_path(post), values, headers={"Origin": "https://evil.example"}, status=403)
     assert not response.html.find_all("form")
     assert fresh(post).response is None
 
@@ -205,7 +205,7 @@ def test_category_responsible_user_privacy_and_tags(acme):
     make_post(acme.alice, tags=["prices"])
     category = make_category(acme.account, "Bugs")
     bob = acme.page(acme.bob)
-    page = bob.get(tools(post))
+    page = bob.get(tools_path(post))
     assert sorted(option["value"] for option in page.html.select("#tags-in-use option")) == ["old", "prices"]
     form = page.forms["place"]
     assert form["tags"].value == "old"
@@ -225,11 +225,11 @@ def test_category_responsible_user_privacy_and_tags(acme):
 def test_fields_changed_in_another_tab_are_kept(acme):
     post = make_post(acme.carol)
     bob = acme.page(acme.bob)
-    early, form = form_of(bob, post, "place"), form_of(bob, post, "place")
+    old_form, form = form_of(bob, post, "place"), form_of(bob, post, "place")
     form["tags"] = "prices"
     form.submit("do")
-    early["private"] = True
-    early.submit("do")
+    old_form["private"] = True
+    old_form.submit("do")
     assert (fresh(post).tags, fresh(post).private) == (["prices"], True)
 
 
@@ -247,11 +247,11 @@ def test_a_responsible_user_who_left_the_team_is_kept(acme):
 
 def test_it_rejects_invalid_values_of_the_place_form(acme, other):
     post = make_post(acme.carol)
-    theirs = Category.objects.filter(account=other.account).first()
-    while theirs.id == post.category_id:
-        theirs = make_category(other.account)
+    other_category = Category.objects.filter(account=other.account).first()
+    while other_category.id == post.category_id:
+        other_category = make_category(other.account)
     for name, value, error in [
-        ("category_id", str(theirs.id + 1_000_000), "Select a valid choice."),
+        ("category_id", str(other_category.id + 1_000_000), "Select a valid choice."),
         ("responsible_id", str(acme.carol.id), "Select a valid choice."),
         ("tags", ",".join(f"tag {n}" for n in range(101)), "At most 100 tags are allowed"),
         ("tags", "x" * 65, "Each can have at most 64 characters"),
@@ -272,7 +272,7 @@ def test_a_post_that_was_deleted_meanwhile(acme):
     form["private"] = True
     post.trash(by=acme.alice)
     assert went_to(form.submit("do"), "/") == DELETED
-    assert went_to(bob.get(tools(post)), "/") == DELETED
+    assert went_to(bob.get(tools_path(post)), "/") == DELETED
 
 
 def test_fragments_of_a_deleted_post_do_not_redirect(acme):
@@ -285,7 +285,7 @@ def test_fragments_of_a_deleted_post_do_not_redirect(acme):
         f"/app/posts/{post.id}/behalf?q=north",
         "/app/posts/behalf?q=north",
     ]
-    for page, path in [(bob, tools(post)), *((visitor, path) for path in (tools(post), *searches))]:
+    for page, path in [(bob, tools_path(post)), *((visitor, path) for path in (tools_path(post), *searches))]:
         response = page.get(path, headers=HTMX)
         assert (response.status_code, response.body) == (204, b"")
         assert not {"HX-Redirect", "Location", "Set-Cookie"} & set(response.headers)
@@ -301,11 +301,12 @@ def test_it_rejects_users_outside_the_team(acme, other, path):
 @pytest.mark.parametrize("path", ["team", "merge", "behalf"])
 def test_it_rejects_unknown_posts_and_actions(acme, other, path):
     post, task = make_post(acme.carol), make_task(acme.bob)
-    theirs = make_post(other.mallory)
-    while theirs.id <= task.id:
-        theirs = make_post(other.mallory)
+    other_post = make_post(other.mallory)
+    # Each account numbers its own rows. No row of acme may have this id.
+    while other_post.id <= task.id:
+        other_post = make_post(other.mallory)
     bob = acme.page(acme.bob)
-    for id in (theirs.id, task.id, 10**17):
+    for id in (other_post.id, task.id, 10**17):
         bob.get(f"/app/posts/{id}/{path}", status=404)
         if path == "team":
             for do in ("status", "place"):
@@ -321,8 +322,8 @@ def test_it_takes_few_statements(acme):
         make_category(acme.account)
         make_post(acme.carol, tags=[f"tag {number}"]).merge_into(post, by=acme.bob)
     bob = acme.page(acme.bob)
-    assert_few_statements(bob, tools(post))
-    _response, queries = capture_queries(lambda: bob.get(tools(post), headers=HTMX))
+    assert_few_statements(bob, tools_path(post))
+    _response, queries = capture_queries(lambda: bob.get(tools_path(post), headers=HTMX))
     assert len(queries) <= 8
 
 
@@ -332,9 +333,9 @@ def test_the_name_of_the_customer_is_only_for_the_team(acme):
     path = f"/app/posts/{post.id}"
     assert "on behalf of Northwind" in acme.page(acme.bob).get(path).html.article.get_text()
     for page in (acme.page(acme.carol), acme.page()):
-        words = page.get(path)
-        assert "on behalf of a customer" in words.html.article.get_text()
-        assert "Northwind" not in words
+        response = page.get(path)
+        assert "on behalf of a customer" in response.html.article.get_text()
+        assert "Northwind" not in response
 
 
 def test_messages_are_shown_once(acme):

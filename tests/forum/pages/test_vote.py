@@ -14,7 +14,7 @@ def post(acme):
 
 
 def press(visitor: Visitor, post, **kwargs):
-    """Press the button on the post's page."""
+    """Press the vote button on the page of the post."""
     return button(visitor.get(f"/app/posts/{post.id}"), post).submit("vote", **kwargs)
 
 
@@ -33,6 +33,7 @@ def send(visitor: Visitor, post, vote: str = "1", **kwargs):
 
 
 def votes(post) -> int:
+    """Return the count of votes, after asserting that it equals the number of rows."""
     post.refresh_from_db(fields=["votes_cache"])
     assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
     return post.votes_cache
@@ -54,16 +55,16 @@ def test_it_works(acme, post):
 
 def test_htmx_replaces_the_button(acme, post):
     carol = acme.page(acme.carol)
-    part = send(carol, post)
-    assert part.status_code == 200
-    assert "<html" not in part
-    [pressed] = part.html.select(".vote button")
+    fragment = send(carol, post)
+    assert fragment.status_code == 200
+    assert "<html" not in fragment
+    [pressed] = fragment.html.select(".vote button")
     assert (pressed["aria-pressed"], pressed["value"], pressed.span.text) == ("true", "0", "1")
     assert 'aria-pressed="false"' in send(carol, post, "0")
     assert votes(post) == 0
 
 
-def test_a_second_click_does_no_harm(acme, post):
+def test_a_repeated_vote_changes_nothing(acme, post):
     carol = acme.page(acme.carol)
     for _ in range(2):
         send(carol, post)
@@ -96,8 +97,8 @@ def test_htmx_redirects_visitors_to_the_sign_in_page(acme, post):
     carol = acme.page(acme.carol)
     Session.objects.all().delete()
     # Removing a vote must not lead to the page that asks for one.
-    said = send(carol, post, "0").headers["HX-Redirect"]
-    assert said == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}&unsaved=1"
+    location = send(carol, post, "0").headers["HX-Redirect"]
+    assert location == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}&unsaved=1"
 
 
 def test_it_rejects_votes_for_deleted_posts(acme, post):
@@ -105,9 +106,9 @@ def test_it_rejects_votes_for_deleted_posts(acme, post):
     page = carol.get(f"/app/posts/{post.id}")
     post.trash(by=acme.bob)
     assert "was deleted in the meantime" in button(page, post).submit("vote", status=404)
-    part = send(carol, post, status=404)
-    assert "was deleted in the meantime" in part
-    assert part.headers["HX-Retarget"] == "#messages"
+    fragment = send(carol, post, status=404)
+    assert "was deleted in the meantime" in fragment
+    assert fragment.headers["HX-Retarget"] == "#messages"
     assert "was deleted in the meantime" in carol.get(f"/app/posts/{post.id}/vote", status=404)
 
 
@@ -119,9 +120,9 @@ def test_a_post_merged_meanwhile_redirects_to_the_original(acme, post):
     response = button(page, post).submit("vote")
     assert response.headers["Location"] == f"/app/posts/{original.id}"
     assert "was merged into this one" in response.follow()
-    part = send(carol, post, status=409)
-    assert part.html.a["href"] == f"/app/posts/{original.id}"
-    assert part.headers["HX-Retarget"] == "#messages"
+    fragment = send(carol, post, status=409)
+    assert fragment.html.a["href"] == f"/app/posts/{original.id}"
+    assert fragment.headers["HX-Retarget"] == "#messages"
     assert carol.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{original.id}"
     assert not acme.account.votes.exists()
 
@@ -134,20 +135,20 @@ def test_it_rejects_invalid_values(acme, post, vote):
 
 def test_who_may_vote(acme, other, post):
     private = make_post(acme.bob, "Secret", private=True)
-    theirs = make_post(other.mallory, "Theirs")
-    task = acme.account.posts.get(id=post.id)
+    other_post = make_post(other.mallory, "Of other")
+    post_of_acme = acme.account.posts.get(id=post.id)
     for user in (acme.carol, acme.bob, acme.alice):
         assert send(acme.page(user), post).status_code == 200
     assert votes(post) == 3
     carol = acme.page(acme.carol)
     send(carol, private, status=404)
-    # This account may have a post with the same id.
-    if not acme.account.posts.filter(id=theirs.id).exists():
-        send(carol, theirs, status=404)
+    # Each account numbers its own rows, so acme may have a post with this id.
+    if not acme.account.posts.filter(id=other_post.id).exists():
+        send(carol, other_post, status=404)
     assert send(acme.page(acme.bob), private).status_code == 200
     assert not other.account.votes.exists()
-    at_other = Visitor(other.host).sign_in("mallory")
-    send(at_other, task, status=404 if not other.account.posts.filter(id=post.id).exists() else 200)
+    mallory = Visitor(other.host).sign_in("mallory")
+    send(mallory, post_of_acme, status=404 if not other.account.posts.filter(id=post.id).exists() else 200)
     assert votes(post) == 3
 
 

@@ -20,26 +20,26 @@ REFUSED = refusal(401, UNAUTHENTICATED)
 def hashes(monkeypatch) -> list[str]:
     """Record the hashed passwords in order, after the setup that runs once per process."""
     passwords.verify(None, "")
-    hashed = []
+    passwords_hashed = []
     verify, encode = passwords.Argon2idPasswordHasher.verify, passwords.Argon2idPasswordHasher.encode
 
-    def noted(method):
-        def hash_it(self, password, *rest):
-            hashed.append(password)
-            return method(self, password, *rest)
+    def recording(method):
+        def wrapper(self, password, *args):
+            passwords_hashed.append(password)
+            return method(self, password, *args)
 
-        return hash_it
+        return wrapper
 
-    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "verify", noted(verify))
-    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "encode", noted(encode))
-    return hashed
+    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "verify", recording(verify))
+    monkeypatch.setattr(passwords.Argon2idPasswordHasher, "encode", recording(encode))
+    return passwords_hashed
 
 
 def client(cast, login: str, password: str = PASSWORD) -> XMLClient:
     return XMLClient(cast.host, auth=(login, password))
 
 
-def enter(cast, login: str, password: str = PASSWORD) -> str:
+def login_or_refusal(cast, login: str, password: str = PASSWORD) -> str:
     """Return the login of the authenticated user, or the error message."""
     response = client(cast, login, password).get(ME)
     if response.status_code == 200:
@@ -50,10 +50,10 @@ def enter(cast, login: str, password: str = PASSWORD) -> str:
 
 
 def test_it_works(acme, django_assert_num_queries, hashes):
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert hashes == [PASSWORD]
     with django_assert_num_queries(1):
-        assert enter(acme, "alice") == "alice"
+        assert login_or_refusal(acme, "alice") == "alice"
     assert hashes == [PASSWORD]
 
 
@@ -68,16 +68,19 @@ def test_it_rejects_requests_without_credentials(acme, django_assert_num_queries
 
 def test_it_rejects_unknown_logins_like_wrong_passwords(acme, django_assert_num_queries, hashes):
     XMLClient(acme.host).get(ME)
-    answers = []
+    responses = []
     for login, password in (("alice", "wrong"), ("nobody", "wrong"), ("nobody", PASSWORD)):
         del hashes[:]
         with django_assert_num_queries(1):
-            answers.append(client(acme, login, password).get(ME))
+            responses.append(client(acme, login, password).get(ME))
         # Each attempt takes one hash, so that the response time reveals nothing.
         assert hashes == [password]
-    for answer in answers:
-        assert shown(answer) == REFUSED
-    assert len({str([item for item in answer.headers.items() if item[0] != "x-request-id"]) for answer in answers}) == 1
+    for response in responses:
+        assert shown(response) == REFUSED
+    assert (
+        len({str([item for item in response.headers.items() if item[0] != "x-request-id"]) for response in responses})
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ def test_it_rejects_unknown_logins_like_wrong_passwords(acme, django_assert_num_
     ],
 )
 def test_it_rejects_wrong_credentials(acme, login, password):
-    assert enter(acme, login, password) == "refused"
+    assert login_or_refusal(acme, login, password) == "refused"
 
 
 def encoded(raw: bytes) -> str:
@@ -157,9 +160,9 @@ def encoded(raw: bytes) -> str:
     ],
 )
 def test_it_rejects_hostile_headers(acme, header):
-    answer = call(acme.host, HTTP_AUTHORIZATION=header)
-    assert shown(answer) == REFUSED
-    assert answer.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+    response = call(acme.host, HTTP_AUTHORIZATION=header)
+    assert shown(response) == REFUSED
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
 
 
 @pytest.mark.parametrize(("scheme", "space"), [("Basic", " "), ("basic", " "), ("BASIC", "   ")])
@@ -168,25 +171,25 @@ def test_the_scheme_is_accepted_in_any_case(acme, scheme, space):
     assert call(acme.host, HTTP_AUTHORIZATION=f"{scheme}{space}{value} ").status_code == 200
 
 
-# Names
+# Logins, e-mails and passwords
 
 
 @pytest.mark.parametrize("name", ["alice", "ALICE", "Alice", "alice@acme.example", "ALICE@Acme.Example"])
 def test_logins_and_emails_are_accepted_in_any_case(acme, name):
-    assert enter(acme, name) == "alice"
+    assert login_or_refusal(acme, name) == "alice"
 
 
 @pytest.mark.parametrize("name", ["Żółw", "żółw", "ŻÓŁW", "z\u0307o\u0301łw"])
 def test_logins_are_accepted_in_any_script(acme, name):
     make_user(acme.account, "Żółw")
-    assert enter(acme, name) == "Żółw"
+    assert login_or_refusal(acme, name) == "Żółw"
 
 
 def test_a_login_takes_precedence_over_an_equal_email(acme):
     make_user(acme.account, "bob@acme.example", email="other@acme.example", password="another secret")
-    assert enter(acme, "bob@acme.example", "another secret") == "bob@acme.example"
-    assert enter(acme, "bob@acme.example") == "refused"
-    assert enter(acme, "bob") == "bob"
+    assert login_or_refusal(acme, "bob@acme.example", "another secret") == "bob@acme.example"
+    assert login_or_refusal(acme, "bob@acme.example") == "refused"
+    assert login_or_refusal(acme, "bob") == "bob"
 
 
 @pytest.mark.parametrize(
@@ -194,23 +197,23 @@ def test_a_login_takes_precedence_over_an_equal_email(acme):
 )
 def test_any_password_is_accepted(acme, password):
     make_user(acme.account, "dora", password=password)
-    assert enter(acme, "dora", password) == "dora"
-    assert enter(acme, "dora", password[:-1]) == "refused"
+    assert login_or_refusal(acme, "dora", password) == "dora"
+    assert login_or_refusal(acme, "dora", password[:-1]) == "refused"
 
 
 def test_credentials_are_accepted_in_latin_1(acme):
     """Browsers and older libraries send credentials in Latin-1."""
     make_user(acme.account, "hervé", password="très secret")
-    answer = call(acme.host, HTTP_AUTHORIZATION=encoded("hervé:très secret".encode("latin-1")))
-    assert answer.status_code == 200
+    response = call(acme.host, HTTP_AUTHORIZATION=encoded("hervé:très secret".encode("latin-1")))
+    assert response.status_code == 200
 
 
 def test_users_of_another_account_are_unknown(acme, other):
     make_user(other.account, "alice", password="mallory's choice")
-    assert enter(acme, "alice", "mallory's choice") == "refused"
-    assert enter(acme, "mallory") == "refused"
-    assert enter(other, "alice", "mallory's choice") == "alice"
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice", "mallory's choice") == "refused"
+    assert login_or_refusal(acme, "mallory") == "refused"
+    assert login_or_refusal(other, "alice", "mallory's choice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert client(other, "alice").get(ME).status_code == 401
 
 
@@ -231,61 +234,61 @@ def test_the_realm_is_the_name_of_the_forum(acme, name, realm):
     assert response.headers["WWW-Authenticate"] == f'Basic realm="{realm}", charset="UTF-8"'
 
 
-# Changes take effect with the next request
+# Changes of users
 
 
 def test_a_deactivated_user_is_rejected_immediately(acme, hashes):
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     User.objects.filter(pk=acme.carol.pk).update(is_active=False)
     del hashes[:]
-    assert enter(acme, "carol") == "refused"
+    assert login_or_refusal(acme, "carol") == "refused"
     assert hashes == [PASSWORD]
     User.objects.filter(pk=acme.carol.pk).update(is_active=True)
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
 
 
 def test_a_changed_password_replaces_the_old_one_immediately(acme, hashes):
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     acme.carol.set_password("a new secret")
     acme.carol.save(update_fields=["password"])
     del hashes[:]
-    assert enter(acme, "carol") == "refused"
-    assert enter(acme, "carol", "a new secret") == "carol"
-    assert enter(acme, "carol", "a new secret") == "carol"
+    assert login_or_refusal(acme, "carol") == "refused"
+    assert login_or_refusal(acme, "carol", "a new secret") == "carol"
+    assert login_or_refusal(acme, "carol", "a new secret") == "carol"
     assert hashes == [PASSWORD, "a new secret"]
 
 
 def test_the_same_password_set_again_is_hashed_again(acme, hashes):
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     acme.carol.set_password(PASSWORD)
     acme.carol.save(update_fields=["password"])
     del hashes[:]
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     assert hashes == [PASSWORD]
 
 
 def test_a_changed_login_replaces_the_old_one_immediately(acme):
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     acme.carol.login, acme.carol.email = "caroline", "caroline@acme.example"
     acme.carol.save(update_fields=["login", "login_key", "email", "email_key"])
-    assert enter(acme, "carol") == "refused"
-    assert enter(acme, "carol@acme.example") == "refused"
-    assert enter(acme, "caroline") == "caroline"
-    assert enter(acme, "caroline@acme.example") == "caroline"
+    assert login_or_refusal(acme, "carol") == "refused"
+    assert login_or_refusal(acme, "carol@acme.example") == "refused"
+    assert login_or_refusal(acme, "caroline") == "caroline"
+    assert login_or_refusal(acme, "caroline@acme.example") == "caroline"
 
 
 def test_a_deleted_user_is_rejected_immediately(acme):
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     acme.carol.delete()
-    assert enter(acme, "carol") == "refused"
+    assert login_or_refusal(acme, "carol") == "refused"
 
 
 def test_a_reused_login_needs_the_password_of_its_new_user(acme):
-    assert enter(acme, "carol") == "carol"
+    assert login_or_refusal(acme, "carol") == "carol"
     acme.carol.delete()
     make_user(acme.account, "carol", password="another secret")
-    assert enter(acme, "carol") == "refused"
-    assert enter(acme, "carol", "another secret") == "carol"
+    assert login_or_refusal(acme, "carol") == "refused"
+    assert login_or_refusal(acme, "carol", "another secret") == "carol"
 
 
 # The cache of verified credentials
@@ -293,45 +296,45 @@ def test_a_reused_login_needs_the_password_of_its_new_user(acme):
 
 def test_wrong_passwords_are_not_cached(acme, hashes):
     for _ in range(2):
-        assert enter(acme, "alice", "wrong") == "refused"
+        assert login_or_refusal(acme, "alice", "wrong") == "refused"
     assert hashes == ["wrong", "wrong"]
-    assert enter(acme, "alice") == "alice"
-    assert enter(acme, "alice", "wrong") == "refused"
+    assert login_or_refusal(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice", "wrong") == "refused"
     assert hashes == ["wrong", "wrong", PASSWORD, "wrong"]
 
 
 def test_cached_verifications_expire(acme, hashes, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(passwords, "monotonic", lambda: now)
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     now += passwords.verified_credentials.seconds - 1
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert hashes == [PASSWORD]
     now += 2
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert hashes == [PASSWORD, PASSWORD]
 
 
 def test_the_cache_of_verifications_is_limited(acme, hashes, monkeypatch):
     monkeypatch.setattr(passwords.verified_credentials, "size", 2)
     for login in ("alice", "bob", "carol", "bob", "carol"):
-        assert enter(acme, login) == login
+        assert login_or_refusal(acme, login) == login
     assert len(hashes) == 3
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert len(hashes) == 4
     assert len(passwords.verified_credentials._until) == 2
 
 
 def test_the_cache_does_not_contain_passwords(acme):
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     [key] = passwords.verified_credentials._until
     assert isinstance(key, bytes)
     assert len(key) == 32
 
 
 def test_login_and_email_share_a_cached_verification(acme, hashes):
-    assert enter(acme, "alice") == "alice"
-    assert enter(acme, "alice@acme.example") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice@acme.example") == "alice"
     assert hashes == [PASSWORD]
 
 
@@ -347,44 +350,45 @@ def test_a_hash_is_argon2id_with_the_parameters(acme, monkeypatch):
         monkeypatch.setattr(passwords.Argon2idPasswordHasher, name, value)
     user = make_user(acme.account, "dora")
     assert user.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
-    assert enter(acme, "dora") == "dora"
+    assert login_or_refusal(acme, "dora") == "dora"
 
 
 def test_a_hash_is_upgraded_when_the_parameters_change(acme, hashes, monkeypatch):
     before = acme.alice.password
     monkeypatch.setattr(passwords.Argon2idPasswordHasher, "time_cost", 2)
-    assert enter(acme, "alice", "wrong") == "refused"
+    assert login_or_refusal(acme, "alice", "wrong") == "refused"
     acme.alice.refresh_from_db()
     assert acme.alice.password == before
     del hashes[:]
 
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     acme.alice.refresh_from_db()
     assert acme.alice.password.startswith("argon2$argon2id$v=19$m=8,t=2,p=1$")
     # One hash verifies the password, one upgrades it; the upgraded hash is cached.
     assert hashes == [PASSWORD, PASSWORD]
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert hashes == [PASSWORD, PASSWORD]
     passwords.verified_credentials.clear()
-    assert enter(acme, "alice") == "alice"
+    assert login_or_refusal(acme, "alice") == "alice"
     assert hashes == [PASSWORD] * 3
 
 
 def test_an_upgrade_does_not_undo_a_change_of_password(acme, monkeypatch):
-    stale = User.objects.get(pk=acme.alice.pk)
+    # An object that was loaded before the change.
+    outdated_user = User.objects.get(pk=acme.alice.pk)
     acme.alice.set_password("a new secret")
     acme.alice.save(update_fields=["password"])
-    stale.upgrade_password(PASSWORD)
-    assert enter(acme, "alice") == "refused"
-    assert enter(acme, "alice", "a new secret") == "alice"
-    assert stale.password == acme.alice.password
+    outdated_user.upgrade_password(PASSWORD)
+    assert login_or_refusal(acme, "alice") == "refused"
+    assert login_or_refusal(acme, "alice", "a new secret") == "alice"
+    assert outdated_user.password == acme.alice.password
 
 
 def test_an_unusable_password_is_always_rejected(acme):
     for stored in ("!unusable", "", "plain"):
         Account.objects.get(pk=acme.account.pk).users.filter(login="carol").update(password=stored)
-        for given in ("", "unusable", stored, PASSWORD):
-            assert enter(acme, "carol", given) == "refused"
+        for password in ("", "unusable", stored, PASSWORD):
+            assert login_or_refusal(acme, "carol", password) == "refused"
 
 
 def test_me_is_never_cached_between_users(acme):

@@ -1,4 +1,4 @@
-"""Counters under concurrency: threads with their own connections, and committed transactions."""
+"""Counters under concurrency. Each thread has its own connection and commits its transactions."""
 
 import pytest
 
@@ -15,15 +15,15 @@ def acme(transactional_db, request):
     return request.getfixturevalue("acme")
 
 
-def counted(post: Post) -> tuple[int, int]:
-    """Return the counters. Assert that they equal the numbers of rows."""
+def counts_of(post: Post) -> tuple[int, int]:
+    """Return the counters of votes and comments, after asserting that they equal the numbers of rows."""
     post.refresh_from_db()
     assert post.votes_cache == post.account.votes.filter(post_id=post.id).count()
     assert post.comments_cache == post.account.comments.filter(post_id=post.id).count()
     return post.votes_cache, post.comments_cache
 
 
-def again(post: Post) -> Post:
+def reload(post: Post) -> Post:
     """Return another instance of the post, as another process would read it."""
     return Post.objects.get(pk=post.pk)
 
@@ -34,56 +34,56 @@ def test_it_works(acme):
     post.comment(by=acme.bob, text="yes")
     # The instance has the new counters too.
     assert (post.votes_cache, post.comments_cache) == (1, 1)
-    assert counted(post) == (1, 1)
+    assert counts_of(post) == (1, 1)
     assert not post.vote(by=acme.bob)
     assert post.withdraw_vote(by=acme.bob)
     assert not post.withdraw_vote(by=acme.bob)
-    assert counted(post) == (0, 1)
+    assert counts_of(post) == (0, 1)
 
 
 def test_votes_of_many_users(acme):
     post = make_post(acme.alice)
     users = [make_user(acme.account) for _ in range(THREADS)]
-    cast = at_once(*(lambda user=user: again(post).vote(by=user) for user in users))
-    assert cast == [True] * THREADS
-    assert counted(post) == (THREADS, 0)
-    withdrawn = at_once(*(lambda user=user: again(post).withdraw_vote(by=user) for user in users))
+    results = at_once(*(lambda user=user: reload(post).vote(by=user) for user in users))
+    assert results == [True] * THREADS
+    assert counts_of(post) == (THREADS, 0)
+    withdrawn = at_once(*(lambda user=user: reload(post).withdraw_vote(by=user) for user in users))
     assert withdrawn == [True] * THREADS
-    assert counted(post) == (0, 0)
+    assert counts_of(post) == (0, 0)
 
 
 def test_repeated_simultaneous_votes_count_once(acme):
     post = make_post(acme.alice)
-    cast = at_once(*[lambda: again(post).vote(by=acme.bob)] * THREADS)
-    assert sorted(cast) == [False] * (THREADS - 1) + [True]
-    assert counted(post) == (1, 0)
-    withdrawn = at_once(*[lambda: again(post).withdraw_vote(by=acme.bob)] * THREADS)
+    results = at_once(*[lambda: reload(post).vote(by=acme.bob)] * THREADS)
+    assert sorted(results) == [False] * (THREADS - 1) + [True]
+    assert counts_of(post) == (1, 0)
+    withdrawn = at_once(*[lambda: reload(post).withdraw_vote(by=acme.bob)] * THREADS)
     assert sorted(withdrawn) == [False] * (THREADS - 1) + [True]
-    assert counted(post) == (0, 0)
+    assert counts_of(post) == (0, 0)
 
 
 def test_votes_cast_and_withdrawn_simultaneously(acme):
     post = make_post(acme.alice)
     users = [make_user(acme.account) for _ in range(4)]
 
-    def act(number: int):
+    def vote_and_withdraw(number: int):
         user = users[number % 4]
-        for turn in range(5):
-            if (number + turn) % 2:
-                again(post).vote(by=user)
+        for round_number in range(5):
+            if (number + round_number) % 2:
+                reload(post).vote(by=user)
             else:
-                again(post).withdraw_vote(by=user)
+                reload(post).withdraw_vote(by=user)
 
-    at_once(*(lambda number=number: act(number) for number in range(THREADS)))
-    votes, _ = counted(post)
+    at_once(*(lambda number=number: vote_and_withdraw(number) for number in range(THREADS)))
+    votes, _ = counts_of(post)
     assert 0 <= votes <= 4
 
 
 def test_simultaneous_comments(acme):
     post = make_post(acme.alice)
     texts = [f"comment {number}" for number in range(THREADS)]
-    at_once(*(lambda text=text: again(post).comment(by=acme.bob, text=text) for text in texts))
-    assert counted(post) == (0, THREADS)
+    at_once(*(lambda text=text: reload(post).comment(by=acme.bob, text=text) for text in texts))
+    assert counts_of(post) == (0, THREADS)
     assert sorted(acme.account.comments.values_list("comment", flat=True)) == sorted(texts)
 
 
@@ -96,24 +96,24 @@ def test_simultaneous_votes_comments_and_changes(acme):
         body = f"<post><title>title {number}</title><votes-cache>0</votes-cache></post>".encode()
         return call(acme.host, path, method="PUT", user=("alice", PASSWORD), body=body).status_code
 
-    acts = [lambda user=user: again(post).vote(by=user) for user in users]
-    acts += [lambda user=user: again(post).comment(by=user, text="yes") for user in users[:4]]
-    acts += [lambda number=number: change(number) for number in range(4)]
-    results = at_once(*acts)
+    functions = [lambda user=user: reload(post).vote(by=user) for user in users]
+    functions += [lambda user=user: reload(post).comment(by=user, text="yes") for user in users[:4]]
+    functions += [lambda number=number: change(number) for number in range(4)]
+    results = at_once(*functions)
     assert results[-4:] == [200] * 4
-    assert counted(post) == (THREADS // 2, 4)
+    assert counts_of(post) == (THREADS // 2, 4)
     assert post.title in {f"title {number}" for number in range(4)}
 
 
 def test_simultaneously_created_posts_have_different_ids(acme):
     def create(number: int):
         body = f"<post><title>post {number}</title></post>".encode()
-        answer = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), body=body)
-        assert answer.status_code == 201
-        return answer.headers["Location"]
+        response = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), body=body)
+        assert response.status_code == 201
+        return response.headers["Location"]
 
-    places = at_once(*(lambda number=number: create(number) for number in range(THREADS)))
-    assert len(set(places)) == THREADS
+    locations = at_once(*(lambda number=number: create(number) for number in range(THREADS)))
+    assert len(set(locations)) == THREADS
     assert acme.account.posts.count() == THREADS
 
 

@@ -58,8 +58,8 @@ def create(client: XMLClient, fields: str):
 )
 def test_it_rejects_cross_site_requests_without_preflight(acme, origin, content_type, status):
     """Browsers send a preflight request for other content types, which gets no permission."""
-    given = {"Origin": origin, "Content-Type": content_type}
-    headers = {name: value for name, value in given.items() if value is not None}
+    optional_headers = {"Origin": origin, "Content-Type": content_type}
+    headers = {name: value for name, value in optional_headers.items() if value is not None}
     response = acme.xml().post("/app/posts.xml", content=POST, headers=headers)
     assert response.status_code == status
     if status == 403:
@@ -70,7 +70,7 @@ def test_it_rejects_cross_site_requests_without_preflight(acme, origin, content_
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.carol)
     client.get("/app/users/me.xml")
-    # The user with the account; the first category; the status; the post; two savepoints with their releases.
+    # The user with the account; the first category with the first status; the post; a savepoint and its release.
     with django_assert_num_queries(5):
         response = client.send_xml("POST", "/app/posts.xml", POST)
     post = acme.account.posts.get()
@@ -79,10 +79,10 @@ def test_it_works(acme, django_assert_num_queries):
     assert response.headers["Location"] == f"http://acme.example.test/app/posts/{post.id}.xml"
     assert (post.user_id, post.forum_id, post.task_kind) == (acme.carol.id, acme.forum.id, "feedback")
     # Reading the post returns the same document.
-    read = client.get(f"/app/posts/{post.id}.xml")
-    inner = expected.removeprefix(DECLARATION)
-    indented = "".join(f"  {line}\n" for line in inner.splitlines())
-    assert shown(read) == document(200, '<hash>\n  <comments type="array"/>\n', indented, "</hash>\n")
+    read_response = client.get(f"/app/posts/{post.id}.xml")
+    element = expected.removeprefix(DECLARATION)
+    indented = "".join(f"  {line}\n" for line in element.splitlines())
+    assert shown(read_response) == document(200, '<hash>\n  <comments type="array"/>\n', indented, "</hash>\n")
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 201), ("admin", 201), ("agent", 201), ("member", 201)])
@@ -164,15 +164,15 @@ def test_it_rejects_invalid_fields(acme, fields, sentences):
 
 
 @pytest.mark.parametrize(
-    "bad",
+    "invalid_text",
     [
         *("&#0;", "&#8;", "&#x1F;", "&#xFFFE;", "&#xFFFF;", "&#xD800;", "&#xDFFF;", "&#x110000;", "&#99999999999;"),
         *("\0", "\b", "\x1b", "\ufffe", "\uffff", "<![CDATA[\b]]>"),
     ],
 )
 @pytest.mark.parametrize("field", ["title", "content"])
-def test_it_rejects_text_that_xml_cannot_carry(acme, field, bad):
-    response = create(acme.xml(), f"<title>t</title><{field}>before {bad} after</{field}>")
+def test_it_rejects_text_that_xml_cannot_carry(acme, field, invalid_text):
+    response = create(acme.xml(), f"<title>t</title><{field}>before {invalid_text} after</{field}>")
     sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
     assert shown(response) == refusal(422, f"{field.capitalize()} {sentence}")
     assert not acme.account.posts.exists()
@@ -214,7 +214,7 @@ def test_accepted_content_types(acme, content_type):
 
 # The size of a body
 
-LIMIT = 1024 * 1024
+MAX_BODY_SIZE = 1024 * 1024
 
 
 def padded(size: int) -> bytes:
@@ -228,29 +228,29 @@ def test_it_rejects_a_body_of_more_than_1_mib(acme, chunked):
         content = iter([padded(size)]) if chunked else padded(size)
         return acme.xml().post("/app/posts.xml", content=content, headers={"Content-Type": "application/xml"})
 
-    assert shown(send(LIMIT + 1)) == refusal(413, TOO_LARGE)
+    assert shown(send(MAX_BODY_SIZE + 1)) == refusal(413, TOO_LARGE)
     assert not acme.account.posts.exists()
-    assert send(LIMIT).status_code == 201
+    assert send(MAX_BODY_SIZE).status_code == 201
 
 
-class Endless:
+class EndlessBody:
     """An endless body in chunks. The test fails if too much of it is read."""
 
     def __init__(self):
         self.sent = 0
 
     def read(self, size: int) -> bytes:
-        assert 0 < size <= LIMIT + 1
+        assert 0 < size <= MAX_BODY_SIZE + 1
         self.sent += size
         return b"x" * size
 
 
 def test_it_rejects_an_endless_body_before_it_ends(acme):
-    body = Endless()
+    body = EndlessBody()
     environ = {"wsgi.input": body, "HTTP_TRANSFER_ENCODING": "chunked", "CONTENT_TYPE": "application/xml"}
-    answer = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), **environ)
-    assert shown(answer) == refusal(413, TOO_LARGE)
-    assert body.sent == LIMIT + 1
+    response = call(acme.host, b"/app/posts.xml", method="POST", user=("alice", PASSWORD), **environ)
+    assert shown(response) == refusal(413, TOO_LARGE)
+    assert body.sent == MAX_BODY_SIZE + 1
 
 
 def test_a_chunked_body_is_read(acme):
@@ -264,12 +264,12 @@ def test_a_chunked_body_is_read(acme):
 
 
 def test_the_agent_is_cut_at_255_characters(acme):
-    for given, kept in {"a" * 256: "a" * 255, "a" * 255: "a" * 255, "": ""}.items():
+    for user_agent, expected in {"a" * 256: "a" * 255, "a" * 255: "a" * 255, "": ""}.items():
         client = acme.xml()
-        client.headers["User-Agent"] = given
+        client.headers["User-Agent"] = user_agent
         response = client.send_xml("POST", "/app/posts.xml", POST)
         post = acme.account.posts.latest("id")
-        assert post.agent == kept
+        assert post.agent == expected
         assert shown(response) == document(201, single(post))
 
 
@@ -312,9 +312,9 @@ def test_the_category_may_be_sent(acme, element):
 
 
 def test_the_default_category_is_the_first_by_position(acme):
-    earlier = make_category(acme.account, position=0)
+    first_category = make_category(acme.account, position=0)
     create(acme.xml(), "<title>t</title>")
-    assert acme.account.posts.get().category_id == earlier.id
+    assert acme.account.posts.get().category_id == first_category.id
 
 
 def test_null_and_missing_fields_get_defaults(acme):
@@ -346,12 +346,15 @@ def test_read_only_and_unknown_fields_are_ignored(acme):
 
 
 def test_it_rejects_categories_of_other_forums_and_accounts(acme, other):
-    theirs = other.account.categories.get()
-    while acme.account.categories.filter(id=theirs.id).exists():
-        theirs = other.account.categories.create(forum_id=theirs.forum_id, name=f"Next to {theirs.id}")
+    category_of_other = other.account.categories.get()
+    # Each account numbers its own rows. No category of acme may have this id.
+    while acme.account.categories.filter(id=category_of_other.id).exists():
+        category_of_other = other.account.categories.create(
+            forum_id=category_of_other.forum_id, name=f"Next to {category_of_other.id}"
+        )
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
-    elsewhere = acme.account.categories.create(forum_id=forum.id, name="Elsewhere")
-    for category in (theirs, elsewhere):
+    category_of_other_forum = acme.account.categories.create(forum_id=forum.id, name="Elsewhere")
+    for category in (category_of_other, category_of_other_forum):
         response = create(acme.xml(), f"<title>t</title><category-id>{category.id}</category-id>")
         assert shown(response) == refusal(422, "Category can't be found")
     assert not Post.objects.exists()

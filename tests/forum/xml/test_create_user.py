@@ -37,8 +37,8 @@ def test_it_works(acme, django_assert_num_queries):
     assert user.role == "member"
     assert user.password.startswith("argon2$argon2id$")
     # The new user gets the same document.
-    mine = XMLClient(acme.host, auth=("dora", "a very good secret")).get("/app/users/me.xml")
-    assert shown(mine) == (200, CONTENT_TYPE, expected)
+    own_response = XMLClient(acme.host, auth=("dora", "a very good secret")).get("/app/users/me.xml")
+    assert shown(own_response) == (200, CONTENT_TYPE, expected)
 
 
 def test_it_rejects_anonymous_requests(acme):
@@ -60,10 +60,10 @@ def test_it_rejects_other_methods(acme, method):
     assert response.headers["Allow"] == "POST"
 
 
-# The whole table is in tests/accounts/test_user_permissions.py.
-@pytest.mark.parametrize("by", ["owner", "admin", "agent"])
-def test_the_default_role_is_member(acme, by):
-    response = create(client_of(acme, by), DORA)
+# tests/accounts/test_user_permissions.py covers all combinations of roles.
+@pytest.mark.parametrize("creator_role", ["owner", "admin", "agent"])
+def test_the_default_role_is_member(acme, creator_role):
+    response = create(client_of(acme, creator_role), DORA)
     user = acme.account.users.get(login="dora")
     expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))
     assert shown(response) == (201, CONTENT_TYPE, expected)
@@ -71,14 +71,14 @@ def test_the_default_role_is_member(acme, by):
 
 
 @pytest.mark.parametrize(
-    ("by", "role", "sentence"),
+    ("creator_role", "role", "sentence"),
     [
         ("agent", "agent", "An agent may create members only"),
         ("admin", "owner", "Only an owner can appoint or change owners."),
     ],
 )
-def test_it_rejects_roles_that_the_user_may_not_give(acme, by, role, sentence):
-    response = create(client_of(acme, by), f"{DORA}<role>{role}</role>")
+def test_it_rejects_roles_that_the_user_may_not_give(acme, creator_role, role, sentence):
+    response = create(client_of(acme, creator_role), f"{DORA}<role>{role}</role>")
     assert shown(response) == refusal(403, sentence)
     assert not acme.account.users.filter(login="dora").exists()
 
@@ -103,55 +103,55 @@ NO_EMAIL = "Email is not an e-mail address"
 SIMILAR = "Password is too similar to the login, the e-mail or the name"
 
 
-def user(login="dora", email="dora@acme.example", password="a very good secret", more="") -> str:
-    return f"<login>{login}</login><email>{email}</email><password>{password}</password>{more}"
+def user_xml(login="dora", email="dora@acme.example", password="a very good secret", extra="") -> str:
+    return f"<login>{login}</login><email>{email}</email><password>{password}</password>{extra}"
 
 
 @pytest.mark.parametrize(
     ("fields", "sentences"),
     [
         ("<x/>", ["Login can't be blank", "Email can't be blank", "Password can't be blank"]),
-        (user("", "", ""), ["Login can't be blank", "Email can't be blank", "Password can't be blank"]),
-        (user(" "), ["Login can't be blank"]),
-        (user("a:b"), [LOGIN_FORM]),
-        (user(" dora"), [LOGIN_FORM]),
-        (user("dora "), [LOGIN_FORM]),
-        (user("x" * 256), ["Login is too long (maximum is 255 characters)"]),
-        (user("alice"), ["Login is already taken"]),
-        (user("ALICE"), ["Login is already taken"]),
-        (user("<x/>"), ["Login must be a single value"]),
-        (user(email="dora"), [NO_EMAIL]),
-        (user(email="dora@"), [NO_EMAIL]),
-        (user(email="@acme.example"), [NO_EMAIL]),
-        (user(email="do ra@acme.example"), [NO_EMAIL]),
-        (user(email="dora@acme..example"), [NO_EMAIL]),
-        (user(email="a@b@c"), [NO_EMAIL]),
-        (user(email="x" * 255 + "@acme.example"), ["Email is too long (maximum is 255 characters)"]),
-        (user(email="alice@acme.example"), ["Email is already taken"]),
-        (user(email="Alice@ACME.example"), ["Email is already taken"]),
+        (user_xml("", "", ""), ["Login can't be blank", "Email can't be blank", "Password can't be blank"]),
+        (user_xml(" "), ["Login can't be blank"]),
+        (user_xml("a:b"), [LOGIN_FORM]),
+        (user_xml(" dora"), [LOGIN_FORM]),
+        (user_xml("dora "), [LOGIN_FORM]),
+        (user_xml("x" * 256), ["Login is too long (maximum is 255 characters)"]),
+        (user_xml("alice"), ["Login is already taken"]),
+        (user_xml("ALICE"), ["Login is already taken"]),
+        (user_xml("<x/>"), ["Login must be a single value"]),
+        (user_xml(email="dora"), [NO_EMAIL]),
+        (user_xml(email="dora@"), [NO_EMAIL]),
+        (user_xml(email="@acme.example"), [NO_EMAIL]),
+        (user_xml(email="do ra@acme.example"), [NO_EMAIL]),
+        (user_xml(email="dora@acme..example"), [NO_EMAIL]),
+        (user_xml(email="a@b@c"), [NO_EMAIL]),
+        (user_xml(email="x" * 255 + "@acme.example"), ["Email is too long (maximum is 255 characters)"]),
+        (user_xml(email="alice@acme.example"), ["Email is already taken"]),
+        (user_xml(email="Alice@ACME.example"), ["Email is already taken"]),
         # Users can sign in with either, so a login must not equal the e-mail of another user.
-        (user("Alice@ACME.example"), ["Login is already taken"]),
-        (user("alice@acme.example", "alice@acme.example"), ["Login is already taken", "Email is already taken"]),
-        (user(password="f4&amp;g"), ["Password is too short (minimum is 8 characters)"]),
-        (user(password="password1"), ["Password is too common"]),
-        (user(password="8135813581"), ["Password can't be entirely numeric"]),
+        (user_xml("Alice@ACME.example"), ["Login is already taken"]),
+        (user_xml("alice@acme.example", "alice@acme.example"), ["Login is already taken", "Email is already taken"]),
+        (user_xml(password="f4&amp;g"), ["Password is too short (minimum is 8 characters)"]),
+        (user_xml(password="password1"), ["Password is too common"]),
+        (user_xml(password="8135813581"), ["Password can't be entirely numeric"]),
         (
-            user(password="123456"),
+            user_xml(password="123456"),
             [
                 "Password is too short (minimum is 8 characters)",
                 "Password is too common",
                 "Password can't be entirely numeric",
             ],
         ),
-        (user("dorothea.k", password="dorothea.k"), [SIMILAR]),
-        (user(email="dorothea@acme.example", password="dorothea@acme"), [SIMILAR]),
-        (user(password="Dora Kowalska", more="<name>Dora Kowalska</name>"), [SIMILAR]),
-        (user(password="x" * 256), ["Password is too long (maximum is 255 characters)"]),
-        (user(more=f"<name>{'x' * 256}</name>"), ["Name is too long (maximum is 255 characters)"]),
-        (user(more="<role>root</role>"), ["Role is not one of owner, admin, agent, member"]),
-        (user(more="<role><x/></role>"), ["Role must be a single value"]),
+        (user_xml("dorothea.k", password="dorothea.k"), [SIMILAR]),
+        (user_xml(email="dorothea@acme.example", password="dorothea@acme"), [SIMILAR]),
+        (user_xml(password="Dora Kowalska", extra="<name>Dora Kowalska</name>"), [SIMILAR]),
+        (user_xml(password="x" * 256), ["Password is too long (maximum is 255 characters)"]),
+        (user_xml(extra=f"<name>{'x' * 256}</name>"), ["Name is too long (maximum is 255 characters)"]),
+        (user_xml(extra="<role>root</role>"), ["Role is not one of owner, admin, agent, member"]),
+        (user_xml(extra="<role><x/></role>"), ["Role must be a single value"]),
         (
-            user("alice", "dora", "short", more="<role>root</role>"),
+            user_xml("alice", "dora", "short", extra="<role>root</role>"),
             [
                 "Login is already taken",
                 NO_EMAIL,
@@ -169,15 +169,15 @@ def test_it_rejects_invalid_fields(acme, fields, sentences):
 
 def test_it_rejects_an_email_that_is_a_login(acme):
     make_user(acme.account, "dora@acme.example", email="other@acme.example")
-    response = create(acme.xml(), user(email="Dora@acme.example"))
+    response = create(acme.xml(), user_xml(email="Dora@acme.example"))
     assert shown(response) == refusal(422, "Email is already taken")
 
 
 @pytest.mark.parametrize("field", ["login", "email", "password", "name"])
 def test_it_rejects_text_that_xml_cannot_carry(acme, field):
-    given = {"login": "dora", "email": "dora@acme.example", "password": "a very good secret", "name": "Dora"}
-    given[field] += "\x07"
-    response = create(acme.xml(), "".join(f"<{name}>{value}</{name}>" for name, value in given.items()))
+    values = {"login": "dora", "email": "dora@acme.example", "password": "a very good secret", "name": "Dora"}
+    values[field] += "\x07"
+    response = create(acme.xml(), "".join(f"<{name}>{value}</{name}>" for name, value in values.items()))
     sentence = "has a character that can't be used (a control character or half of a surrogate pair)"
     assert shown(response) == refusal(422, f"{field.capitalize()} {sentence}")
     assert acme.account.users.count() == 3
@@ -207,14 +207,14 @@ def test_read_only_and_unknown_fields_are_ignored(acme):
 
 def test_no_response_and_no_log_record_contains_the_password(acme, caplog):
     secret = "hunter2-and-more"
-    answers = [
-        create(acme.xml(), user(password=secret)),
-        create(acme.xml(), user(password=secret)),
+    responses = [
+        create(acme.xml(), user_xml(password=secret)),
+        create(acme.xml(), user_xml(password=secret)),
         acme.xml().send_xml("POST", "/app/users.xml", f"<user><password>{secret}</password"),
-        acme.xml(acme.carol).send_xml("POST", "/app/users.xml", f"<user>{user(password=secret)}</user>"),
+        acme.xml(acme.carol).send_xml("POST", "/app/users.xml", f"<user>{user_xml(password=secret)}</user>"),
     ]
-    assert [answer.status_code for answer in answers] == [201, 422, 400, 403]
-    assert not any(secret in answer.text or secret in str(answer.headers) for answer in answers)
+    assert [response.status_code for response in responses] == [201, 422, 400, 403]
+    assert not any(secret in response.text or secret in str(response.headers) for response in responses)
     assert secret not in caplog.text
     assert PASSWORD not in caplog.text
     assert not User.objects.filter(password__contains=secret).exists()

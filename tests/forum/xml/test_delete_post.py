@@ -5,14 +5,14 @@ from forum.models import Post
 from tests.support.factories import make_post, make_task, make_user
 from tests.support.xml import NOT_FOUND, UNAUTHENTICATED, client_of, document, posts, refusal, shown, single
 
-MAY_NOT = "Only the team may delete this post"
+FORBIDDEN = "Only the team may delete this post"
 
 
 def test_it_works(acme, django_assert_num_queries):
     post = make_post(acme.carol, "A dark theme", content="So that one can read at night.")
     client = acme.xml()
     client.get("/app/users/me.xml")
-    # The user with the account; the locked post with its status; the post; two savepoints with their releases.
+    # The user with the account; the locked post with its status; its update; a savepoint and its release.
     with django_assert_num_queries(5):
         response = client.delete(f"/app/posts/{post.id}.xml")
     assert shown(response) == document(200, single(post))
@@ -20,7 +20,8 @@ def test_it_works(acme, django_assert_num_queries):
     post.refresh_from_db()
     assert (post.title, post.trashed_by_id) == ("A dark theme", acme.alice.id)
     assert post.trashed_at <= timezone.now()
-    for path in (f"/app/posts/{post.id}.xml", f"/app/posts/{post.id}.xml"):
+    path = f"/app/posts/{post.id}.xml"
+    for _ in range(2):
         assert shown(client.get(path)) == refusal(404, NOT_FOUND)
         assert shown(client.delete(path)) == refusal(404, NOT_FOUND)
     assert shown(client.get("/")) == posts()
@@ -34,29 +35,29 @@ def test_it_rejects_anonymous_requests(acme):
     assert post.trashed_at is None
 
 
-ECHOES = {
+PARTICIPATIONS = {
     "none": lambda post, acme, erin: None,
     "own comment": lambda post, acme, erin: post.comment(by=acme.carol, text="mine"),
     "own vote": lambda post, acme, erin: post.vote(by=acme.carol),
-    "comment": lambda post, acme, erin: post.comment(by=erin, text="hers"),
+    "comment": lambda post, acme, erin: post.comment(by=erin, text="of erin"),
     "vote": lambda post, acme, erin: post.vote(by=erin),
     "vote of the team": lambda post, acme, erin: post.vote(by=acme.bob),
 }
-OF_OTHERS = ("comment", "vote", "vote of the team")
+PARTICIPATIONS_OF_OTHERS = ("comment", "vote", "vote of the team")
 
 
-@pytest.mark.parametrize("echo", ECHOES)
+@pytest.mark.parametrize("participation", PARTICIPATIONS)
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
-def test_who_may_delete_a_post(acme, role, echo):
+def test_who_may_delete_a_post(acme, role, participation):
     erin = make_user(acme.account, "erin")
     post = make_post(acme.carol)
-    ECHOES[echo](post, acme, erin)
+    PARTICIPATIONS[participation](post, acme, erin)
     clients = {"author": lambda: acme.xml(acme.carol), "another member": lambda: acme.xml(erin)}
     client = clients.get(role, lambda: client_of(acme, role))()
     response = client.delete(f"/app/posts/{post.id}.xml")
     post.refresh_from_db()
-    if role == "another member" or (role == "author" and echo in OF_OTHERS):
-        assert shown(response) == refusal(403, MAY_NOT)
+    if role == "another member" or (role == "author" and participation in PARTICIPATIONS_OF_OTHERS):
+        assert shown(response) == refusal(403, FORBIDDEN)
         assert post.trashed_at is None
     else:
         assert shown(response) == document(200, single(post))
@@ -88,19 +89,20 @@ def test_authors_may_delete_their_private_posts(acme):
 
 
 def test_it_rejects_posts_of_another_account(acme, other):
-    ours, theirs = make_post(acme.alice), make_post(other.mallory)
-    while theirs.id <= ours.id:
-        theirs = make_post(other.mallory)
-    assert shown(acme.xml().delete(f"/app/posts/{theirs.id}.xml")) == refusal(404, NOT_FOUND)
+    post, other_post = make_post(acme.alice), make_post(other.mallory)
+    # Each account numbers its own rows. No post of acme may have this id.
+    while other_post.id <= post.id:
+        other_post = make_post(other.mallory)
+    assert shown(acme.xml().delete(f"/app/posts/{other_post.id}.xml")) == refusal(404, NOT_FOUND)
     assert not Post.objects.trashed().exists()
 
 
 def test_it_rejects_posts_of_another_forum_and_tasks(acme):
     forum = acme.account.forums.create(name="Second", host_id=acme.account.hosts.create(name="ideas.example.org").id)
     category = acme.account.categories.create(forum_id=forum.id, name="General")
-    second = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
-    for unknown in (second.id, make_task(acme.alice).id, 999_999):
-        assert shown(acme.xml().delete(f"/app/posts/{unknown}.xml")) == refusal(404, NOT_FOUND)
+    post_of_other_forum = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
+    for id in (post_of_other_forum.id, make_task(acme.alice).id, 999_999):
+        assert shown(acme.xml().delete(f"/app/posts/{id}.xml")) == refusal(404, NOT_FOUND)
     assert not Post.objects.trashed().exists()
 
 

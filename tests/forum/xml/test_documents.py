@@ -1,4 +1,4 @@
-"""The parser, and other XML parsers, read back the documents of the renderer."""
+"""Documents of the renderer. The parser of the Forum API and other XML parsers can read them."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -86,7 +86,7 @@ def test_it_rejects_a_row_of_the_wrong_length():
 
 
 # The fields of each document, with their types.
-TABLES = {
+DOCUMENTED_FIELDS = {
     USER: "created-at:datetime description email login name notification updated-at:datetime www",
     POST_IN_LIST: (
         "agent comments-cache:integer content created-at:datetime id:integer title updated-at:datetime"
@@ -101,9 +101,9 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("shape", TABLES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", DOCUMENTED_FIELDS, ids=lambda shape: shape.name)
 def test_shapes_have_the_documented_fields(shape):
-    fields = dict(field.partition(":")[::2] for field in TABLES[shape].split())
+    fields = dict(field.partition(":")[::2] for field in DOCUMENTED_FIELDS[shape].split())
     assert shape.fields == {name: kind or STRING for name, kind in fields.items()}
 
 
@@ -113,7 +113,7 @@ def test_an_empty_list():
 
 
 @pytest.mark.parametrize(
-    ("moment", "zone", "expected"),
+    ("time", "zone", "expected"),
     [
         (datetime(2009, 1, 26, 17, 6, 53, tzinfo=UTC), "UTC", "2009-01-26T17:06:53+00:00"),
         (datetime(2009, 1, 26, 17, 6, 53, 999_999, tzinfo=UTC), "UTC", "2009-01-26T17:06:53+00:00"),
@@ -124,8 +124,8 @@ def test_an_empty_list():
         (datetime(2009, 7, 26, 17, tzinfo=timezone(timedelta(hours=-7))), "UTC", "2009-07-27T00:00:00+00:00"),
     ],
 )
-def test_times_are_in_the_time_zone_of_the_account(moment, zone, expected):
-    assert local_time(moment, ZoneInfo(zone)) == expected
+def test_times_are_in_the_time_zone_of_the_account(time, zone, expected):
+    assert local_time(time, ZoneInfo(zone)) == expected
 
 
 @settings(deadline=None)
@@ -146,11 +146,11 @@ def test_the_parser_reads_documents_of_the_renderer(text, number, time):
 def test_other_parsers_read_documents_of_the_renderer(texts):
     shape = Shape("thing", text=STRING)
     body = document(array("things", shape, [[text] for text in texts], WARSAW))
-    found = [
+    parsed = [
         None if element.get("nil") == "true" else element.text or ""
         for element in ElementTree.fromstring(body).iter("text")
     ]
-    assert found == texts
+    assert parsed == texts
     assert read(body) == {"things": [{"text": text} for text in texts]}
 
 
@@ -164,7 +164,7 @@ def test_is_xml_text_accepts_what_parsers_accept(text):
         assert ElementTree.fromstring(body).findtext("text") == text
 
 
-# Through the whole application. The database is not emptied between examples: each creates a post of its own.
+# Requests to the whole application. Hypothesis does not empty the database between examples, so each one creates a post.
 
 
 def test_any_text_survives_a_round_trip_through_the_application(acme):
@@ -172,20 +172,20 @@ def test_any_text_survives_a_round_trip_through_the_application(acme):
 
     @settings(deadline=None)
     @given(TEXTS.filter(str.strip).map(lambda text: text[:255]).filter(str.strip), TEXTS)
-    def survives(title, content):
+    def check_round_trip(title, content):
         body = Shape("post", content=STRING, title=STRING).write([content, title], WARSAW)
         created = client.send_xml("POST", "/app/posts.xml", body)
         assert created.status_code == 201, created.text
-        shown = client.get(created.headers["Location"])
-        assert shown.headers["Content-Type"] == CONTENT_TYPE
-        post = ElementTree.fromstring(shown.content).find("post")
+        read_response = client.get(created.headers["Location"])
+        assert read_response.headers["Content-Type"] == CONTENT_TYPE
+        post = ElementTree.fromstring(read_response.content).find("post")
         assert (post.findtext("title"), post.findtext("content")) == (title, content)
         assert ElementTree.fromstring(created.content).findtext("title") == title
 
-    survives()
+    check_round_trip()
 
 
 def test_a_category_of_any_name_is_listed(acme):
     category = make_category(acme.account, "<b>\r\n&amp;]]>\t\u0085\u2028🦉")
-    listed = ElementTree.fromstring(acme.xml().get("/app/categories.xml").content)
-    assert listed.findall("category")[1].findtext("name") == category.name
+    root = ElementTree.fromstring(acme.xml().get("/app/categories.xml").content)
+    assert root.findall("category")[1].findtext("name") == category.name

@@ -108,9 +108,9 @@ def test_it_works(acme):
     ],
 )
 def test_it_rejects_hostile_paths(acme, path):
-    answer = call(acme.host, path, user=ALICE)
-    assert shown(answer) == refusal(404, NOT_FOUND)
-    for header in answer.headers.values():
+    response = call(acme.host, path, user=ALICE)
+    assert shown(response) == refusal(404, NOT_FOUND)
+    for header in response.headers.values():
         assert "\n" not in header
 
 
@@ -141,16 +141,16 @@ def test_an_empty_path_is_the_list(acme):
 )
 @pytest.mark.parametrize("path", [b"/", b"/General", b"/app/posts.xml"])
 def test_hostile_queries_get_a_valid_response(acme, path, query, expected):
-    answer = call(acme.host, path, query=query, user=ALICE)
-    assert answer.status_code == expected
+    response = call(acme.host, path, query=query, user=ALICE)
+    assert response.status_code == expected
     if expected == 200:
-        assert shown(answer) == posts()
-        assert answer.headers["Link"] == f'<http://acme.example.test{path.decode()}?page=1>; rel="first"'
+        assert shown(response) == posts()
+        assert response.headers["Link"] == f'<http://acme.example.test{path.decode()}?page=1>; rel="first"'
 
 
 def test_it_rejects_too_many_parameters(acme, caplog):
-    answer = call(acme.host, b"/", query="x=1&" * 2000, user=ALICE)
-    assert shown(answer) == refusal(400, UNREADABLE)
+    response = call(acme.host, b"/", query="x=1&" * 2000, user=ALICE)
+    assert shown(response) == refusal(400, UNREADABLE)
 
 
 # Headers
@@ -187,12 +187,12 @@ def test_it_rejects_too_many_parameters(acme, caplog):
 def test_hostile_headers_change_nothing(acme, name):
     body = b"<post><title>t</title></post>"
     for value in ("\0", "\xff", "x" * 70_000, "=?utf-8?q?x?=", "\r\nX: y", '"', ";;;;", ", , ,", "%00", "a/b;q=\0"):
-        answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **{name: value})
-        assert answer.status_code == 201, value
+        response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, **{name: value})
+        assert response.status_code == 201, value
         post = acme.account.posts.latest("id")
-        answer = call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **{name: value})
-        assert answer.status_code == 200, value
-        assert f'<id type="integer">{post.id}</id>' in answer.text
+        response = call(acme.host, f"/app/posts/{post.id}.xml".encode(), user=ALICE, **{name: value})
+        assert response.status_code == 200, value
+        assert f'<id type="integer">{post.id}</id>' in response.text
 
 
 @pytest.mark.parametrize(
@@ -244,48 +244,48 @@ def test_hostile_headers_change_nothing(acme, name):
 )
 def test_hostile_content_types_get_a_valid_response(acme, method, path, content_type):
     body = b"<post><title>t</title></post>"
-    answer = call(acme.host, path, method=method, user=ALICE, body=body, query="order=old", CONTENT_TYPE=content_type)
-    assert answer.status_code in ((200,) if b"users" in path else (200, 201, 400, 415))
-    assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
+    response = call(acme.host, path, method=method, user=ALICE, body=body, query="order=old", CONTENT_TYPE=content_type)
+    assert response.status_code in ((200,) if b"users" in path else (200, 201, 400, 415))
+    assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
 @pytest.mark.parametrize("length", ["abc", "1e3", "\xb2", "0x10", "12 13", "12,12", "1.0", "\0", "--1"])
 def test_it_rejects_a_content_length_that_is_not_a_number(acme, length):
-    answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=b"<post/>", CONTENT_LENGTH=length)
-    assert shown(answer) == refusal(400, "Content-Length is not a number")
+    response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=b"<post/>", CONTENT_LENGTH=length)
+    assert shown(response) == refusal(400, "Content-Length is not a number")
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_it_rejects_a_content_length_over_1_mib_without_reading_the_body(acme, method, path):
     for length in (str(1024 * 1024 + 1), "9" * 20, "9" * 1000):
-        answer = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
-        assert shown(answer) == refusal(413, TOO_LARGE)
+        response = call(acme.host, path.replace(b"{id}", b"1"), method=method, CONTENT_LENGTH=length)
+        assert shown(response) == refusal(413, TOO_LARGE)
 
 
 @pytest.mark.parametrize("body", [b"", b"<post><title>t", b"<post><title>t</title></post>"])
 def test_it_rejects_a_truncated_body(acme, body):
     """A truncated body is rejected even if it looks complete (RFC 9112, section 8)."""
-    answer = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, CONTENT_LENGTH="1000")
-    assert shown(answer) == refusal(400, "The request was cut off on its way; send it again")
+    response = call(acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body, CONTENT_LENGTH="1000")
+    assert shown(response) == refusal(400, "The request was cut off on its way; send it again")
     assert not acme.account.posts.exists()
 
 
 def test_a_body_is_read_up_to_its_content_length(acme):
     body = b"<post><title>t</title></post>"
-    answer = call(
+    response = call(
         acme.host, b"/app/posts.xml", method="POST", user=ALICE, body=body + b"x", CONTENT_LENGTH=str(len(body))
     )
-    assert answer.status_code == 201
+    assert response.status_code == 201
 
 
 @pytest.mark.parametrize("method", ["FOO", "TRACE", "CONNECT", "PROPFIND", "OPTIONS", "X" * 1000, "get", "\xff"])
 def test_it_rejects_unusual_methods(acme, method):
-    answer = call(acme.host, method=method, user=ALICE)
+    response = call(acme.host, method=method, user=ALICE)
     if method == "get":
-        assert answer.status_code == 200
+        assert response.status_code == 200
     else:
-        assert shown(answer) == refusal(405, NOT_ALLOWED)
-        assert answer.headers["Allow"] == "GET, HEAD"
+        assert shown(response) == refusal(405, NOT_ALLOWED)
+        assert response.headers["Allow"] == "GET, HEAD"
 
 
 # Every route
@@ -300,9 +300,9 @@ def test_it_rejects_anonymous_requests_on_every_route(acme, method, path):
         {"HTTP_AUTHORIZATION": f"Bearer {acme.alice_token}"},
         {"QUERY_STRING": f"api_token={acme.alice_token}"},
     ):
-        answer = call(acme.host, path, method=method, **environ)
-        assert shown(answer) == refusal(401, UNAUTHENTICATED)
-        assert answer.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
+        response = call(acme.host, path, method=method, **environ)
+        assert shown(response) == refusal(401, UNAUTHENTICATED)
+        assert response.headers["WWW-Authenticate"] == 'Basic realm="Acme", charset="UTF-8"'
     post.refresh_from_db()
     assert post.trashed_at is None
 
@@ -317,16 +317,16 @@ def test_a_lost_database_connection_causes_503(acme, method, path, error):
     call(acme.host, user=ALICE)
     body = b"<hash><post><title>t</title></post><user><login>x</login></user></hash>"
 
-    def answer_after(queries: int):
+    def response_after(queries: int):
         """Return the response if the database fails after `queries` statements."""
-        done = 0
+        executed = 0
 
-        def execute(run, sql, params, many, context):
-            nonlocal done
-            if done >= queries and "SAVEPOINT" not in sql:
+        def execute(run_statement, sql, params, many, context):
+            nonlocal executed
+            if executed >= queries and "SAVEPOINT" not in sql:
                 raise error
-            done += 1
-            return run(sql, params, many, context)
+            executed += 1
+            return run_statement(sql, params, many, context)
 
         with connection.execute_wrapper(execute):
             return call(
@@ -334,12 +334,12 @@ def test_a_lost_database_connection_causes_503(acme, method, path, error):
             )
 
     for queries in (0, 1):
-        answer = answer_after(queries)
+        response = response_after(queries)
         if queries and path == b"/app/users/me.xml":
-            assert answer.status_code == 200
+            assert response.status_code == 200
             continue
-        assert shown(answer) == refusal(503, UNAVAILABLE)
-        assert answer.headers["Retry-After"] == "5"
+        assert shown(response) == refusal(503, UNAVAILABLE)
+        assert response.headers["Retry-After"] == "5"
 
 
 @pytest.mark.slow
@@ -359,9 +359,9 @@ def test_a_lost_database_connection_causes_503(acme, method, path, error):
 )
 def test_any_body_gets_a_valid_response(acme, method, path, body):
     post = make_post(acme.alice)
-    answer = call(acme.host, path.replace(b"{id}", str(post.id).encode()), method=method, user=ALICE, body=body)
-    assert answer.status_code in (200, 201, 400, 422)
-    assert answer.headers["Content-Type"] == "application/xml; charset=utf-8"
+    response = call(acme.host, path.replace(b"{id}", str(post.id).encode()), method=method, user=ALICE, body=body)
+    assert response.status_code in (200, 201, 400, 422)
+    assert response.headers["Content-Type"] == "application/xml; charset=utf-8"
 
 
 @pytest.mark.slow
@@ -372,8 +372,8 @@ def test_any_body_gets_a_valid_response(acme, method, path, body):
     host=st.just(b"acme.example.test") | st.binary(max_size=30),
 )
 def test_any_path_query_and_host_get_a_valid_response(acme, path, query, host):
-    answer = call(host.decode("latin-1"), b"/" + path, query=query.decode("latin-1"), user=ALICE)
-    assert answer.status_code in (200, 404, 422)
+    response = call(host.decode("latin-1"), b"/" + path, query=query.decode("latin-1"), user=ALICE)
+    assert response.status_code in (200, 404, 422)
 
 
 @pytest.mark.slow
@@ -399,9 +399,9 @@ def test_hostile_values_get_a_valid_response(acme, kind):
     for value in HOSTILE_VALUES:
         for field in ("title", "content", "kind", "category-id", "status", "responsible-id"):
             body = f"<post><{field}{kind}>{value}</{field}></post>".encode()
-            answer = call(acme.host, f"/app/posts/{post.id}.xml".encode(), method="PUT", user=ALICE, body=body)
-            assert answer.status_code in (200, 422), (field, value)
+            response = call(acme.host, f"/app/posts/{post.id}.xml".encode(), method="PUT", user=ALICE, body=body)
+            assert response.status_code in (200, 422), (field, value)
         for field in ("order", "page", "per-page"):
             body = f"<{field}{kind}>{value}</{field}>".encode()
-            answer = call(acme.host, b"/", method="POST", user=ALICE, body=body)
-            assert answer.status_code in (200, 422), (field, value)
+            response = call(acme.host, b"/", method="POST", user=ALICE, body=body)
+            assert response.status_code in (200, 422), (field, value)

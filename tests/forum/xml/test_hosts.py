@@ -23,8 +23,8 @@ from tests.support.xml import (
 )
 
 ALICE = ("alice", PASSWORD)
-UNKNOWN = refusal(404, NO_FORUM)
-UNKNOWN_IN_JSON = (404, "application/json", '{"code":"not_found","message":"No forum lives at this address"}')
+UNKNOWN_HOST = refusal(404, NO_FORUM)
+UNKNOWN_HOST_IN_JSON = (404, "application/json", '{"code":"not_found","message":"No forum lives at this address"}')
 
 
 def test_it_works(acme, django_assert_num_queries):
@@ -108,29 +108,29 @@ def test_it_works(acme, django_assert_num_queries):
 )
 def test_it_rejects_unknown_hosts_in_the_format_of_the_path(acme, host):
     for path in (b"/app/users/me.xml", b"/", b"/General", b"/unknown", b"/app/posts.xml"):
-        answer = call(host, path, user=ALICE)
-        assert shown(answer) == UNKNOWN
-        assert "WWW-Authenticate" not in answer.headers
+        response = call(host, path, user=ALICE)
+        assert shown(response) == UNKNOWN_HOST
+        assert "WWW-Authenticate" not in response.headers
     # At the service's own address the token selects the account, and JSON paths are served.
     if normalize(host) != "example.test":
-        assert shown(call(host, b"/app/clients/1.json", user=ALICE)) == UNKNOWN_IN_JSON
+        assert shown(call(host, b"/app/clients/1.json", user=ALICE)) == UNKNOWN_HOST_IN_JSON
 
 
 @pytest.mark.parametrize("host", ["example.test", "EXAMPLE.test:8000", "api.example.test"])
 def test_it_rejects_the_forum_api_at_the_hosts_of_the_service(acme, host):
     for path in (b"/app/users/me.xml", b"/", b"/General"):
-        assert shown(call(host, path, user=ALICE)) == UNKNOWN
+        assert shown(call(host, path, user=ALICE)) == UNKNOWN_HOST
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "FOO"])
 def test_it_rejects_unknown_hosts_with_any_method(acme, method):
-    answer = call("unknown.example.test", b"/app/posts.xml", method=method, user=ALICE, body=b"<broken")
-    assert shown(answer) == UNKNOWN
+    response = call("unknown.example.test", b"/app/posts.xml", method=method, user=ALICE, body=b"<broken")
+    assert shown(response) == UNKNOWN_HOST
 
 
 def test_it_rejects_a_request_without_a_host(acme):
-    answer = call("", HTTP_HOST="", SERVER_NAME=acme.host, user=ALICE)
-    assert shown(answer) == UNKNOWN
+    response = call("", HTTP_HOST="", SERVER_NAME=acme.host, user=ALICE)
+    assert shown(response) == UNKNOWN_HOST
 
 
 def test_it_rejects_users_of_another_account(acme, other):
@@ -161,14 +161,22 @@ def test_forwarded_hosts_are_ignored(acme, other):
         assert call(other.host, user=ALICE, **{name: "acme.example.test"}).status_code == 401
 
 
-LONGEST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
+LONGEST_HOST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
 
 
 @pytest.mark.parametrize(
-    "host", ["ideas.example.org", "ideas.example.org:8443", LONGEST, LONGEST + ":65535", LONGEST + ".", "10.0.0.1"]
+    "host",
+    [
+        "ideas.example.org",
+        "ideas.example.org:8443",
+        LONGEST_HOST,
+        LONGEST_HOST + ":65535",
+        LONGEST_HOST + ".",
+        "10.0.0.1",
+    ],
 )
 def test_a_forum_with_its_own_host(db, host):
-    assert len(LONGEST) == 253
+    assert len(LONGEST_HOST) == 253
     account, owner, _ = make_account("own", login="ann", host=host.partition(":")[0])
     post = make_post(owner, "there")
     # The account's own address also serves the default forum.
@@ -183,8 +191,8 @@ def test_a_forum_with_its_own_host(db, host):
 
 
 def test_it_rejects_a_host_of_254_characters():
-    assert normalize(LONGEST) == LONGEST
-    assert normalize(LONGEST + "e") is None
+    assert normalize(LONGEST_HOST) == LONGEST_HOST
+    assert normalize(LONGEST_HOST + "e") is None
     assert normalize("a" * 63 + ".example.org") is not None
     assert normalize("a" * 64 + ".example.org") is None
 
@@ -226,8 +234,8 @@ def test_two_forums_of_an_account_are_separate(acme):
     assert titles(client.get("http://ideas.example.org/")) == ["second"]
     # All forums of an account have the same users.
     assert client.get("http://ideas.example.org/app/users/me.xml").text == client.get("/app/users/me.xml").text
-    answer = call("ideas.example.org")
-    assert answer.headers["WWW-Authenticate"] == 'Basic realm="Ideas", charset="UTF-8"'
+    response = call("ideas.example.org")
+    assert response.headers["WWW-Authenticate"] == 'Basic realm="Ideas", charset="UTF-8"'
 
 
 def test_a_host_without_a_forum_serves_the_default_forum(acme):
@@ -237,8 +245,8 @@ def test_a_host_without_a_forum_serves_the_default_forum(acme):
 
 
 def test_a_new_account_is_available_immediately(acme):
-    answer = call("new.example.test", user=("ann", PASSWORD))
-    assert shown(answer) == UNKNOWN
+    response = call("new.example.test", user=("ann", PASSWORD))
+    assert shown(response) == UNKNOWN_HOST
     make_account("new", login="ann")
     assert call("new.example.test", user=("ann", PASSWORD)).status_code == 200
 
@@ -251,35 +259,35 @@ def test_a_deleted_host_is_unknown_within_a_second(acme, monkeypatch):
     assert call("ideas.example.org", user=ALICE).status_code == 200
     Host.objects.filter(name="ideas.example.org").delete()
     now += 1
-    assert shown(call("ideas.example.org", user=ALICE)) == UNKNOWN
+    assert shown(call("ideas.example.org", user=ALICE)) == UNKNOWN_HOST
 
 
 def test_the_cache_is_limited_and_keeps_no_unknown_hosts(acme):
     for number in range(5):
         acme.account.hosts.create(name=f"host-{number}.example.org")
-    book = HostCache(size=3)
+    cache = HostCache(size=3)
     for number in range(5):
-        assert book.find(f"host-{number}.example.org").account_id == acme.account.id
-        assert book.find(f"unknown-{number}.example.org") is None
-    assert list(book._entries) == ["host-2.example.org", "host-3.example.org", "host-4.example.org"]
+        assert cache.find(f"host-{number}.example.org").account_id == acme.account.id
+        assert cache.find(f"unknown-{number}.example.org") is None
+    assert list(cache._entries) == ["host-2.example.org", "host-3.example.org", "host-4.example.org"]
 
 
 def test_an_unavailable_database_causes_503(acme, monkeypatch):
-    def away(self, host):
+    def fail_to_connect(self, host):
         raise OperationalError("connection refused: postgresql://rostrum:secret@db")
 
-    monkeypatch.setattr(HostCache, "_look_up", away)
-    answer = call(acme.host, user=ALICE)
-    assert shown(answer) == refusal(503, UNAVAILABLE)
-    assert answer.headers["Retry-After"] == "5"
-    answer = call(acme.host, b"/app/clients/1.json")
-    assert shown(answer) == (503, "application/json", f'{{"code":"unavailable","message":"{UNAVAILABLE}"}}')
-    assert answer.headers["Retry-After"] == "5"
+    monkeypatch.setattr(HostCache, "_look_up", fail_to_connect)
+    response = call(acme.host, user=ALICE)
+    assert shown(response) == refusal(503, UNAVAILABLE)
+    assert response.headers["Retry-After"] == "5"
+    response = call(acme.host, b"/app/clients/1.json")
+    assert shown(response) == (503, "application/json", f'{{"code":"unavailable","message":"{UNAVAILABLE}"}}')
+    assert response.headers["Retry-After"] == "5"
 
 
 def test_health_checks_work_at_any_host(acme, readiness_probe, django_assert_num_queries):
     with django_assert_num_queries(0):
         for host in (acme.host, "unknown.example.org", "", "\xff", "a" * 70_000):
             assert shown(call(host, b"/healthz")) == (200, "text/plain", "ok\n")
-        # The thread has its own connection.
+        # `/readyz` asks the database in a thread, whose connection these queries do not include.
         assert shown(call("unknown.example.org", b"/readyz")) == (200, "text/plain", "ok\n")

@@ -50,10 +50,12 @@ def change(post: Post, **values) -> None:
 
 
 @pytest.fixture
-def three(acme) -> list[Post]:
-    """Create posts that have another sequence in each order."""
-    made = [make_post(acme.alice, title) for title in ("first", "second", "third")]
-    for hours, (post, votes, comments, active) in enumerate(zip(made, (1, 3, 2), (2, 1, 3), (30, 20, 10), strict=True)):
+def three_posts(acme) -> list[Post]:
+    """Create three posts with different times, votes and comments."""
+    created = [make_post(acme.alice, title) for title in ("first", "second", "third")]
+    for hours, (post, votes, comments, active) in enumerate(
+        zip(created, (1, 3, 2), (2, 1, 3), (30, 20, 10), strict=True)
+    ):
         change(
             post,
             created_at=NOON + timedelta(hours=hours),
@@ -61,7 +63,7 @@ def three(acme) -> list[Post]:
             comments_cache=comments,
             updated_at=NOON + timedelta(hours=active),
         )
-    return made
+    return created
 
 
 def test_it_works(acme, django_assert_num_queries):
@@ -171,10 +173,10 @@ def test_it_rejects_a_form(acme):
         ("active", ["first", "second", "third"]),
     ],
 )
-def test_orders(acme, three, order, expected):
+def test_orders(acme, three_posts, order, expected):
     parameters = {} if order is None else {"order": order}
     assert titles(acme.xml().get("/", params=parameters)) == expected
-    # The list of a member has another query.
+    # Members have a query of their own, because they do not see all posts.
     assert titles(acme.xml(acme.carol).get("/", params=parameters)) == expected
 
 
@@ -200,16 +202,16 @@ def test_ties_are_ordered_by_id(acme, order, expected):
     assert pages == [[expected[0]], [expected[1]], [expected[2]], []]
 
 
-def test_an_order_by_status_filters_its_posts(acme, three, django_assert_num_queries):
+def test_an_order_by_status_filters_its_posts(acme, three_posts, django_assert_num_queries):
     rejected = acme.account.statuses.get(kind="post", code="rejected")
-    for post in (three[0], three[2]):
+    for post in (three_posts[0], three_posts[2]):
         change(post, status_id=rejected.id)
     client = acme.xml()
     client.get("/")
-    # The statuses, and the statements of any list.
+    # The user with the account; the statuses; the page.
     with django_assert_num_queries(3):
         response = client.get("/", params={"order": "rejected"})
-    assert shown(response) == posts(three[2], three[0])
+    assert shown(response) == posts(three_posts[2], three_posts[0])
     assert response.headers["Link"] == '<http://acme.example.test/?order=rejected&page=1>; rel="first"'
     assert titles(client.get("/?order=planned")) == []
 
@@ -279,11 +281,11 @@ def test_pages_neither_repeat_nor_skip_posts(acme, order, size):
         change(post, created_at=NOON, updated_at=NOON, votes_cache=number // 2, comments_cache=number // 3)
     for user in (acme.alice, acme.carol):
         client = acme.xml(user)
-        whole = titles(client.get("/", params={"order": order}))
+        all_titles = titles(client.get("/", params={"order": order}))
         pages = [
             titles(client.get("/", params={"order": order, "per_page": size, "page": page})) for page in range(1, 8)
         ]
-        assert [title for page in pages for title in page] == whole
+        assert [title for page in pages for title in page] == all_titles
 
 
 def test_links_contain_only_parameters_of_the_list(acme):
@@ -292,8 +294,8 @@ def test_links_contain_only_parameters_of_the_list(acme):
 
 
 def test_links_have_the_host_of_the_request(acme):
-    answer = call("acme.example.test:8000", b"/", HTTP_AUTHORIZATION=basic("alice", "correct horse battery"))
-    assert answer.headers["Link"] == '<http://acme.example.test:8000/?page=1>; rel="first"'
+    response = call("acme.example.test:8000", b"/", HTTP_AUTHORIZATION=basic("alice", "correct horse battery"))
+    assert response.headers["Link"] == '<http://acme.example.test:8000/?page=1>; rel="first"'
 
 
 # Parameters in query and body
@@ -301,10 +303,10 @@ def test_links_have_the_host_of_the_request(acme):
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("path", ["/", "/general"])
-def test_parameters_may_be_in_an_xml_body(acme, three, method, path):
+def test_parameters_may_be_in_an_xml_body(acme, three_posts, method, path):
     client = acme.xml()
     response = client.send_xml(method, path, "<order>old</order>")
-    assert shown(response) == posts(*three)
+    assert shown(response) == posts(*three_posts)
     assert response.headers["Link"] == f'<http://acme.example.test{path}?order=old&page=1>; rel="first"'
 
     # A body with several parameters is a hash. Names may have hyphens or underscores.
@@ -312,30 +314,30 @@ def test_parameters_may_be_in_an_xml_body(acme, three, method, path):
         body = f'<hash><order>old</order><page type="integer">2</page><{name}>2</{name}></hash>'
         response = client.send_xml(method, path, body)
         url = f"http://acme.example.test{path}?order=old&per_page=2"
-        assert shown(response) == posts(three[2])
+        assert shown(response) == posts(three_posts[2])
         assert response.headers["Link"] == f'<{url}&page=1>; rel="first", <{url}&page=1>; rel="prev"'
 
 
-def test_the_body_takes_precedence_over_the_query(acme, three):
+def test_the_body_takes_precedence_over_the_query(acme, three_posts):
     client = acme.xml()
     assert titles(client.send_xml("POST", "/?order=old&per_page=1", "<order>top</order>")) == ["second"]
     assert titles(client.send_xml("GET", "/?order=old", '<order nil="true"/>')) == ["third", "second", "first"]
 
 
 @pytest.mark.parametrize("body", ["", "  \n", "<hash/>", "<unknown>1</unknown>", "<hash><unknown/><page/></hash>"])
-def test_a_body_without_parameters_of_the_list(acme, three, body):
+def test_a_body_without_parameters_of_the_list(acme, three_posts, body):
     if "<page/>" in body:
         assert shown(acme.xml().send_xml("POST", "/", body)) == refusal(422, BAD_PAGE)
     else:
         assert titles(acme.xml().send_xml("POST", "/", body)) == ["third", "second", "first"]
 
 
-def test_post_is_the_same_as_get(acme, three):
+def test_post_is_the_same_as_get(acme, three_posts):
     client = acme.xml()
-    assert shown(client.post("/")) == shown(client.get("/")) == posts(*reversed(three))
+    assert shown(client.post("/")) == shown(client.get("/")) == posts(*reversed(three_posts))
 
 
-def test_head_has_the_status_of_get(acme, three):
+def test_head_has_the_status_of_get(acme, three_posts):
     assert acme.xml().head("/").status_code == 200
     assert acme.xml().head("/unknown").status_code == 404
 
@@ -347,9 +349,9 @@ def test_head_has_the_status_of_get(acme, three):
     "accept", [None, "*/*", "application/xml", "application/json", "image/png", "x", "", ";q=", "/"]
 )
 @pytest.mark.parametrize("path", ["/", "/General", "/app/posts.xml"])
-def test_the_accept_header_is_ignored(acme, three, path, accept):
+def test_the_accept_header_is_ignored(acme, three_posts, path, accept):
     headers = {} if accept is None else {"Accept": accept}
-    assert shown(acme.xml().get(path, headers=headers)) == posts(*reversed(three))
+    assert shown(acme.xml().get(path, headers=headers)) == posts(*reversed(three_posts))
 
 
 @pytest.mark.parametrize("path", ["/app/posts.xml", "/app/categories.xml", "/app/users/me.xml"])
@@ -361,23 +363,23 @@ def test_browsers_also_get_xml_at_paths_with_a_suffix(acme, path):
 # Categories
 
 
-def test_a_path_without_a_name_lists_the_first_category(acme, three):
+def test_a_path_without_a_name_lists_the_first_category(acme, three_posts):
     earlier = make_category(acme.account, "Earlier", position=0)
     post = make_post(acme.alice, "there", category_id=earlier.id)
     client = acme.xml()
     assert shown(client.get("/")) == posts(post)
     assert shown(client.get("/app/posts.xml")) == posts(post)
-    assert shown(client.get("/General")) == posts(*reversed(three))
+    assert shown(client.get("/General")) == posts(*reversed(three_posts))
 
 
-@pytest.mark.parametrize("spelt", ["Pomysły i błędy", "pomysły i błędy", "POMYSŁY I BŁĘDY", "pomysły i błe\u0328dy"])
-def test_a_category_is_found_in_any_case(acme, spelt, django_assert_num_queries):
+@pytest.mark.parametrize("name", ["Pomysły i błędy", "pomysły i błędy", "POMYSŁY I BŁĘDY", "pomysły i błe\u0328dy"])
+def test_a_category_is_found_in_any_case(acme, name, django_assert_num_queries):
     category = make_category(acme.account, "Pomysły i błędy")
     post = make_post(acme.alice, category_id=category.id)
     make_post(acme.alice, "elsewhere")
     client = acme.xml()
     client.get("/")
-    path = "/" + quote(spelt)
+    path = "/" + quote(name)
     with django_assert_num_queries(3):
         response = client.get(path, params={"per_page": 1})
     assert shown(response) == posts(post)
@@ -411,7 +413,7 @@ def test_a_forum_without_categories_has_an_empty_list(acme):
 
 
 @pytest.fixture
-def shelves(acme) -> None:
+def posts_in_every_state(acme) -> None:
     """Create a post of carol in every state, and a task, which belongs to no forum."""
     for title in ("open", "closed", "private", "of kind private", "unapproved", "duplicate", "trashed"):
         post = make_post(
@@ -429,27 +431,27 @@ def shelves(acme) -> None:
     make_task(acme.bob, "task")
 
 
-FOR_ALL = ["original", "closed", "open"]
-FOR_TEAM_AND_AUTHOR = ["original", "unapproved", "of kind private", "private", "closed", "open"]
+VISIBLE_TO_ALL = ["original", "closed", "open"]
+VISIBLE_TO_TEAM_AND_AUTHOR = ["original", "unapproved", "of kind private", "private", "closed", "open"]
 
 
 @pytest.mark.parametrize(
     ("role", "expected"),
     [
-        ("owner", FOR_TEAM_AND_AUTHOR),
-        ("admin", FOR_TEAM_AND_AUTHOR),
-        ("agent", FOR_TEAM_AND_AUTHOR),
-        ("member", FOR_TEAM_AND_AUTHOR),  # the author
-        ("another member", FOR_ALL),
+        ("owner", VISIBLE_TO_TEAM_AND_AUTHOR),
+        ("admin", VISIBLE_TO_TEAM_AND_AUTHOR),
+        ("agent", VISIBLE_TO_TEAM_AND_AUTHOR),
+        ("member", VISIBLE_TO_TEAM_AND_AUTHOR),  # the author
+        ("another member", VISIBLE_TO_ALL),
     ],
 )
 @pytest.mark.parametrize("order", ["new", "old", "top", "commented", "active"])
-def test_who_sees_which_posts(acme, shelves, role, expected, order):
+def test_who_sees_which_posts(acme, posts_in_every_state, role, expected, order):
     client = acme.xml(make_user(acme.account, "erin")) if role == "another member" else client_of(acme, role)
-    listed = titles(client.get("/", params={"order": order}))
-    assert sorted(listed) == sorted(expected)
+    listed_titles = titles(client.get("/", params={"order": order}))
+    assert sorted(listed_titles) == sorted(expected)
     if order == "new":
-        assert listed == expected
+        assert listed_titles == expected
 
 
 def test_an_order_by_status_hides_private_posts(acme):
@@ -500,7 +502,7 @@ def test_the_number_of_queries_is_independent_of_the_number_of_posts(acme, djang
             assert len(titles(client.get("/"))) == 5
 
 
-def test_popular_is_another_name_of_top(acme, three):
+def test_popular_is_another_name_of_top(acme, three_posts):
     assert titles(acme.xml().get("/?order=popular")) == titles(acme.xml().get("/?order=top"))
     response = acme.xml().send_xml("POST", "/", "<order>popular</order>")
     assert titles(response) == titles(acme.xml().get("/?order=top"))

@@ -16,11 +16,11 @@ from forum.xml.formats import MAX_DEPTH, XMLParser
 from tests.support.assertions import errors_of
 from tests.support.xml import posts, refusal, shown
 
-NAMES = "Zażółć gęślą jaźń"
+POLISH_TEXT = "Zażółć gęślą jaźń"
 UNSUPPORTED = "The XML is in an encoding that is not supported"
 UNKNOWN_CHARSET = "The encoding that the Content-Type names is not known"
 UNKNOWN_ENCODING = "The encoding that the XML names is not known"
-CHARACTERS = "has a character that can't be used (a control character or half of a surrogate pair)"
+INVALID_CHARACTER = "has a character that can't be used (a control character or half of a surrogate pair)"
 DTD = "The XML has a DTD or an entity declaration, which is not accepted"
 
 
@@ -112,13 +112,13 @@ def test_it_rejects_a_dtd(acme, body):
         (b'<?xml version="1.0" encoding="idna"?><a/>', None),
         (b'<?xml version="1.0" encoding="undefined"?><a/>', None),
         (b'<?xml version="1.0" encoding="unicode_escape"?><a/>', None),
-        (f"<a>{NAMES}</a>".encode("iso-8859-2"), None),
-        (f'<?xml version="1.0" encoding="UTF-8"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
-        (f'<?xml version="1.0" encoding="US-ASCII"?><a>{NAMES}</a>'.encode(), None),
-        (f"<a>{NAMES}</a>".encode("iso-8859-2"), "utf-8"),
-        (f"<a>{NAMES}</a>".encode("iso-8859-2"), "utf8"),
-        (f"<a>{NAMES}</a>".encode(), "us-ascii"),
-        (f"<a>{NAMES}</a>".encode("utf-16"), "nonsense"),
+        (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), None),
+        (f'<?xml version="1.0" encoding="UTF-8"?><a>{POLISH_TEXT}</a>'.encode("iso-8859-2"), None),
+        (f'<?xml version="1.0" encoding="US-ASCII"?><a>{POLISH_TEXT}</a>'.encode(), None),
+        (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), "utf-8"),
+        (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), "utf8"),
+        (f"<a>{POLISH_TEXT}</a>".encode(), "us-ascii"),
+        (f"<a>{POLISH_TEXT}</a>".encode("utf-16"), "nonsense"),
         (b"<a/>", "rot13"),
         (b"<a/>", "hex"),
         (b"<a/>", "nonsense"),
@@ -135,7 +135,7 @@ def test_it_rejects_a_dtd(acme, body):
         (b"<a>\xc0\xaf</a>", None),
     ],
 )
-def test_it_rejects_wrong_encodings(body, charset):
+def test_it_rejects_unsupported_and_wrong_encodings(body, charset):
     with pytest.raises(ParseError):
         read(body, charset)
 
@@ -150,7 +150,7 @@ def test_it_rejects_wrong_encodings(body, charset):
         ("application/xml; charset=shift_jis", b"<a/>", UNSUPPORTED),
         (
             "application/xml",
-            f"<a>{NAMES}</a>".encode("iso-8859-2"),
+            f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"),
             "The XML can't be read: not well-formed (invalid token): line 1, column 5",
         ),
         ("application/xml", b"<a", "The XML can't be read: unclosed token: line 1, column 0"),
@@ -180,17 +180,17 @@ def test_many_elements_and_attributes_are_read():
     assert read(f"<{'a' * 500_000}/>") == {"a" * 500_000: ""}
 
 
-@pytest.mark.parametrize("declared", ['xmlns="{}"', 'xmlns:x="{}"'])
-def test_it_rejects_long_namespaces(acme, declared):
+@pytest.mark.parametrize("attribute", ['xmlns="{}"', 'xmlns:x="{}"'])
+def test_it_rejects_long_namespaces(acme, attribute):
     """The parser repeats the namespace in every name, so even short elements would take long."""
     sentence = "The XML has a namespace that is too long (maximum is 255 characters)"
-    body = "<a " + declared.format("u" * 500_000) + f">{'<b/>' * 100_000}</a>"
-    began = process_time()
+    body = "<a " + attribute.format("u" * 500_000) + f">{'<b/>' * 100_000}</a>"
+    started_at = process_time()
     assert shown(acme.xml().send_xml("POST", "/", body)) == refusal(400, sentence)
-    assert process_time() - began < 2
-    inner = "<a><b " + declared.format("u" * 256) + "/></a>"
-    assert shown(acme.xml().send_xml("POST", "/", inner)) == refusal(400, sentence)
-    assert read("<a " + declared.format("u" * 255) + "><b/></a>") == {"a": {"b": ""}}
+    assert process_time() - started_at < 2
+    nested_body = "<a><b " + attribute.format("u" * 256) + "/></a>"
+    assert shown(acme.xml().send_xml("POST", "/", nested_body)) == refusal(400, sentence)
+    assert read("<a " + attribute.format("u" * 255) + "><b/></a>") == {"a": {"b": ""}}
 
 
 @pytest.mark.parametrize("body", ["", " ", "\n\t\r\n"])
@@ -267,40 +267,40 @@ def test_characters_and_references_are_decoded(text, expected):
 UTF_16 = ("utf-16-le", "utf-16-be")
 # Encodings that clients send.
 ENCODINGS = [
-    (f"<a>{NAMES}</a>".encode(), None),
-    (f"<a>{NAMES}</a>".encode(), "utf-8"),
-    (f"<a>{NAMES}</a>".encode(), "UTF8"),
-    (f'<?xml version="1.0" encoding="utf8"?><a>{NAMES}</a>'.encode(), None),
-    (f"<?xml version='1.0' encoding='utf8'?>\n<a>{NAMES}</a>".encode(), "UTF-8"),
-    (codecs.BOM_UTF8 + f"<a>{NAMES}</a>".encode(), None),
-    (codecs.BOM_UTF8 + f"<a>{NAMES}</a>".encode(), "iso-8859-2"),
-    (codecs.BOM_UTF8 + f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode(), None),
-    (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
-    (f'<?xml version="1.0" encoding="iso-8859-2" standalone="yes"?><a>{NAMES}</a>'.encode("iso-8859-2"), None),
-    (f'<?xml version="1.0" encoding="windows-1250"?><a>{NAMES}</a>'.encode("windows-1250"), None),
-    (f"<a>{NAMES}</a>".encode("iso-8859-2"), "iso-8859-2"),
-    (f"<a>{NAMES}</a>".encode("iso-8859-2"), "ISO8859-2"),
-    (f"<a>{NAMES}</a>".encode("windows-1250"), "windows-1250"),
+    (f"<a>{POLISH_TEXT}</a>".encode(), None),
+    (f"<a>{POLISH_TEXT}</a>".encode(), "utf-8"),
+    (f"<a>{POLISH_TEXT}</a>".encode(), "UTF8"),
+    (f'<?xml version="1.0" encoding="utf8"?><a>{POLISH_TEXT}</a>'.encode(), None),
+    (f"<?xml version='1.0' encoding='utf8'?>\n<a>{POLISH_TEXT}</a>".encode(), "UTF-8"),
+    (codecs.BOM_UTF8 + f"<a>{POLISH_TEXT}</a>".encode(), None),
+    (codecs.BOM_UTF8 + f"<a>{POLISH_TEXT}</a>".encode(), "iso-8859-2"),
+    (codecs.BOM_UTF8 + f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{POLISH_TEXT}</a>'.encode(), None),
+    (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{POLISH_TEXT}</a>'.encode("iso-8859-2"), None),
+    (f'<?xml version="1.0" encoding="iso-8859-2" standalone="yes"?><a>{POLISH_TEXT}</a>'.encode("iso-8859-2"), None),
+    (f'<?xml version="1.0" encoding="windows-1250"?><a>{POLISH_TEXT}</a>'.encode("windows-1250"), None),
+    (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), "iso-8859-2"),
+    (f"<a>{POLISH_TEXT}</a>".encode("iso-8859-2"), "ISO8859-2"),
+    (f"<a>{POLISH_TEXT}</a>".encode("windows-1250"), "windows-1250"),
     # The header takes precedence over the declaration (RFC 7303).
-    (f'<?xml version="1.0" encoding="UTF-8"?><a>{NAMES}</a>'.encode("iso-8859-2"), "iso-8859-2"),
-    (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{NAMES}</a>'.encode(), "utf-8"),
-    (f"<a>{NAMES}</a>".encode("utf-16"), None),
-    (f"<a>{NAMES}</a>".encode("utf-16"), "utf-16"),
-    (f'<?xml version="1.0" encoding="UTF-16"?><a>{NAMES}</a>'.encode("utf-16"), None),
-    (codecs.BOM_UTF16_BE + f"<a>{NAMES}</a>".encode("utf-16-be"), "utf-8"),
-    *((f"<a>{NAMES}</a>".encode(encoding), charset) for encoding in UTF_16 for charset in (None, encoding)),
-    (f'<?xml version="1.0" encoding="UTF-16"?><a>{NAMES}</a>'.encode("utf-16-le"), None),
+    (f'<?xml version="1.0" encoding="UTF-8"?><a>{POLISH_TEXT}</a>'.encode("iso-8859-2"), "iso-8859-2"),
+    (f'<?xml version="1.0" encoding="ISO-8859-2"?><a>{POLISH_TEXT}</a>'.encode(), "utf-8"),
+    (f"<a>{POLISH_TEXT}</a>".encode("utf-16"), None),
+    (f"<a>{POLISH_TEXT}</a>".encode("utf-16"), "utf-16"),
+    (f'<?xml version="1.0" encoding="UTF-16"?><a>{POLISH_TEXT}</a>'.encode("utf-16"), None),
+    (codecs.BOM_UTF16_BE + f"<a>{POLISH_TEXT}</a>".encode("utf-16-be"), "utf-8"),
+    *((f"<a>{POLISH_TEXT}</a>".encode(encoding), charset) for encoding in UTF_16 for charset in (None, encoding)),
+    (f'<?xml version="1.0" encoding="UTF-16"?><a>{POLISH_TEXT}</a>'.encode("utf-16-le"), None),
     ("<a>Za&#380;&#243;&#322;&#263; g&#281;&#347;l&#261; ja&#378;&#324;</a>".encode("ascii"), "us-ascii"),
 ]
 
 
 @pytest.mark.parametrize(("body", "charset"), ENCODINGS)
 def test_accepted_encodings(body, charset):
-    assert read(body, charset) == {"a": NAMES}
+    assert read(body, charset) == {"a": POLISH_TEXT}
 
 
 @pytest.mark.parametrize(
-    ("content_type", "declared"),
+    ("content_type", "declared_encoding"),
     [
         ("application/xml", "ISO-8859-2"),
         ("text/xml", "iso-8859-2"),
@@ -309,13 +309,13 @@ def test_accepted_encodings(body, charset):
         ("text/xml;version=1;CHARSET='iso-8859-2'", "UTF-8"),
     ],
 )
-def test_iso_8859_2_through_the_application(acme, content_type, declared):
-    declaration = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
-    body = f"{declaration}<post><title>{NAMES}</title></post>".encode("iso-8859-2")
+def test_iso_8859_2_through_the_application(acme, content_type, declared_encoding):
+    declaration = f'<?xml version="1.0" encoding="{declared_encoding}"?>' if declared_encoding else ""
+    body = f"{declaration}<post><title>{POLISH_TEXT}</title></post>".encode("iso-8859-2")
     response = acme.xml().post("/app/posts.xml", content=body, headers={"Content-Type": content_type})
     assert response.status_code == 201
     [post] = acme.account.posts.all()
-    assert post.title == NAMES
+    assert post.title == POLISH_TEXT
     assert shown(acme.xml().get("/")) == posts(post)
 
 
@@ -333,7 +333,7 @@ def test_any_bytes_are_read_or_rejected(body):
     assert isinstance(value, dict)
 
 
-UNCARRIABLE = st.sampled_from([*map(chr, {*range(0x20)} - {0x9, 0xA, 0xD}), "\ufffe", "\uffff"]) | st.characters(
+INVALID_CHARACTERS = st.sampled_from([*map(chr, {*range(0x20)} - {0x9, 0xA, 0xD}), "\ufffe", "\uffff"]) | st.characters(
     categories=["Cs"]
 )
 TEXTS = st.text(
@@ -342,13 +342,13 @@ TEXTS = st.text(
 
 
 @settings(deadline=None)
-@given(TEXTS, UNCARRIABLE, TEXTS, st.sampled_from(["{}", "<![CDATA[{}]]>", "&#{};", "&#x{:X};"]))
-def test_errors_of_invalid_characters_name_the_field(before, character, after, form):
-    bad = form.format(ord(character) if "#" in form else character)
-    body = f"<post><title>x</title><my-text>{before}{bad}{after}</my-text></post>"
+@given(TEXTS, INVALID_CHARACTERS, TEXTS, st.sampled_from(["{}", "<![CDATA[{}]]>", "&#{};", "&#x{:X};"]))
+def test_errors_of_invalid_characters_name_the_field(before, character, after, notation):
+    invalid_text = notation.format(ord(character) if "#" in notation else character)
+    body = f"<post><title>x</title><my-text>{before}{invalid_text}{after}</my-text></post>"
     with pytest.raises(FieldError) as caught:
         read(body.encode(errors="surrogatepass"))
-    assert errors_of(caught.value) == {"my_text": [CHARACTERS]}
+    assert errors_of(caught.value) == {"my_text": [INVALID_CHARACTER]}
 
 
 @pytest.mark.parametrize("encoding", UTF_16)
@@ -356,7 +356,7 @@ def test_errors_of_invalid_characters_name_the_field(before, character, after, f
 def test_it_rejects_invalid_characters_in_utf_16(encoding, text):
     with pytest.raises(FieldError) as caught:
         read(f"<a><b>{text}</b></a>".encode(encoding, "surrogatepass"))
-    assert errors_of(caught.value) == {"b": [CHARACTERS]}
+    assert errors_of(caught.value) == {"b": [INVALID_CHARACTER]}
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", *UTF_16])

@@ -1,4 +1,4 @@
-"""The Python client library of the ActiveResource family, connected to the Forum API on a real port."""
+"""pyActiveResource, the Python port of ActiveResource, as a client of the Forum API on a real port."""
 
 from dataclasses import dataclass
 
@@ -88,9 +88,9 @@ def test_it_reads_a_post_with_its_comments(library):
     row = make_post(acme.alice, "With comments")
     assert library.posts.find(row.id).attributes["comments"] == []
     row.comment(by=acme.carol, text="Yes, please.")
-    found = library.posts.find(row.id)
-    assert found.attributes["post"].title == "With comments"
-    assert [comment.comment for comment in found.comments] == ["Yes, please."]
+    post = library.posts.find(row.id)
+    assert post.attributes["post"].title == "With comments"
+    assert [comment.comment for comment in post.comments] == ["Yes, please."]
 
 
 def test_it_reads_and_creates_users(library):

@@ -47,7 +47,7 @@ SINGLE = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def alone(post: Post) -> tuple[int, str, str]:
+def without_comments(post: Post) -> tuple[int, str, str]:
     """Return the expected response for a post without comments."""
     indented = "".join(f"  {line}\n" for line in single(post).splitlines())
     return document(200, '<hash>\n  <comments type="array"/>\n', indented, "</hash>\n")
@@ -61,8 +61,8 @@ def test_it_works(acme, django_assert_num_queries):
     Comment.objects.update(
         created_at=datetime(2009, 2, 3, 8, tzinfo=UTC), updated_at=datetime(2009, 7, 3, 7, tzinfo=UTC)
     )
-    moment = datetime(2009, 2, 1, 23, 34, 2, 999_999, tzinfo=UTC)
-    Post.objects.update(agent="Mozilla/5.0", votes_cache=5, created_at=moment, updated_at=moment)
+    time = datetime(2009, 2, 1, 23, 34, 2, 999_999, tzinfo=UTC)
+    Post.objects.update(agent="Mozilla/5.0", votes_cache=5, created_at=time, updated_at=time)
     client = acme.xml()
     client.get("/app/users/me.xml")
     # The user with the account; the post with its status; the comments.
@@ -97,12 +97,13 @@ def test_it_rejects_unknown_ids(acme, id):
 
 
 def test_it_rejects_posts_of_another_account(acme, other):
-    ours = make_post(acme.alice)
-    theirs = make_post(other.mallory)
-    while theirs.id <= ours.id:
-        theirs = make_post(other.mallory)
-    path = f"/app/posts/{theirs.id}.xml"
-    assert shown(other.xml().get(path)) == alone(theirs)
+    post = make_post(acme.alice)
+    other_post = make_post(other.mallory)
+    # Each account numbers its own rows. No post of acme may have this id.
+    while other_post.id <= post.id:
+        other_post = make_post(other.mallory)
+    path = f"/app/posts/{other_post.id}.xml"
+    assert shown(other.xml().get(path)) == without_comments(other_post)
     for role in ("owner", "member"):
         client = client_of(acme, role)
         assert shown(client.get(path)) == refusal(404, NOT_FOUND)
@@ -110,14 +111,14 @@ def test_it_rejects_posts_of_another_account(acme, other):
 
 
 def test_two_accounts_may_have_posts_with_the_same_id(acme, other):
-    ours, theirs = make_post(acme.alice), make_post(other.mallory)
-    while theirs.id < ours.id:
-        theirs = make_post(other.mallory)
-    while ours.id < theirs.id:
-        ours = make_post(acme.alice)
-    assert ours.id == theirs.id
-    ours.comment(by=acme.bob, text="ours")
-    assert shown(other.xml().get(f"/app/posts/{theirs.id}.xml")) == alone(theirs)
+    post, other_post = make_post(acme.alice), make_post(other.mallory)
+    while other_post.id < post.id:
+        other_post = make_post(other.mallory)
+    while post.id < other_post.id:
+        post = make_post(acme.alice)
+    assert post.id == other_post.id
+    post.comment(by=acme.bob, text="of acme")
+    assert shown(other.xml().get(f"/app/posts/{other_post.id}.xml")) == without_comments(other_post)
 
 
 def test_it_rejects_posts_of_another_forum(acme):
@@ -126,10 +127,10 @@ def test_it_rejects_posts_of_another_forum(acme):
     first = make_post(acme.alice)
     second = make_post(acme.alice, forum_id=forum.id, category_id=category.id)
     client = acme.xml()
-    assert shown(client.get(f"/app/posts/{first.id}.xml")) == alone(first)
+    assert shown(client.get(f"/app/posts/{first.id}.xml")) == without_comments(first)
     assert shown(client.get(f"/app/posts/{second.id}.xml")) == refusal(404, NOT_FOUND)
     assert shown(client.get(f"http://ideas.example.org/app/posts/{first.id}.xml")) == refusal(404, NOT_FOUND)
-    assert shown(client.get(f"http://ideas.example.org/app/posts/{second.id}.xml")) == alone(second)
+    assert shown(client.get(f"http://ideas.example.org/app/posts/{second.id}.xml")) == without_comments(second)
 
 
 def test_it_rejects_a_task(acme):
@@ -140,7 +141,7 @@ def test_it_rejects_a_task(acme):
 def test_a_post_without_comments_has_an_empty_list(acme):
     post = make_post(acme.alice, responsible_id=acme.bob.id, kind="question")
     response = acme.xml(acme.carol).get(f"/app/posts/{post.id}.xml")
-    assert shown(response) == alone(post)
+    assert shown(response) == without_comments(post)
     assert f'<responsible-id type="integer">{acme.bob.id}</responsible-id>' in response.text
 
 
@@ -179,15 +180,15 @@ def test_head_has_the_status_and_headers_of_get(acme):
 )
 def test_the_accept_header_is_ignored(acme, accept):
     post = make_post(acme.alice)
-    assert shown(acme.xml().get(f"/app/posts/{post.id}.xml", headers={"Accept": accept})) == alone(post)
+    assert shown(acme.xml().get(f"/app/posts/{post.id}.xml", headers={"Accept": accept})) == without_comments(post)
 
 
 def test_the_body_is_ignored(acme):
     post = make_post(acme.alice)
     user = ("alice", "correct horse battery")
     path = f"/app/posts/{post.id}.xml".encode()
-    answer = call(acme.host, path, user=user, body=b"<broken", CONTENT_TYPE="application/x-www-form-urlencoded")
-    assert shown(answer) == alone(post)
+    response = call(acme.host, path, user=user, body=b"<broken", CONTENT_TYPE="application/x-www-form-urlencoded")
+    assert shown(response) == without_comments(post)
 
 
 STATES = {
@@ -197,11 +198,11 @@ STATES = {
     "of kind private": {"kind": "private"},
     "unapproved": {"approved": False},
 }
-SEEN_BY_ALL = {"open", "closed", "duplicate"}
-SEEN_BY_NONE = {"trashed"}
+VISIBLE_TO_ALL = {"open", "closed", "duplicate"}
+VISIBLE_TO_NOBODY = {"trashed"}
 
 
-def post_in(state: str, acme) -> Post:
+def make_post_in_state(state: str, acme) -> Post:
     """Create a post of carol in a state. Duplicates and trashed posts may also be private."""
     state, _, duplicate = state.partition(" duplicate")
     post = make_post(acme.carol, **STATES.get(state, {}))
@@ -226,10 +227,10 @@ def post_in(state: str, acme) -> Post:
     ],
 )
 def test_who_sees_which_posts(acme, state, role):
-    post = post_in(state, acme)
+    post = make_post_in_state(state, acme)
     client = acme.xml(make_user(acme.account, "erin")) if role == "another member" else client_of(acme, role)
     response = client.get(f"/app/posts/{post.id}.xml")
-    if state in SEEN_BY_NONE or (role == "another member" and state not in SEEN_BY_ALL):
+    if state in VISIBLE_TO_NOBODY or (role == "another member" and state not in VISIBLE_TO_ALL):
         assert shown(response) == refusal(404, NOT_FOUND)
     else:
-        assert shown(response) == alone(post)
+        assert shown(response) == without_comments(post)

@@ -14,12 +14,12 @@ from tests.support.xml import (
     stamp,
 )
 
-MAY_NOT = "Only the team may change this post"
+FORBIDDEN = "Only the team may change this post"
 BLANK = "Title can't be blank"
 
 
 def code_of(post: Post) -> str:
-    # `post.status` may be cached from before `refresh_from_db`.
+    # `refresh_from_db` does not clear the cached `post.status`.
     return post.account.statuses.get(id=post.status_id).code
 
 
@@ -109,33 +109,34 @@ def test_it_rejects_a_form(acme):
 
 
 def test_it_rejects_responsible_users_outside_the_team(acme, other):
-    left = make_user(acme.account, role="agent", is_active=False)
-    while other.mallory.id <= left.id:
+    inactive_user = make_user(acme.account, role="agent", is_active=False)
+    # Each account numbers its own rows. No user of acme may have this id.
+    while other.mallory.id <= inactive_user.id:
         other.mallory = make_user(other.account, role="owner")
     post = make_post(acme.alice)
-    for user in (acme.carol, left, other.mallory):
+    for user in (acme.carol, inactive_user, other.mallory):
         response = update(acme.xml(), post, f"<responsible-id>{user.id}</responsible-id>")
         assert shown(response) == refusal(422, "Responsible can't be found")
     assert post.responsible_id is None
 
 
-@pytest.mark.parametrize("echo", ["none", "own", "comment", "vote"])
+@pytest.mark.parametrize("participation", ["none", "own", "comment", "vote"])
 @pytest.mark.parametrize("role", ["owner", "admin", "agent", "author", "another member"])
-def test_who_may_update_a_post(acme, role, echo):
+def test_who_may_update_a_post(acme, role, participation):
     erin = make_user(acme.account, "erin")
     post = make_post(acme.carol, "before")
-    if echo == "own":
+    if participation == "own":
         post.comment(by=acme.carol, text="mine")
         post.vote(by=acme.carol)
-    elif echo == "comment":
-        post.comment(by=acme.bob, text="theirs")
-    elif echo == "vote":
+    elif participation == "comment":
+        post.comment(by=acme.bob, text="of bob")
+    elif participation == "vote":
         post.vote(by=acme.bob)
     clients = {"author": lambda: acme.xml(acme.carol), "another member": lambda: acme.xml(erin)}
     client = clients.get(role, lambda: client_of(acme, role))()
     response = update(client, post, "<title>after</title>")
-    if role == "another member" or (role == "author" and echo in ("comment", "vote")):
-        assert shown(response) == refusal(403, MAY_NOT)
+    if role == "another member" or (role == "author" and participation in ("comment", "vote")):
+        assert shown(response) == refusal(403, FORBIDDEN)
         assert post.title == "before"
     else:
         assert shown(response) == document(200, single(post))
@@ -152,7 +153,7 @@ def test_what_the_author_may_change(acme):
     response = update(acme.xml(acme.carol), post, fields)
     assert shown(response) == document(200, single(post))
     assert (post.title, post.content, post.kind, post.category_id) == ("after", "text", "question", category.id)
-    # Only the team may set these two. For authors they are ignored like any read-only element.
+    # Only the team may set the status and the responsible user. From authors they are ignored, as read-only elements are.
     assert (code_of(post), post.responsible_id, post.closed) == ("new", None, False)
 
 
@@ -208,14 +209,14 @@ def test_the_whole_post_may_be_sent_back(acme, role):
 
 
 def test_the_responsible_user_may_have_left_the_team(acme):
-    former = make_user(acme.account, role="agent")
-    post, another = make_post(acme.carol, responsible_id=former.id), make_post(acme.carol)
-    former.deactivate(by=acme.alice)
+    former_agent = make_user(acme.account, role="agent")
+    post, other_post = make_post(acme.carol, responsible_id=former_agent.id), make_post(acme.carol)
+    former_agent.deactivate(by=acme.alice)
     response = acme.xml().send_xml("PUT", f"/app/posts/{post.id}.xml", single(post))
     post.refresh_from_db()
     assert shown(response) == document(200, single(post))
-    assert post.responsible_id == former.id
-    response = update(acme.xml(), another, f"<responsible-id>{former.id}</responsible-id>")
+    assert post.responsible_id == former_agent.id
+    response = update(acme.xml(), other_post, f"<responsible-id>{former_agent.id}</responsible-id>")
     assert shown(response) == refusal(422, "Responsible can't be found")
 
 
@@ -248,11 +249,12 @@ def test_it_rejects_trashed_posts(acme):
 
 
 def test_it_rejects_posts_of_another_account(acme, other):
-    ours, theirs = make_post(acme.alice), make_post(other.mallory, "before")
-    while theirs.id <= ours.id:
-        theirs = make_post(other.mallory, "before")
-    assert shown(update(acme.xml(), theirs, "<title>after</title>")) == refusal(404, NOT_FOUND)
-    assert theirs.title == "before"
+    post, other_post = make_post(acme.alice), make_post(other.mallory, "before")
+    # Each account numbers its own rows. No post of acme may have this id.
+    while other_post.id <= post.id:
+        other_post = make_post(other.mallory, "before")
+    assert shown(update(acme.xml(), other_post, "<title>after</title>")) == refusal(404, NOT_FOUND)
+    assert other_post.title == "before"
 
 
 def test_it_rejects_posts_and_categories_of_another_forum(acme):
