@@ -197,7 +197,7 @@ def test_missed_targets_are_reported(capsys):
         return {"case": name, "service": {"per second": rate, "p99 ms": p99}, "ratio": 1, **targets}
 
     asked = {"target per second": 2000, "target p99 ms": 20}
-    found = report.checks(
+    checks = report.checks(
         {"cases": [case("a", 1500.0, 25.0, **asked), case("b", 2000.0, 19.9, **asked), case("c", 1.0, 1.0)]}
     )
     assert [(check["rule"], check["holds"], check["short"], check["binds"]) for check in checks] == [
