@@ -196,9 +196,9 @@ def test_missed_targets_are_reported(capsys):
     def case(name, rate, p99, **targets):
         return {"case": name, "service": {"per second": rate, "p99 ms": p99}, "ratio": 1, **targets}
 
-    asked = {"target per second": 2000, "target p99 ms": 20}
+    targets = {"target per second": 2000, "target p99 ms": 20}
     checks = report.checks(
-        {"cases": [case("a", 1500.0, 25.0, **asked), case("b", 2000.0, 19.9, **asked), case("c", 1.0, 1.0)]}
+        {"cases": [case("a", 1500.0, 25.0, **targets), case("b", 2000.0, 19.9, **targets), case("c", 1.0, 1.0)]}
     )
     assert [(check["rule"], check["holds"], check["short"], check["binds"]) for check in checks] == [
         ("a: 2,000 requests a second", False, 0.25, False),
@@ -206,11 +206,11 @@ def test_missed_targets_are_reported(capsys):
         ("b: 2,000 requests a second", True, 0.0, False),
         ("b: p99 under 20 ms", True, -0.005, False),
     ]
-    report.show_checks(found)
-    said = capsys.readouterr().out
-    assert "Targets for ratios" not in said
-    assert "short by 25%    a: p99 under 20 ms: 25\n" in said
-    assert "reached         b: 2,000 requests a second: 2,000\n" in said
+    report.show_checks(checks)
+    output = capsys.readouterr().out
+    assert "Targets for ratios" not in output
+    assert "short by 25%    a: p99 under 20 ms: 25\n" in output
+    assert "reached         b: 2,000 requests a second: 2,000\n" in output
 
 
 def test_the_state_of_the_machine_is_recorded():
