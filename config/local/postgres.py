@@ -23,6 +23,13 @@ from pathlib import Path
 from typing import BinaryIO, Self
 from urllib.parse import quote
 
+# How long the server may take to start, in seconds.
+START_TIMEOUT = 120
+# How long the processes of a killed server may keep its shared memory, in seconds. A process that is exiting has no command line any
+# more, so `_stop_leftovers` cannot see it. Until it is gone, a new server ends with this message.
+DETACH_TIMEOUT = 10
+SHARED_MEMORY_IN_USE = "pre-existing shared memory block"
+
 # The log must not contain values of statements, which may be passwords. So it has no statements, no parameters, no DETAIL lines ("Key
 # (email)=(…) already exists"), and no ERROR lines, which quote input. LOG, FATAL and PANIC lines remain.
 _SETTINGS = {
@@ -265,9 +272,24 @@ class Cluster:
         settings = {**_SETTINGS, **(_DURABLE if self.durable else _TEMPORARY)}
         settings |= {"cluster_name": self._name, "unix_socket_directories": str(self._socket_directory)}
         options = itertools.chain.from_iterable(("-c", f"{name}={value}") for name, value in settings.items())
+        command = [*self._prefix, str(_program("postgres")), "-D", str(self._data), *options]
+        self.process = self._spawn(command)
+        # A crash recovery replays the writes since the last checkpoint, which may take a minute on a slow disk.
+        started_at = time.monotonic()
+        while not self._is_ready():
+            waited = time.monotonic() - started_at
+            has_ended = self.process.poll() is not None
+            if has_ended and waited < DETACH_TIMEOUT and SHARED_MEMORY_IN_USE in self._log_end():
+                time.sleep(0.1)
+                self.process = self._spawn(command)
+            elif has_ended or waited > START_TIMEOUT:
+                raise ClusterError(f"PostgreSQL does not start; the end of {self._log}:\n{self._log_end()}")
+            time.sleep(0.02)
+
+    def _spawn(self, command: list[str]) -> subprocess.Popen[bytes]:
         with self._open_log() as log:
-            self.process = subprocess.Popen(
-                [*self._prefix, str(_program("postgres")), "-D", str(self._data), *options],
+            return subprocess.Popen(
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -275,12 +297,6 @@ class Cluster:
                 cwd=self.directory,
                 process_group=0,  # Ctrl-C in a terminal must reach only the parent process, which calls `stop`
             )
-        # A crash recovery replays the writes since the last checkpoint, which may take a minute on a slow disk.
-        deadline = time.monotonic() + 120
-        while not self._is_ready():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                raise ClusterError(f"PostgreSQL does not start; the end of {self._log}:\n{self._log_end()}")
-            time.sleep(0.02)
 
     def _is_ready(self) -> bool:
         """Return whether the server accepts connections. The pid file tells this, as for pg_ctl."""

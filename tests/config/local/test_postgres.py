@@ -1,4 +1,5 @@
 import contextlib
+import ctypes
 import os
 import signal
 import stat
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 
 from config.environment import database
-from config.local.postgres import Cluster, ClusterError
+from config.local.postgres import SHARED_MEMORY_IN_USE, Cluster, ClusterError
 from tests.support.service import wait_until
 
 pytestmark = pytest.mark.slow
@@ -154,6 +155,34 @@ def test_it_recovers_from_a_kill_of_the_server_during_a_query(tmp_path):
         os.kill(cluster.process.pid, signal.SIGKILL)
         cluster.process.wait()
         assert cluster._processes() != []
+        cluster.start()
+        thread.join()
+        assert query(cluster, "SELECT n FROM t") == 1
+
+
+def test_it_waits_until_the_shared_memory_of_a_killed_server_is_free(tmp_path):
+    with Cluster(tmp_path / "postgres") as cluster:
+        with connect(cluster) as connection:
+            connection.execute("CREATE TABLE t (n integer)")
+            connection.execute("INSERT INTO t VALUES (1)")
+        [_key, segment] = (cluster._data / "postmaster.pid").read_text().splitlines()[6].split()
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.shmat.restype = ctypes.c_void_p
+        libc.shmat.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+        libc.shmdt.argtypes = (ctypes.c_void_p,)
+        # This process keeps the memory, as a process of the server that takes long to exit.
+        address = libc.shmat(int(segment), None, 0)
+        assert address != ctypes.c_void_p(-1).value, os.strerror(ctypes.get_errno())
+        os.kill(cluster.process.pid, signal.SIGKILL)
+        cluster.process.wait()
+
+        def release() -> None:
+            wait_until(lambda: SHARED_MEMORY_IN_USE in cluster._log_end())
+            libc.shmdt(address)
+
+        # The server ends with the thread that has started it.
+        thread = threading.Thread(target=release)
+        thread.start()
         cluster.start()
         thread.join()
         assert query(cluster, "SELECT n FROM t") == 1
