@@ -124,6 +124,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "drf_spectacular_sidecar",
+    "procrastinate.contrib.django",
     "rest_framework",
     "config",
     "core",
@@ -220,6 +221,8 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
+# Jobs are registered by modules that `AppConfig.ready` imports, not by modules named `tasks`.
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The model of the tenant, to which the rows of the other models belong.
@@ -352,6 +355,8 @@ LOGGING = {
         # Django's own handlers would bypass the redaction, or send e-mails.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        # It logs the arguments of jobs. Jobs are logged by `rostrum.jobs`.
+        "procrastinate": {"level": "ERROR"},
         # The access log has every refused request already.
         "django.request": {"level": "ERROR"},
         # The service answers these errors with 400 or 413. Django would also log a traceback.
