@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
     """Let workers poll procrastinate's table, and keep the last error of each job."""
 
     dependencies = [
-        ("core", "0001_initial"),
+        ("core", "0003_follower"),
         ("procrastinate", "0041_post_retry_failed_job"),
     ]
 
