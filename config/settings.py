@@ -134,6 +134,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "drf_spectacular_sidecar",
+    "procrastinate.contrib.django",
     "rest_framework",
     "config",
     "core",
@@ -230,6 +231,8 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
+# Jobs are registered by modules that `AppConfig.ready` imports, not by modules named `tasks`.
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The model of the tenant, to which the rows of the other models belong.
@@ -362,6 +365,8 @@ LOGGING = {
         # Django's own handlers would bypass the redaction, or send e-mails.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        # It logs the arguments of jobs. Jobs are logged by `rostrum.jobs`.
+        "procrastinate": {"level": "ERROR"},
         # The access log has every refused request already.
         "django.request": {"level": "ERROR"},
         # The service answers these errors with 400 or 413. Django would also log a traceback.
