@@ -14,6 +14,7 @@ class CoreConfig(AppConfig):
     }
 
     def ready(self) -> None:
+        from core import housekeeping  # noqa: F401
         from core.api.routing import IdConverter
         from core.db import checks  # noqa: F401
 
