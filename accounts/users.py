@@ -112,7 +112,7 @@ class UserQuerySet(RoleQuerySet):
         same = Invitation.objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
-        values = {"login": login, "email": invitation.email, "password": password, "name": name}
+        values: dict[str, Any] = {"login": login, "email": invitation.email, "password": password, "name": name}
         return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
 
     @transaction.atomic(savepoint=False)

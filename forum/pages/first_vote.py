@@ -51,6 +51,7 @@ class FirstVoteStep(ForumPage):
 class FirstVotePage(FirstVoteStep, CodeRequestPage):
     """The page that asks a visitor for an e-mail address, and says why."""
 
+    request: ForumRequest
     template_name = "forum/first_vote.html"
     route = "forum-first-vote"
     indexed = False
@@ -70,6 +71,7 @@ class FirstVotePage(FirstVoteStep, CodeRequestPage):
 class FirstVoteCodePage(FirstVoteStep, CodePage):
     """The page for the code. The right code signs the visitor in and casts the vote."""
 
+    request: ForumRequest
     template_name = "forum/first_vote_code.html"
     route = "forum-first-vote-code"
     indexed = False
