@@ -75,7 +75,8 @@ def has_responses_message() -> str:
 class VotePage(ForumPage):
     """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
 
-    A visitor signs in first, and then comes to a page with the vote button.
+    A visitor comes to the page for a first vote. In a private forum, a visitor signs in first, and then comes to a page with the
+    vote button.
     """
 
     access = "user"
@@ -86,9 +87,12 @@ class VotePage(ForumPage):
         if request.user is not None:
             return super().check_access()
         casts_vote = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        path = sign_in_path(
-            reverse("forum-post-vote" if casts_vote else "forum-post", args=[id]), unsaved=not casts_vote
-        )
+        if not casts_vote:
+            path = sign_in_path(reverse("forum-post", args=[id]), unsaved=True)
+        elif request.forum.may_be_read_by(None):
+            path = reverse("forum-first-vote", args=[id])
+        else:
+            path = sign_in_path(reverse("forum-post-vote", args=[id]))
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -214,7 +218,7 @@ class NewPostPage(WritingPage):
         def create() -> str:
             post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
             post.requires_approval = request.forum.approval
-            post.write(form.values, by=request.user)
+            post.submit(form.values, by=request.user)
             created.append(post)
             return reverse("forum-post", args=[post.id])
 
