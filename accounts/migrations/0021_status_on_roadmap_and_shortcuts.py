@@ -7,7 +7,7 @@ SELECT = (
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0017_declare_search")]
+    dependencies = [("accounts", "0019_sign_in_codes")]
 
     operations = [
         migrations.AddField("status", "on_roadmap", models.BooleanField(db_default=False, default=False)),
