@@ -6,7 +6,7 @@ from pathlib import Path
 import dj_email_url
 from csp.constants import NONE, SELF
 
-from config.environment import Environment, boolean, database, domain, https_mode, log_level, number
+from config.environment import Environment, boolean, database, domain, https_mode, log_level, networks, number
 
 
 def _parse_email_url(url: str) -> dict:
@@ -92,6 +92,16 @@ FAILED_LOGIN_LIMIT = _read(
 )
 ACCOUNT_LIMIT = _read(
     "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", number(minimum=0)
+)
+
+WEBHOOK_ALLOW = (
+    _read(
+        "WEBHOOK_ALLOW",
+        "",
+        "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080.",
+        networks,
+    )
+    or ()
 )
 
 # Defaults for the arguments of `serve`.
