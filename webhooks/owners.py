@@ -26,6 +26,7 @@ def tell_owners(*, account_id: int, endpoint_id: int) -> None:
         mail.send(
             owner.email,
             template,
+            account_id=account.id,
             language=owner.language or account.language,
             sender=account.name or account.prefix,
             host=endpoint.host,
