@@ -83,7 +83,7 @@ class Result:
             account_id=self.attempt.endpoint.account_id,
             endpoint_id=self.attempt.endpoint.id,
             cause=cause,
-            message_id=message.id,
+            message=message.id,
             event=message.event.type,
             number=message.event.number,
             attempt=lease.failures + 1 if lease else 1,

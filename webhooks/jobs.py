@@ -29,7 +29,7 @@ def resend(*, account_id: int, delivery_id: int) -> None:
     if entry is None:
         return
     endpoint = Endpoint.objects.select_related("account").get(account_id=account_id, id=entry.endpoint_id)
-    message = Message(entry.message_id, Event(entry.event, entry.at, entry.number), entry.request.encode())
+    message = Message(entry.message, Event(entry.event, entry.at, entry.number), entry.request.encode())
     deliver(endpoint, message, Delivery.Cause.RESEND)
 
 

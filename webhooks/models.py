@@ -257,7 +257,7 @@ class Delivery(TenantModel):
         related_name="deliveries",
     )
     cause = models.CharField(max_length=255, choices=Cause.choices)
-    message_id = models.CharField(max_length=255)
+    message = models.CharField(max_length=255)
     event = models.CharField(max_length=255)
     # The number of the change. Null for a test.
     number = models.BigIntegerField(null=True)
@@ -284,7 +284,7 @@ class Delivery(TenantModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.event} {self.message_id}"
+        return f"{self.event} {self.message}"
 
     @property
     def succeeded(self) -> bool:

@@ -99,6 +99,6 @@ def make_deal(user: User, name: str = "", **fields) -> Deal:
 
 def make_delivery(endpoint: Endpoint, **fields) -> Delivery:
     """Create an entry of the log of a webhook."""
-    values = {"cause": "event", "message_id": "msg_1", "event": "client.created", "number": 1, "attempt": 1}
+    values = {"cause": "event", "message": "msg_1", "event": "client.created", "number": 1, "attempt": 1}
     values |= {"at": timezone.now(), "duration_ms": 84, "status": 204, "request": "{}", "response": ""}
     return Delivery.objects.create(account_id=endpoint.account_id, endpoint_id=endpoint.id, **(values | fields))

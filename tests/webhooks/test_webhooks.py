@@ -50,7 +50,7 @@ def test_it_works(acme, client):
     row = acme.account.webhooks.get()
     [secret] = row.secrets
     assert secret.startswith("whsec_")
-    assert row.events == ["client.created", "post.updated"]
+    assert row.events == ["post.updated", "client.created"]
     body = on_wire(row, secret=secret)
     assert_answered(response, 201, body, location=f"http://acme.example.test{item(row)}")
     assert_answered(client.get(item(row)), 200, on_wire(row))

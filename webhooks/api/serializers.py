@@ -66,7 +66,7 @@ class DeliverySerializer(ResourceSerializer):
     request = TextField(read_only=True)
     response = TextField(read_only=True)
 
-    sources = {"webhook_id": "endpoint_id", "created_at": "at", "updated_at": "at"}
+    sources = {"webhook_id": "endpoint_id", "message_id": "message", "created_at": "at", "updated_at": "at"}
 
 
 class ResendSerializer(ResourceSerializer):

@@ -95,7 +95,7 @@ class Migration(migrations.Migration):
                         choices=[("event", "event"), ("resend", "sent again"), ("test", "test")], max_length=255
                     ),
                 ),
-                ("message_id", models.CharField(max_length=255)),
+                ("message", models.CharField(max_length=255)),
                 ("event", models.CharField(max_length=255)),
                 ("number", models.BigIntegerField(null=True)),
                 ("attempt", models.IntegerField()),

@@ -23,8 +23,8 @@ from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, Endpoint
 
 ALL, SELECTED = "all", "selected"
 # The number of entries of the log on a page, and the length of the shown beginning of a request.
-ENTRIES_PER_PAGE = 10
-MAX_SHOWN_REQUEST = 600
+ENTRIES_PER_PAGE = 8
+MAX_SHOWN_REQUEST = 250
 
 
 class WebhookForm(Form):
