@@ -20,6 +20,9 @@ FOR_ANYONE = {
     "app/sign-in",
     "app/sign-out",
     "app/language",
+    # The reference of the APIs, which is the same for all accounts.
+    "app/docs",
+    "app/docs/<slug:slug>",
     "app/sign-up",
     "app/sign-up/sent",
     "app/sign-up/finish",
