@@ -1,36 +1,44 @@
-"""Encryption of values that are stored outside of the process, with keys derived from `SECRET_KEY`.
+"""Encryption of values that rows and cookies keep for a short time, such as links in queued e-mails.
 
 Each purpose has a key of its own, so a value that was sealed for one purpose cannot be used for another.
 """
 
-from base64 import urlsafe_b64encode
+import base64
+import json
 from functools import lru_cache
+from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
 
-def seal(value: str, purpose: str) -> str:
-    """Return the value, encrypted and authenticated, as ASCII text."""
-    return _fernet(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).encrypt(value.encode()).decode()
+class SealError(Exception):
+    """A value that was sealed with an unknown key or for another purpose, or changed since."""
 
 
-def unseal(sealed: str, purpose: str) -> str | None:
-    """Return the value that was sealed for the purpose. Return None if it is not authentic."""
+@lru_cache(maxsize=32)
+def _cipher(purpose: str, *secret_keys: str) -> MultiFernet:
+    def key(secret: str) -> bytes:
+        info = f"rostrum.sealing {purpose}".encode()
+        derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=info).derive(secret.encode())
+        return base64.urlsafe_b64encode(derived)
+
+    return MultiFernet([Fernet(key(secret)) for secret in secret_keys])
+
+
+def seal(value: Any, purpose: str = "job") -> str:
+    """Encrypt a JSON value with a key that is derived from `SECRET_KEY`. The result is ASCII text."""
+    cipher = _cipher(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return cipher.encrypt(json.dumps(value).encode()).decode()
+
+
+def unseal(sealed: str, purpose: str = "job") -> Any:
+    """Return the value of `seal`. Raise SealError if no key of the settings opens it."""
+    cipher = _cipher(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     try:
-        return _fernet(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).decrypt(sealed.encode()).decode()
-    except (InvalidToken, UnicodeError):
-        return None
-
-
-@lru_cache(maxsize=64)
-def _fernet(purpose: str, *secrets: str) -> MultiFernet:
-    return MultiFernet([Fernet(_key(secret, purpose)) for secret in secrets])
-
-
-def _key(secret: str, purpose: str) -> bytes:
-    """Return the key of a purpose (RFC 5869)."""
-    derivation = HKDF(algorithm=SHA256(), length=32, salt=None, info=f"rostrum sealing {purpose}".encode())
-    return urlsafe_b64encode(derivation.derive(secret.encode()))
+        text = cipher.decrypt(sealed.encode())
+    except (InvalidToken, UnicodeError) as error:
+        raise SealError("sealed with another SECRET_KEY or for another purpose") from error
+    return json.loads(text)

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 
 from accounts.models import APIToken
 from core.requests import PageRequest, UserRequest
-from core.sealing import seal, unseal
+from core.sealing import SealError, seal, unseal
 
 VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
 PURPOSE = "visit token"
@@ -19,16 +19,20 @@ MAX_COOKIE_LENGTH = 1000
 
 def set_visit_token(request: UserRequest, response: HttpResponse, token: str) -> None:
     """Store a token for the rest of the visit. The cookie has no expiry, so the browser deletes it when it is closed."""
-    value = seal(f"{_session_key(request)}:{token}", PURPOSE)
+    value = seal([request.account.id, request.session.id, token], PURPOSE)
     response.set_cookie(VISIT_TOKEN_COOKIE, value, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")
 
 
 def read_visit_token(request: UserRequest) -> str:
     """Return the token of this visit. Return "" if there is none, or if it has been revoked or has expired."""
     sealed = request.COOKIES.get(VISIT_TOKEN_COOKIE, "")
-    value = unseal(sealed, PURPOSE) if 0 < len(sealed) <= MAX_COOKIE_LENGTH else None
-    session, _, token = (value or "").rpartition(":")
-    if not token or session != _session_key(request):
+    if not 0 < len(sealed) <= MAX_COOKIE_LENGTH:
+        return ""
+    try:
+        account_id, session_id, token = unseal(sealed, PURPOSE)
+    except SealError:
+        return ""
+    if (account_id, session_id) != (request.account.id, request.session.id):
         return ""
     row = APIToken.objects.find_by_token(token)
     return token if row is not None and row.user.pk == request.user.pk else ""
@@ -40,7 +44,3 @@ def delete_visit_token(request: PageRequest, response: HttpResponse) -> None:
         response.set_cookie(
             VISIT_TOKEN_COOKIE, "", max_age=0, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict"
         )
-
-
-def _session_key(request: UserRequest) -> str:
-    return f"{request.account.id}/{request.session.id}"

@@ -157,7 +157,11 @@ def test_scripts_and_the_server_write_the_same_code(acme, browse, section):
         form.locator("[data-place='path']").first.fill("'/?#")
         example = examples()[form.get_attribute("data-example")]
         request = FilledExample(
-            example, form.get_attribute("data-address"), "alice", {"path.id": "'/?#", "path.category_name": "'/?#"} | parameters_of(form), HOSTILE
+            example,
+            form.get_attribute("data-address"),
+            "alice",
+            {"path.id": "'/?#", "path.category_name": "'/?#"} | parameters_of(form),
+            HOSTILE,
         ).request
         assert form.locator("[data-code]").evaluate("(element) => element.textContent") == language.write(request)
 
