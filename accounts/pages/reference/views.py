@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
 from accounts.pages.example_code import code_language
+from accounts.pages.interfaces import INTERFACES
 from accounts.pages.reference.content import ADDRESS, MAX_QUERY_LENGTH, groups, page_html, pages, search
 from core.openapi.document import document
 from core.pages.base import Page, base_url
@@ -41,6 +42,7 @@ class Overview(ReferenceView):
             info=document()["info"],
             schemes=document()["components"]["securitySchemes"],
             address=base_url(request),
+            interfaces=INTERFACES,
         )
 
 
