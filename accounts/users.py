@@ -189,6 +189,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     # Preferences for the pages. The default is that of the account.
     language = models.CharField(max_length=255, blank=True, null=True)
     time_zone = models.CharField(max_length=255, blank=True, null=True)
+    # Whether single keys act on the pages that have keyboard shortcuts.
+    shortcuts = models.BooleanField(default=True, db_default=True)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)

@@ -10,7 +10,7 @@ from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_a
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0019_sign_in_codes"),
+        ("accounts", "0021_status_on_roadmap_and_shortcuts"),
     ]
 
     operations = [
