@@ -176,6 +176,7 @@ TEMPLATES = [
                 "django.templatetags.i18n",
                 "django.templatetags.static",
                 "core.templatetags.rostrum",
+                "accounts.templatetags.sites",
                 "accounts.templatetags.statuses",
             ],
             "context_processors": [

@@ -20,6 +20,10 @@ FOR_ANYONE = {
     "app/sign-in",
     "app/sign-in/code",
     "app/sign-in/code/enter",
+    # Redirects, which tests/accounts/pages/test_handover.py covers.
+    "app/handover",
+    "app/handover/approve",
+    "app/handover/finish",
     "app/sign-out",
     "app/language",
     # The reference of the APIs, which is the same for all accounts.

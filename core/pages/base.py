@@ -136,6 +136,11 @@ def redirect(to: str, *args: Any, query: dict[str, Any] | None = None) -> HttpRe
     return response
 
 
+def redirect_to_url(url: str) -> HttpResponse:
+    """Return a redirect to a URL at another host, which must not come from the request."""
+    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": url})
+
+
 def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
     """Return an empty response to JavaScript, which leaves the page unchanged."""
     response = HttpResponse(status=status)
