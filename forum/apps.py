@@ -25,7 +25,9 @@ class ForumConfig(AppConfig):
         from accounts.signals import account_created
         from accounts.sites import sites
         from core.registry import registry
+        from core.changes.followers import register_follower
         from forum.models import Forum
+        from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries
         from forum.resources import RESOURCES
 
@@ -33,6 +35,7 @@ class ForumConfig(AppConfig):
         register_entries()
         sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account)
         account_created.connect(create_default_forum)
+        register_follower(NotificationFollower())
 
 
 def create_default_forum(sender: type, account: "Account", host: "Host", **kwargs: Any) -> None:

@@ -21,6 +21,9 @@ from forum.forums import Forum as Forum
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import MAX_HTML_LENGTH, render
 from forum.merging import Mergeable
+from forum.notifications.activities import Activity as Activity
+from forum.notifications.follows import Follow as Follow
+from forum.notifications.inbox import Notification as Notification
 from forum.votes import ProxyVote as ProxyVote
 from forum.votes import Vote as Vote
 from forum.votes import from_post_index
@@ -259,6 +262,7 @@ class Post(Tagged, Mergeable):
         if status is None and is_new:
             status = self.account.default_status(Status.Kind.POST)
         status_id_before = self.status_id
+        before = (self.approved, self.responsible_id, self.duplicate_from_id)
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
@@ -293,12 +297,39 @@ class Post(Tagged, Mergeable):
             self.nick = by.name
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
+            change = None
             if self.status_id != status_id_before or (has_response_changed and self.response):
-                StatusChange.objects.record(
+                change = StatusChange.objects.record(
                     self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
                 )
+            self._record_activities(change, *before, by=by)
         if status is not None:
             self.status_code = status.code
+
+    def _record_activities(
+        self,
+        change: "StatusChange | None",
+        was_approved: bool,
+        responsible_id_before: int | None,
+        original_id_before: int | None,
+        *,
+        by: User,
+    ) -> None:
+        """Record the activities of an update, for notifications. A change of a task is none."""
+        if self.category_id is None:
+            return
+        kinds: list[str] = []
+        if self.duplicate_from_id != original_id_before:
+            kinds.append(Activity.Kind.UNMERGE if self.duplicate_from_id is None else Activity.Kind.MERGE)
+        elif change is not None:
+            kinds.append(Activity.Kind.RESPONSE if change.response else Activity.Kind.STATUS)
+        if self.approved and not was_approved:
+            kinds.append(Activity.Kind.APPROVAL)
+        if self.responsible_id not in (None, responsible_id_before):
+            kinds.append(Activity.Kind.ASSIGNMENT)
+        for kind in kinds:
+            names = {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
+            Activity.objects.record(self, kind, by=by, **names)
 
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:
@@ -328,6 +359,8 @@ class Post(Tagged, Mergeable):
             post_id=self.id, user_id=by.id, comment=text, comment_html=render(text), agent=agent
         )
         self._add_to_count("comments_cache", 1, updated_at=comment.created_at)
+        if self.category_id is not None:
+            Activity.objects.record(self, Activity.Kind.COMMENT, by=by, comment_id=comment.id)
         return comment
 
     @transaction.atomic(savepoint=False)

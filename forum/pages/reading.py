@@ -21,6 +21,7 @@ from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums import Forum
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
+from forum.notifications.follows import follow_annotations, is_followed
 from forum.pages.base import ForumPage
 from forum.requests import ForumRequest
 
@@ -326,6 +327,7 @@ class PostPage(ForumPage):
             customer_count=customer_count,
             other_voter_count=post.votes_cache - len(names) - customer_count,
             voted={id} if user is not None and post.is_voted else set(),
+            is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
             title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
@@ -347,6 +349,7 @@ class PostPage(ForumPage):
         }
         if user is not None:
             annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
+            annotations |= follow_annotations(user)
             if user.is_team:
                 annotations |= {
                     f"{customer.key}_name": Subquery(
