@@ -24,8 +24,8 @@ class ForumConfig(AppConfig):
     def ready(self) -> None:
         from accounts.signals import account_created
         from accounts.sites import sites
-        from core.registry import registry
         from core.changes.followers import register_follower
+        from core.registry import registry
         from forum.models import Forum
         from forum.notifications.follower import NotificationFollower
         from forum.pages.navigation import register_entries

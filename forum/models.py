@@ -328,7 +328,9 @@ class Post(Tagged, Mergeable):
         if self.responsible_id not in (None, responsible_id_before):
             kinds.append(Activity.Kind.ASSIGNMENT)
         for kind in kinds:
-            names = {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
+            names = (
+                {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
+            )
             Activity.objects.record(self, kind, by=by, **names)
 
     def _waits_for_approval(self, by: User) -> bool:

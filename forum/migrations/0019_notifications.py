@@ -10,9 +10,7 @@ from forum.notifications.inbox import triggers_that_count_unread
 
 def key() -> list[tuple[str, models.Field]]:
     pk = models.CompositePrimaryKey("account_id", "id", blank=True, editable=False, primary_key=True, serialize=False)
-    account = models.ForeignKey(
-        db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account"
-    )
+    account = models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.account")
     return [("pk", pk), ("id", core.db.tenancy.AccountIdField(editable=False)), ("account", account)]
 
 
@@ -153,9 +151,7 @@ class Migration(migrations.Migration):
                         name="notification_waiting",
                         condition=Q(("mail_at__isnull", False)),
                     ),
-                    models.Index(
-                        fields=["mail_at"], name="notification_due", condition=Q(("mail_at__isnull", False))
-                    ),
+                    models.Index(fields=["mail_at"], name="notification_due", condition=Q(("mail_at__isnull", False))),
                 ],
             },
         ),

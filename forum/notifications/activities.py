@@ -1,7 +1,7 @@
 """The activities on posts: what users did, in the order of the commits. The follower of the change feed turns them into notifications."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from django.db import models
 from django.utils import timezone
@@ -11,15 +11,12 @@ from accounts.models import User
 from core.db.prepared import insert
 from core.db.tenancy import TenantModel
 
-if TYPE_CHECKING:
-    from forum.models import Post
-
 # Housekeeping erases older activities, together with their notifications.
 ACTIVITY_RETENTION = timedelta(days=90)
 
 
 class ActivityQuerySet(models.QuerySet["Activity"]):
-    def record(self, post: "Post", kind: str, *, by: User, **values: Any) -> "Activity":
+    def record(self, post: TenantModel, kind: str, *, by: User, **values: Any) -> "Activity":
         """Record what a user did, in the transaction that does it. The change of the post makes the follower read it."""
         activity = Activity(account_id=post.account_id, post_id=post.id, kind=kind, user_id=by.id, **values)
         insert(activity)

@@ -4,22 +4,19 @@ The author, voters and commenters of a suggestion follow it, without a row of th
 *Follow* or *Unfollow*, and takes precedence.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models, transaction
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from accounts.models import User
-from core.db.tenancy import TenantModel
-
-if TYPE_CHECKING:
-    from forum.models import Post
+from core.db.tenancy import TenantModel, account_of
 
 
 class FollowQuerySet(models.QuerySet["Follow"]):
     @transaction.atomic(savepoint=False)
-    def choose(self, post: "Post", *, by: User, follows: bool) -> None:
+    def choose(self, post: TenantModel, *, by: User, follows: bool) -> None:
         """Store that the user follows the post, or does not."""
         rows = Follow.objects.filter(account_id=post.account_id)
         rows.update_or_create(
@@ -50,7 +47,7 @@ class Follow(TenantModel):
 
 def follow_annotations(user: User) -> dict[str, Any]:
     """Return annotations of posts: the choice of the user (True, False, or None), and whether the user took part."""
-    account = user.account
+    account = account_of(user.account_id)
     own = account.follows.filter(post_id=OuterRef("id"), user_id=user.id)
     comments = account.comments.filter(post_id=OuterRef("id"), user_id=user.id).order_by()
     return {

@@ -1,6 +1,6 @@
 """The notifications of users."""
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.db import migrations, models
 from django.db.models import Exists, OuterRef, Q
@@ -8,11 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from core.db.tenancy import TenantModel
+from core.db.tenancy import TenantModel, account_of
 from forum.notifications.activities import Activity
-
-if TYPE_CHECKING:
-    from forum.lists import PostQuerySet
 
 
 class Reason(models.IntegerChoices):
@@ -38,8 +35,11 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
     def shown_to(self, user: User) -> Self:
         """Return those of the user's notifications whose subject the user may see at this moment."""
-        posts: PostQuerySet = user.account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
-        rows = self.of_user(user).filter(Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP) | Exists(posts))
+        account = account_of(user.account_id)
+        posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
+        rows = self.of_user(user).filter(
+            Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP) | Exists(posts)
+        )
         if user.is_team:
             return rows
         return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)

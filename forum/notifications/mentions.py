@@ -14,14 +14,13 @@ MAX_NAME_WORDS = 3
 _WORD = r"[^\s@<>()\[\]{}\"“”„,;:!?*`~|\\/]+"
 # An @ within a word belongs to an e-mail address.
 MENTION = re.compile(rf"(?<![\w@.+-])@({_WORD}(?: {_WORD}){{0,{MAX_NAME_WORDS - 1}}})")
-TRAILING = ".'’_-"
+# Punctuation after a name, with the closing quotation mark.
+TRAILING = ".'_-\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 def names_in(text: str) -> list[set[str]]:
     """Return, for each mention of a text, the logins and names that it may stand for."""
-    return [
-        _candidates(match[1]) for match, _number in zip(MENTION.finditer(text), range(MAX_MENTIONS), strict=False)
-    ]
+    return [_candidates(match[1]) for match, _number in zip(MENTION.finditer(text), range(MAX_MENTIONS), strict=False)]
 
 
 def _candidates(phrase: str) -> set[str]:

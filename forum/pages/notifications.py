@@ -36,19 +36,29 @@ class NotificationsPage(ForumPage):
         except FieldErrors:
             raise Http404 from None
         only_unread = request.GET.get("show") == "unread"
-        rows = request.account.notifications.shown_to(request.user).with_details()
-        rows = list((rows.unread() if only_unread else rows)[page.start : page.stop])
+        shown = request.account.notifications.shown_to(request.user).with_details()
+        rows = list((shown.unread() if only_unread else shown)[page.start : page.stop])
+        other_forums = self.other_forums(rows)
         return self.render(
             section="notifications",
-            notifications=[self.as_item(row) for row in rows[: page.size]],
+            notifications=[self.as_item(row, other_forums) for row in rows[: page.size]],
             only_unread=only_unread,
             page=page,
             more=len(rows) > page.size,
         )
 
     @staticmethod
-    def as_item(row: Notification) -> dict[str, Any]:
-        return {"row": row, "text": describe(row), "icon": ICONS[row.activity.kind], "is_read": row.read_at is not None}
+    def as_item(row: Notification, other_forums: dict[int | None, str]) -> dict[str, Any]:
+        """Return what the template shows of a notification. `url` is set if its subject is at another host."""
+        post = row.activity.post
+        base = other_forums.get(post.forum_id) if post is not None else None
+        return {
+            "row": row,
+            "text": describe(row),
+            "icon": ICONS[row.activity.kind],
+            "is_read": row.read_at is not None,
+            "url": base and base + path_of(row.activity),
+        }
 
     def post(self, request: ForumUserRequest) -> HttpResponse:
         rows = request.account.notifications.of_user(request.user)
@@ -63,17 +73,23 @@ class NotificationsPage(ForumPage):
             return error_response(request, HTTPStatus.NOT_FOUND, message=_("This notification is no longer here."))
         in_transaction(rows.filter(id=row.id).mark_read)
         if name == "open":
-            return redirect(self.path_to(row))
+            return redirect(path_of(row.activity))
         return redirect(reverse("forum-notifications", query={"show": "unread"} if "unread" in request.POST else None))
 
-    def path_to(self, row: Notification) -> str:
-        """Return the address of the page that shows the notification's subject. It may be at the host of another forum."""
-        path, post = path_of(row.activity), row.activity.post
-        if post is None or post.forum_id in (None, self.request.forum.id):
-            return path
-        hosts = self.request.account.forums.filter(id=post.forum_id)
-        host = self.request.account.hosts.filter(id__in=hosts.values("host_id")).values_list("name", flat=True).first()
-        return path if host is None else public_url(host) + path
+    def other_forums(self, rows: list[Notification]) -> dict[int | None, str]:
+        """Return the URLs of the other forums that posts of these notifications belong to, by the id of the forum.
+
+        A browser does not follow a redirect of a form to another host, so these notifications have links.
+        """
+        posts = (row.activity.post for row in rows)
+        ids = {post.forum_id for post in posts if post is not None and post.forum_id is not None}
+        ids.discard(self.request.forum.id)
+        if not ids:
+            return {}
+        account = self.request.account
+        hosts = dict(account.hosts.values_list("id", "name"))
+        forums = account.forums.filter(id__in=ids).values_list("id", "host_id")
+        return {id: public_url(hosts[host_id]) for id, host_id in forums}
 
 
 class FollowPage(ForumPage):
@@ -97,7 +113,9 @@ class FollowPage(ForumPage):
         except PostNotFound:
             return post_not_found(request)
         except PostMerged as merged:
-            messages.error(request, _("That suggestion was merged into this one in the meantime. You can follow it here."))
+            messages.error(
+                request, _("That suggestion was merged into this one in the meantime. You can follow it here.")
+            )
             return redirect("forum-post", merged.original.id)
         message = _("You follow “%(title)s”.") if follows else _("You no longer follow “%(title)s”.")
         messages.success(request, message % {"title": post.title})
