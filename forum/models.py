@@ -14,16 +14,16 @@ from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_i
 from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
+from forum.activities import Activity as Activity
 from forum.deep_paging import PostCount as PostCount
+from forum.follows import Follow as Follow
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum
+from forum.inbox import Notification as Notification
 from forum.lists import PostQuerySet, Visibility
 from forum.markdown import MAX_HTML_LENGTH, render
 from forum.merging import Mergeable
-from forum.notifications.activities import Activity as Activity
-from forum.notifications.follows import Follow as Follow
-from forum.notifications.inbox import Notification as Notification
 from forum.votes import ProxyVote as ProxyVote
 from forum.votes import Vote as Vote
 from forum.votes import from_post_index
@@ -332,6 +332,13 @@ class Post(Tagged, Mergeable):
                 {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
             )
             Activity.objects.record(self, kind, by=by, **names)
+
+    @transaction.atomic(savepoint=False)
+    def submit(self, values: dict[str, Any], *, by: User) -> None:
+        """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
+        self.votes_cache = 1
+        self.write(values, by=by)
+        self.account.votes.create(post_id=self.id, user_id=by.id)
 
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:

@@ -13,8 +13,8 @@ from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from forum.api.views import PostViewSet
+from forum.inbox import NotificationQuerySet, Reason
 from forum.models import Follow, Notification
-from forum.notifications.inbox import NotificationQuerySet, Reason
 from forum.notifications.texts import describe
 
 

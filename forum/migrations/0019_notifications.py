@@ -5,7 +5,8 @@ from django.db.models import Q
 
 import core.db.tenancy
 from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_accounts
-from forum.notifications.inbox import triggers_that_count_unread
+from forum.activities import activity_ids
+from forum.inbox import triggers_that_count_unread
 
 
 def key() -> list[tuple[str, models.Field]]:
@@ -155,7 +156,8 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        *id_triggers("forum_activity", "forum_follow", "forum_notification"),
+        activity_ids(),
+        *id_triggers("forum_follow", "forum_notification"),
         composite_foreign_key("forum_activity", "post_id", "forum_post", on_delete="CASCADE"),
         composite_foreign_key("forum_activity", "comment_id", "forum_comment", on_delete="CASCADE"),
         composite_foreign_key("forum_activity", "user_id", "accounts_user"),

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.delivery import delivery_time
 from accounts.models import Account, User
+from forum.inbox import Reason
 from forum.models import Activity, Notification, Post
-from forum.notifications.inbox import Reason
 from forum.notifications.mentions import mentioned_ids
 
 # The number of notifications that one statement inserts.

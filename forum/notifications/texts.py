@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.templatetags.statuses import status_name
+from forum.activities import Activity
+from forum.inbox import Notification, Reason
+from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt
-from forum.notifications.activities import Activity
-from forum.notifications.inbox import Notification, Reason
-from forum.pages.reading import COMMENTS_PER_PAGE
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300

@@ -2,8 +2,8 @@
 
 from core.openapi.operations import JSONSchema, Operation, register_list, register_operation
 from core.openapi.schema import PAGE_PARAMETERS
+from forum.inbox import Reason
 from forum.models import Activity
-from forum.notifications.inbox import Reason
 
 OK: JSONSchema = {"type": "string", "const": "ok"}
 TIME: JSONSchema = {"type": "string", "format": "date-time"}

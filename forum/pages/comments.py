@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect
+from forum.lists import COMMENTS_PER_PAGE
 from forum.models import Comment
 from forum.pages.base import ForumPage
-from forum.pages.reading import COMMENTS_PER_PAGE
 from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found
 from forum.requests import ForumUserRequest
 

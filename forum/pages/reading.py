@@ -18,10 +18,11 @@ from core.errors import FieldErrors
 from core.pages.base import base_url, redirect
 from core.registry import registry
 from core.search.queries import MAX_QUERY_LENGTH
+from forum.follows import follow_annotations, is_followed
 from forum.forums import Forum
+from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
-from forum.notifications.follows import follow_annotations, is_followed
 from forum.pages.base import ForumPage
 from forum.requests import ForumRequest
 
@@ -50,7 +51,7 @@ NAMES = tuple(column if isinstance(column, str) else "content" for column in COL
 USER_COLUMNS = ("name", "login", "role")
 ORDERS = ("new", "top", "active", "commented")
 MAX_ROADMAP_POSTS = 20
-COMMENTS_PER_PAGE, MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 100, 20, 50, 50
+MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
 
 def as_list_item(row: tuple) -> dict[str, Any]:
@@ -299,18 +300,12 @@ class PostPage(ForumPage):
         merged = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
         duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
         duplicate_id = request.GET.get("from", "")
-        voters = account.votes.voters(account.id, id, limit=MAX_VOTERS) if post.votes_cache else []
-        names = [name for _, name in voters]
-        customer_count = 0
-        if post.votes_cache > len(names):
-            if is_team:
-                # The names of customers follow those of users. At least half of the places are reserved for them.
-                proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
-                customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
-                names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
-            elif len(names) < MAX_VOTERS:
-                # The names of all users are shown, so the remaining votes are those of customers.
-                customer_count = post.votes_cache - len(names)
+        names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
+        if is_team and post.votes_cache > len(names):
+            # The names of customers follow those of users. At least half of the places are reserved for them.
+            proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
+            customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
+            names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         return self.render(
             section="suggestions",
             post=post,
@@ -322,10 +317,8 @@ class PostPage(ForumPage):
             more=page.number < last,
             history=history,
             response_change=next((change for change in reversed(history) if change.response), None),
-            voters=voters,
             voter_names=names,
-            customer_count=customer_count,
-            other_voter_count=post.votes_cache - len(names) - customer_count,
+            other_voter_count=post.votes_cache - len(names),
             voted={id} if user is not None and post.is_voted else set(),
             is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],

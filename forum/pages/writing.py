@@ -19,12 +19,11 @@ from core.error_responses import error_response
 from core.pages.base import Page, no_content, redirect, referring_path
 from core.pages.routes import sign_in_path
 from forum.api.views import agent_of
-from forum.lists import PostQuerySet
+from forum.lists import COMMENTS_PER_PAGE, PostQuerySet
 from forum.markdown import render
 from forum.models import Comment, Post
 from forum.pages.base import ForumPage, ResubmittablePage
 from forum.pages.forms import CommentForm, EditForm, NewPostForm, categories_of
-from forum.pages.reading import COMMENTS_PER_PAGE
 from forum.requests import ForumRequest, ForumUserRequest
 
 SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
@@ -75,7 +74,8 @@ def has_responses_message() -> str:
 class VotePage(ForumPage):
     """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
 
-    A visitor signs in first, and then comes to a page with the vote button.
+    A visitor comes to the page for a first vote. In a private forum, a visitor signs in first, and then comes to a page with the
+    vote button.
     """
 
     access = "user"
@@ -86,9 +86,12 @@ class VotePage(ForumPage):
         if request.user is not None:
             return super().check_access()
         casts_vote = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        path = sign_in_path(
-            reverse("forum-post-vote" if casts_vote else "forum-post", args=[id]), unsaved=not casts_vote
-        )
+        if not casts_vote:
+            path = sign_in_path(reverse("forum-post", args=[id]), unsaved=True)
+        elif request.forum.may_be_read_by(None):
+            path = reverse("forum-first-vote", args=[id])
+        else:
+            path = sign_in_path(reverse("forum-post-vote", args=[id]))
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -214,7 +217,7 @@ class NewPostPage(WritingPage):
         def create() -> str:
             post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
             post.requires_approval = request.forum.approval
-            post.write(form.values, by=request.user)
+            post.submit(form.values, by=request.user)
             created.append(post)
             return reverse("forum-post", args=[post.id])
 

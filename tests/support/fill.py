@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from django.db import connection
 
 from accounts.models import Account, Invitation, Session, Status, User
-from forum.notifications.inbox import Reason
+from forum.inbox import Reason
 from tests.support.factories import (
     make_category,
     make_client,

@@ -6,9 +6,9 @@ import pytest
 
 from accounts.models import User
 from core.changes.followers import Follower
+from forum.inbox import Reason
 from forum.models import Activity, Follow, Notification
 from forum.notifications import follower
-from forum.notifications.inbox import Reason
 from tests.support.factories import make_comment, make_post, make_task, make_user
 from tests.support.followers import run_followers
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any, Self
 
-from django.db import models
+from django.db import migrations, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -101,3 +101,29 @@ class Activity(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.kind} of post {self.post_id}"
+
+
+# Migrations
+
+# Activities have ids of their own, which are never shown. With ids of the account's sequence, every comment would skip one.
+CREATE_ACTIVITY_IDS = """
+CREATE SEQUENCE forum_activity_ids;
+CREATE FUNCTION take_activity_id() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.id := nextval('forum_activity_ids');
+    RETURN NEW;
+END $$;
+CREATE TRIGGER take_id BEFORE INSERT ON forum_activity FOR EACH ROW WHEN (NEW.id IS NULL)
+    EXECUTE FUNCTION take_activity_id();
+"""
+
+DROP_ACTIVITY_IDS = """
+DROP TRIGGER take_id ON forum_activity;
+DROP FUNCTION take_activity_id();
+DROP SEQUENCE forum_activity_ids;
+"""
+
+
+def activity_ids() -> migrations.RunSQL:
+    """Return the operation that creates the ids of activities."""
+    return migrations.RunSQL(CREATE_ACTIVITY_IDS, DROP_ACTIVITY_IDS)

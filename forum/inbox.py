@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from core.db.tenancy import TenantModel, account_of
-from forum.notifications.activities import Activity
+from forum.activities import Activity
 
 
 class Reason(models.IntegerChoices):
