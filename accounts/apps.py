@@ -11,6 +11,7 @@ class AccountsConfig(AppConfig):
         "host": _("host"),
         "kind": _("kind"),
         "login": _("login"),
+        "on_roadmap": _("on the roadmap"),
         "responsible": _("responsible"),
         "role": _("role"),
         "status": _("status"),
@@ -20,7 +21,7 @@ class AccountsConfig(AppConfig):
     }
 
     def ready(self) -> None:
-        from accounts import checks  # noqa: F401
+        from accounts import checks, mail  # noqa: F401
         from accounts.pages.navigation import register_entries
         from accounts.resources import RESOURCES
         from core.registry import registry

@@ -203,6 +203,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     # The permanent rejections of the e-mail address. Beyond the limit, `bounced_at` is set and nothing more is sent to the address.
     bounces = models.SmallIntegerField(default=0, db_default=0, editable=False)
     bounced_at = models.DateTimeField(null=True, editable=False)
+    # Whether single keys act on the pages that have keyboard shortcuts.
+    shortcuts = models.BooleanField(default=True, db_default=True)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -218,7 +220,6 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
             "www": "rarely known to those who search for a user",
             "language": "a code that most users share",
             "time_zone": "a name that most users share",
-            "delivery": "a code that most users share",
         },
     )
 

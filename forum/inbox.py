@@ -1,148 +1,48 @@
-"""The notifications of users."""
+"""The team's inbox: the suggestions of a forum that somebody of the team should deal with.
 
-from typing import Self
+Each tab is a part of the posts with an index of its own, oldest first, so that a page is one scan of the index:
 
-from django.db import migrations, models
-from django.db.models import Exists, OuterRef, Q
-from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
-
-from accounts.models import User
-from core.db.tenancy import TenantModel, account_of
-from forum.activities import Activity
-
-
-class Reason(models.IntegerChoices):
-    """Why a user receives a notification. If several reasons apply, the lowest number counts."""
-
-    MENTIONED = 1, _("you were mentioned")
-    RESPONSIBLE = 2, _("you are responsible for this suggestion")
-    AUTHOR = 3, _("you wrote this suggestion")
-    COMMENTER = 4, _("you commented on this suggestion")
-    VOTER = 5, _("you voted for this suggestion")
-    FOLLOWER = 6, _("you follow this suggestion")
-    TEAM = 7, _("you are on the team")
-    EVERYTHING = 8, _("you chose news of everything")
-
-
-class NotificationQuerySet(models.QuerySet["Notification"]):
-    def of_user(self, user: User) -> Self:
-        """Return the notifications of a user, newest first."""
-        return self.filter(account_id=user.account_id, user_id=user.id).order_by("-id")
-
-    def unread(self) -> Self:
-        return self.filter(read_at=None)
-
-    def shown_to(self, user: User) -> Self:
-        """Return those of the user's notifications whose subject the user may see at this moment."""
-        account = account_of(user.account_id)
-        posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
-        rows = self.of_user(user).filter(
-            Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP) | Exists(posts)
-        )
-        if user.is_team:
-            return rows
-        return rows.filter(activity__internal=False).exclude(activity__kind=Activity.Kind.SIGN_UP)
-
-    def with_details(self) -> Self:
-        """Add what a list shows: the activity with its user, post and comment."""
-        return self.select_related("activity__user", "activity__post", "activity__comment")
-
-    def mark_read(self) -> int:
-        """Mark the unread rows of this queryset as read, and return their number. They are not sent by e-mail any more."""
-        return self.unread().order_by().update(read_at=timezone.now(), mail_at=None)
-
-
-class Notification(TenantModel):
-    """A notification of one user of one activity."""
-
-    Reason = Reason
-
-    user_id = models.BigIntegerField()
-    activity_id = models.BigIntegerField()
-    activity = models.ForeignObject(
-        Activity,
-        models.DO_NOTHING,
-        from_fields=["account_id", "activity_id"],
-        to_fields=["account_id", "id"],
-        related_name="+",
-    )
-    reason = models.SmallIntegerField(choices=Reason.choices)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    read_at = models.DateTimeField(null=True)
-    # When an e-mail is due. Null if none is, or if a job for it exists already.
-    mail_at = models.DateTimeField(null=True)
-    mailed_at = models.DateTimeField(null=True)
-
-    objects = NotificationQuerySet.as_manager()
-
-    class Meta:
-        default_related_name = "notifications"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "activity_id", "user_id"], name="notification_unique"),
-        ]
-        indexes = [
-            models.Index(fields=["account", "user_id", "-id"], name="notification_of_user"),
-            models.Index(fields=["account", "user_id", "-id"], name="notification_unread", condition=Q(read_at=None)),
-            # The e-mails of a user that are due later.
-            models.Index(
-                fields=["account", "user_id"], name="notification_waiting", condition=Q(mail_at__isnull=False)
-            ),
-            # Begins with the time: workers find what is due in all accounts.
-            models.Index(fields=["mail_at"], name="notification_due", condition=Q(mail_at__isnull=False)),
-        ]
-
-    def __str__(self) -> str:
-        return f"notification {self.id} of user {self.user_id}"
-
-
-# Migrations
-
-# Statement triggers, so that a notification of many users takes one UPDATE. Users are locked in the order of their ids, as in all code
-# that locks several users.
-CREATE_UNREAD_COUNTING = """
-CREATE FUNCTION count_unread_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    step CONSTANT integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
-BEGIN
-    PERFORM FROM accounts_user WHERE (account_id, id) IN (SELECT account_id, user_id FROM changed WHERE read_at IS NULL)
-    ORDER BY account_id, id FOR NO KEY UPDATE;
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + step * counted.number)
-    FROM (
-        SELECT account_id, user_id, count(*) AS number FROM changed WHERE read_at IS NULL GROUP BY account_id, user_id
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-CREATE FUNCTION count_read_notifications() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    UPDATE accounts_user SET unread_notifications = greatest(0, unread_notifications + counted.number)
-    FROM (
-        SELECT account_id, user_id, sum(step) AS number FROM (
-            SELECT account_id, user_id, -1 AS step FROM before WHERE read_at IS NULL
-            UNION ALL SELECT account_id, user_id, 1 FROM after WHERE read_at IS NULL
-        ) AS steps GROUP BY account_id, user_id HAVING sum(step) <> 0
-    ) AS counted
-    WHERE accounts_user.account_id = counted.account_id AND accounts_user.id = counted.user_id;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER count_created AFTER INSERT ON forum_notification REFERENCING NEW TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION count_unread_notifications();
-CREATE TRIGGER count_deleted AFTER DELETE ON forum_notification REFERENCING OLD TABLE AS changed
-    FOR EACH STATEMENT EXECUTE FUNCTION count_unread_notifications();
-CREATE TRIGGER count_read AFTER UPDATE ON forum_notification REFERENCING OLD TABLE AS before NEW TABLE AS after
-    FOR EACH STATEMENT EXECUTE FUNCTION count_read_notifications();
+- *new*: nobody of the team has dealt with the post yet (`handled_at` is null). The team deals with a post by changing one of the
+  `TRIAGE_FIELDS`, by commenting, or by marking it as handled.
+- *unapproved*: the post waits for approval.
+- *unanswered*: the post is open and approved, and has neither an official response nor a public comment of the team (`answered_at`).
+  Marking it as handled says that no answer is needed.
+- *mine*: the post is open, and the user is responsible for it.
 """
 
-DROP_UNREAD_COUNTING = """
-DROP TRIGGER count_read ON forum_notification;
-DROP TRIGGER count_deleted ON forum_notification;
-DROP TRIGGER count_created ON forum_notification;
-DROP FUNCTION count_read_notifications();
-DROP FUNCTION count_unread_notifications();
-"""
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.db.models import Q
+
+if TYPE_CHECKING:
+    from accounts.models import Account, User
+
+# Posts of a forum that were not deleted or merged.
+LISTED = Q(trashed_at=None, category_id__isnull=False, duplicate_from_id=None)
+NEW = Q(handled_at=None) & LISTED
+UNANSWERED = Q(answered_at=None, response_user_id=None, closed=False, approved=True) & LISTED
+MINE = Q(closed=False, responsible_id__isnull=False) & LISTED
+UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
+
+# The name of each index of `Post`, the columns before the time, and the condition.
+INDEXES = (
+    ("new", ("forum_id",), NEW),
+    ("unanswered", ("forum_id",), UNANSWERED),
+    ("mine", ("forum_id", "responsible_id"), MINE),
+)
+
+TABS: dict[str, Callable[["User"], Q]] = {
+    "new": lambda user: NEW,
+    "unapproved": lambda user: UNAPPROVED,
+    "unanswered": lambda user: UNANSWERED,
+    "mine": lambda user: MINE & Q(responsible_id=user.id),
+}
+# Counts are shown up to this number: the next number is shown as "99+".
+MAX_COUNT = 99
 
 
-def triggers_that_count_unread() -> migrations.RunSQL:
-    """Return the operation that creates the triggers that maintain `User.unread_notifications`."""
-    return migrations.RunSQL(CREATE_UNREAD_COUNTING, DROP_UNREAD_COUNTING)
+def posts_in(tab: str, account: "Account", forum_id: int, user: "User") -> models.QuerySet[Any]:
+    """Return the posts of a tab, oldest first."""
+    return account.posts.filter(TABS[tab](user), forum_id=forum_id).order_by("created_at", "id")

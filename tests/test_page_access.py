@@ -44,7 +44,7 @@ def required_role(route: str) -> str:
         return "team"
     if route.startswith("app/account"):
         return "admin"
-    if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf")):
+    if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf", "/history")):
         return "team"
     return "user"
 

@@ -246,9 +246,13 @@ class Security(Page):
 
     def change_password(self, password: str) -> None:
         user, session = self.request.user, self.request.session
-        in_transaction(lambda: user.change_password(password, keep_session_id=session.id))
+
+        def act() -> None:
+            user.change_password(password, keep_session_id=session.id)
+            email_password_changed(user, self.request)
+
+        in_transaction(act)
         rotate_token(self.request)
-        email_password_changed(user, self.request)
         messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
 
     def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
@@ -307,12 +311,12 @@ class ConfirmEmail(EmailLinkPage):
             is_valid = self.read_link(lock=True)
             if is_valid:
                 self.user.change_email(email)
+                if fold(old_email) != fold(email):
+                    email_user(self.user, "email_changed", request, to=old_email, email=email)
 
         is_done = self.perform(change)
         if not is_valid:
             return self.render_invalid_link()
         if is_done:
             messages.success(request, _("Your e-mail is changed."))
-            if fold(old_email) != fold(email):
-                email_user(self.user, "email_changed", request, to=old_email, email=email)
         return redirect("accounts-security")

@@ -12,8 +12,8 @@ from core.api.requests import APIRequest
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from forum.activities import NotificationQuerySet, Reason
 from forum.api.views import PostViewSet
-from forum.inbox import NotificationQuerySet, Reason
 from forum.models import Follow, Notification
 from forum.notifications.texts import describe
 

@@ -5,8 +5,7 @@ from django.db.models import Q
 
 import core.db.tenancy
 from core.db.tenancy import composite_foreign_key, id_triggers, plan_for_large_accounts
-from forum.activities import activity_ids
-from forum.inbox import triggers_that_count_unread
+from forum.activities import activity_ids, triggers_that_count_unread
 
 
 def key() -> list[tuple[str, models.Field]]:
@@ -33,7 +32,7 @@ def created_at() -> models.DateTimeField:
 class Migration(migrations.Migration):
     """Activities, the choices of users to follow posts, and notifications."""
 
-    dependencies = [("accounts", "0025_notified_of_all"), ("forum", "0013_declare_search")]
+    dependencies = [("accounts", "0025_notified_of_all"), ("forum", "0017_inbox_indexes")]
 
     operations = [
         migrations.CreateModel(

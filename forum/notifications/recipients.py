@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.delivery import delivery_time
 from accounts.models import Account, User
-from forum.inbox import Reason
+from forum.activities import Reason
 from forum.models import Activity, Notification, Post
 from forum.notifications.mentions import mentioned_ids
 

@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.templatetags.statuses import status_name
-from forum.activities import Activity
-from forum.inbox import Notification, Reason
+from forum.activities import Activity, Notification, Reason
 from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt
 

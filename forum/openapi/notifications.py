@@ -2,7 +2,7 @@
 
 from core.openapi.operations import JSONSchema, Operation, register_list, register_operation
 from core.openapi.schema import PAGE_PARAMETERS
-from forum.inbox import Reason
+from forum.activities import Reason
 from forum.models import Activity
 
 OK: JSONSchema = {"type": "string", "const": "ok"}

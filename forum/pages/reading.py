@@ -50,7 +50,7 @@ COLUMNS = (
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 USER_COLUMNS = ("name", "login", "role")
 ORDERS = ("new", "top", "active", "commented")
-MAX_ROADMAP_POSTS = 20
+MAX_COLUMN_POSTS = 20
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
 
@@ -240,11 +240,8 @@ class RoadmapPage(PostsPage):
         account, forum = request.account, request.forum
         if status := self.read_status([]):
             return self.render_status(status)
-        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_ROADMAP_POSTS + 1)
-        columns = [
-            (status, [as_list_item(row) for row in rows[:MAX_ROADMAP_POSTS]], len(rows) > MAX_ROADMAP_POSTS)
-            for status, rows in board
-        ]
+        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
+        columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
         return self.render(
             section="roadmap",
             columns=columns,
@@ -311,7 +308,8 @@ class PostPage(ForumPage):
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
             category_path=category_list_path(post.category_name, is_first=post.category_id == post.first_category_id),
-            comments=self.comments(post, page) if post.comments_cache else [],
+            comments=self.comments(post, page) if self.count_comments(post) else [],
+            internal_count=post.internal_comments_cache if is_team else 0,
             page=page,
             last=last,
             more=page.number < last,
@@ -357,7 +355,7 @@ class PostPage(ForumPage):
 
     def read_page(self, post: Post) -> tuple[paging.Page, int]:
         """Return the requested page of comments and the number of the last page. `page=last` requests the last one."""
-        last = max(1, ceil(post.comments_cache / COMMENTS_PER_PAGE))
+        last = max(1, ceil(self.count_comments(post) / COMMENTS_PER_PAGE))
         number = self.request.GET.get("page")
         try:
             page = paging.Page.read({"page": last if number == "last" else number, "per_page": COMMENTS_PER_PAGE})
@@ -367,10 +365,15 @@ class PostPage(ForumPage):
             raise Http404
         return page, last
 
+    def count_comments(self, post: Post) -> int:
+        """Return the number of comments that the user may see."""
+        return post.comment_count_for(self.request.user)
+
     def comments(self, post: Post, page: paging.Page) -> list[Comment]:
         """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
         names = {name: F(f"user__{name}") for name in USER_COLUMNS}
-        rows = self.request.account.comments.filter(post_id=post.id).order_by("created_at", "id")
+        rows = self.request.account.comments.filter(post_id=post.id).visible_to(self.request.user)
+        rows = rows.order_by("created_at", "id")
         comments = list(rows.annotate(**names)[page.start : page.start + page.size])
         for comment in comments:
             comment.user = User(

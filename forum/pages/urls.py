@@ -34,6 +34,14 @@ urlpatterns = [
         comments.DeleteCommentPage.as_view(),
         name="forum-comment-delete",
     ),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/edit", comments.EditCommentPage.as_view(), name="forum-comment-edit"
+    ),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/history",
+        comments.CommentHistoryPage.as_view(),
+        name="forum-comment-history",
+    ),
     path("app/posts/<id:id>/edit", writing.EditPage.as_view(), name="forum-post-edit"),
     path("app/posts/<id:id>/delete", writing.DeletePage.as_view(), name="forum-post-delete"),
     path("app/profile/posts", OwnPostsPage.as_view(), name="forum-own-posts"),

@@ -279,27 +279,31 @@ class CommentPage(WritingPage):
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
     def show_submitted(self, status: int, id: int) -> HttpResponse:
-        return self.show(CommentForm(initial=self.submitted_values()), id=id, status=status)
+        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status)
+
+    def make_form(self, *args: Any, **kwargs: Any) -> CommentForm:
+        return CommentForm(*args, user=self.request.user, **kwargs)
 
     def process_form(self, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
-            return self.show(CommentForm(initial=self.submitted_values()), id=id)
-        form = CommentForm(request.POST)
+            return self.show(self.make_form(initial=self.submitted_values()), id=id)
+        form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         text, key = form.cleaned_data["content"], form.cleaned_data["key"]
+        internal = form.cleaned_data.get("internal", False)
         created: list[tuple[Post, Comment]] = []
 
         def comment() -> str:
             post = lock_post(request, id)
-            new = post.comment(by=request.user, text=text, agent=agent_of(request))
+            new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
             created[:] = [(post, new)]
-            query = {"page": "last"} if post.comments_cache > COMMENTS_PER_PAGE else None
+            query = {"page": "last"} if post.comment_count_for(request.user) > COMMENTS_PER_PAGE else None
             return reverse("forum-post", args=[id], query=query, fragment=f"comment-{new.id}")
 
         try:
-            values = {"id": id, "text": text}
+            values = {"id": id, "text": text} | ({"internal": True} if internal else {})
             path = in_transaction(lambda: idempotency.once_from_form(request.user, key, values, comment))
         except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
@@ -313,7 +317,8 @@ class CommentPage(WritingPage):
             return HttpResponse(headers={"HX-Redirect": path})
         [(post, new)] = created
         new.user = request.user
-        return self.render("forum/new_comment.html", post=post, comment=new)
+        internal_count = post.internal_comments_cache if request.user.is_team else 0
+        return self.render("forum/new_comment.html", post=post, comment=new, internal_count=internal_count)
 
     def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""

@@ -155,13 +155,13 @@ def test_posts_of_the_roadmap(acme, django_assert_num_queries):
     make_voters(planned[0], 2)
     make_voters(planned[2], 1)
     account, forum_id = acme.account, acme.forum.id
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(3):
         columns = Post.objects.roadmap(("id", "votes_cache"), account=account, forum_id=forum_id, limit=2)
-    assert [(status.code, rows) for status, rows in columns] == [
-        ("planned", [(planned[0].id, 2), (planned[2].id, 1)]),
-        ("started", []),
-        ("completed", [(completed.id, 0)]),
+    assert [(status.code, rows, more) for status, rows, more in columns] == [
+        ("planned", [(planned[0].id, 2), (planned[2].id, 1)], True),
+        ("started", [], False),
+        ("completed", [(completed.id, 0)], False),
     ]
     statuses["started"].delete()
     columns = Post.objects.roadmap(("id",), account=account, forum_id=forum_id)
-    assert [status.code for status, _ in columns] == ["planned", "completed"]
+    assert [status.code for status, _, _ in columns] == ["planned", "completed"]

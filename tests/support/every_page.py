@@ -47,6 +47,9 @@ class World:
         self.post: Post = make_post(self.carol, title, content=MARKDOWN, tags=["prices", "user interface"])
         self.post.vote(by=self.bob)
         self.post.comment(by=self.bob, text=MARKDOWN, agent="test")
+        self.comment = self.post.comment(by=self.carol, text="Not all of them need it.", agent="test")
+        self.post.edit_comment(self.comment, MARKDOWN, by=self.bob)
+        self.post.comment(by=self.bob, text="Ask the finance team first.", internal=True, agent="test")
         self.others = [
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
             for number in range(4)
@@ -116,6 +119,17 @@ class PageCase:
 def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
     """Return a function for the path of the post that is the attribute `name` of the world."""
     return lambda world: f"/app/posts/{getattr(world, name).id}{end}"
+
+
+def of_comment(action: str) -> Callable[[World], str]:
+    """Return a function for the path of a page of the comment that was edited."""
+    return lambda world: f"/app/posts/{world.post.id}/comments/{world.comment.id}/{action}"
+
+
+def submit_a_blank_comment(page) -> None:
+    page.get_by_label("Comment").fill(" ")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".field-error").wait_for()
 
 
 def submit_empty_form(page) -> None:
@@ -191,6 +205,15 @@ PAGES = [
         state="merged",
     ),
     PageCase("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=submit_empty_comment, state="with errors"),
+    PageCase("app/posts/<id:id>/comments/<id:comment_id>/edit", "bob", path=of_comment("edit")),
+    PageCase(
+        "app/posts/<id:id>/comments/<id:comment_id>/edit",
+        "bob",
+        path=of_comment("edit"),
+        state="with errors",
+        prepare=submit_a_blank_comment,
+    ),
+    PageCase("app/posts/<id:id>/comments/<id:comment_id>/history", "bob", path=of_comment("history")),
     PageCase("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
     PageCase("app/posts/<id:id>/vote/first", path=of_post("/vote/first")),
     PageCase("app/posts/<id:id>/vote/code", path=of_post("/vote/first"), prepare=request_a_code),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from django.db import connection
 
 from accounts.models import Account, Invitation, Session, Status, User
-from forum.inbox import Reason
+from forum.activities import Reason
 from tests.support.factories import (
     make_category,
     make_client,
@@ -61,7 +61,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         category_id=category.id,
         status=statuses[Status.Kind.POST],
     )
-    post.comment(by=user, text=f"{label} comment")
+    comment = post.comment(by=user, text=f"{label} first comment")
+    post.edit_comment(comment, f"{label} comment", by=user)
+    post.comment(by=user, text=f"{label} internal comment", internal=True)
     post.cast_proxy_vote(client_id=client.id, by=user)
     post.cast_proxy_vote(contact_id=contact.id, by=user)
     account.status_changes.create(post_id=post.id, name=label, user_id=user.id)
@@ -71,7 +73,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     task = make_task(user, f"{label} task", client_id=client.id)
     Session.objects.start(user, agent=label)
     owner = account.users.get(role=User.Role.OWNER)
-    commented = account.activities.get(post_id=post.id, kind="comment")
+    commented = account.activities.filter(post_id=post.id, kind="comment").first()
     notification = account.notifications.create(user_id=owner.id, activity_id=commented.id, reason=Reason.EVERYTHING)
     Invitation.objects.invite(account, email=f"{label}@example.com", role=User.Role.AGENT, by=owner)
 

@@ -6,7 +6,7 @@ import pytest
 
 from accounts.models import User
 from core.changes.followers import Follower
-from forum.inbox import Reason
+from forum.activities import Reason
 from forum.models import Activity, Follow, Notification
 from forum.notifications import follower
 from tests.support.factories import make_comment, make_post, make_task, make_user
