@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """The preferences of users for notifications, and the state of their e-mail addresses. No row is rewritten."""
 
-    dependencies = [("accounts", "0021_status_on_roadmap_and_shortcuts")]
+    dependencies = [("accounts", "0020_handovers")]
 
     operations = [
         migrations.AddField(
