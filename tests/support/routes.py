@@ -233,7 +233,6 @@ TABLE = [
     Row("DELETE", "app/statuses/<id:id>.json", admins_only=True),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
-<<<<<<< HEAD
     Row("GET", "app/webhooks.json", admins_only=True),
     Row("POST", "app/webhooks.json", webhook, team=201, admins_only=True),
     Row("GET", "app/webhooks/<id:id>.json", admins_only=True),
@@ -244,13 +243,11 @@ TABLE = [
     Row("POST", "app/webhooks/<id:id>/test.json", admins_only=True),
     Row("POST", "app/webhooks/<id:id>/resend.json", resend, foreign=["delivery_id"], admins_only=True),
     Row("GET", "app/webhooks/<id:id>/deliveries.json", admins_only=True),
-=======
     Row("POST", "app/posts/<id:id>/follow.json"),
     Row("DELETE", "app/posts/<id:id>/follow.json"),
     Row("GET", "app/notifications.json", member=200),
     Row("POST", "app/notifications/read.json", member=200),
     Row("POST", "app/notifications/<id:id>/read.json", member=404),
->>>>>>> next
     Row("GET", "app/posts/tags.json"),
     Row("GET", "app/tasks.json"),
     Row("GET", "app/users.json"),
