@@ -212,7 +212,7 @@ class UserPage(SettingsPage):
             user=user,
             role_name=ROLE_NAMES[user.role],
             tokens=tokens,
-            sessions=user.sessions.filter(expires_at__gt=now).count(),
+            sessions=user.sessions.filter(expires_at__gt=now).values("family").distinct().count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
         )
