@@ -85,19 +85,24 @@ class CodeRequestPage(Page):
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
         account = request.account
-        code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
-        # People do not see the field `homepage`, but bots fill it in.
-        is_bot = bool(request.POST.get("homepage"))
         may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
-        mail.send(
-            email,
-            "sign_in_code",
-            account_id=account.id,
-            language=get_language(),
-            sender=request.site.name,
-            code=code,
-            deliver=may_use and not is_bot,
-        )
+        # People do not see the field `homepage`, but bots fill it in.
+        deliver = may_use and not request.POST.get("homepage")
+
+        def send() -> str:
+            code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
+            mail.send(
+                email,
+                "sign_in_code",
+                account_id=account.id,
+                language=get_language(),
+                sender=request.site.name,
+                code=code,
+                deliver=deliver,
+            )
+            return secret
+
+        secret = in_transaction(send)
         response = redirect(self.code_path())
         set_code_cookie(response, secret)
         return response
