@@ -26,6 +26,9 @@ FOR_ANYONE = {
     "app/handover/finish",
     "app/sign-out",
     "app/language",
+    # The reference of the APIs, which is the same for all accounts.
+    "app/docs",
+    "app/docs/<slug:slug>",
     "app/sign-up",
     "app/sign-up/sent",
     "app/sign-up/finish",

@@ -15,6 +15,7 @@ from accounts import passwords, throttling
 from accounts.cookies import delete_session_cookie, set_language_cookie, set_session_cookie
 from accounts.models import Session, User
 from accounts.pages.forms import Form, too_many_attempts
+from accounts.pages.visit_token import delete_visit_token
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
@@ -93,6 +94,7 @@ class SignOut(Page):
             request.session.end()
         response = redirect(settings.HOME_URL)
         delete_session_cookie(response)
+        delete_visit_token(request, response)
         messages.success(request, _("You are signed out."))
         return response
 

@@ -13,6 +13,7 @@ from accounts.pages import (
     trash,
     users,
 )
+from accounts.pages.reference import views as reference
 from accounts.pages.settings import AccountPage
 
 urlpatterns = [
@@ -43,5 +44,7 @@ urlpatterns = [
     path("app/account/users/<id:id>", users.UserPage.as_view(), name="accounts-user"),
     path("app/account/statuses", statuses.StatusesPage.as_view(), name="accounts-statuses"),
     path("app/account/statuses/<id:id>", statuses.StatusPage.as_view(), name="accounts-status"),
+    path("app/docs", reference.Overview.as_view(), name="accounts-docs"),
+    path("app/docs/<slug:slug>", reference.Reference.as_view(), name="accounts-docs-page"),
     path("app/account/trash", trash.TrashPage.as_view(), name="accounts-trash"),
 ]

@@ -39,10 +39,12 @@ class Page(View):
     access = "anyone"
     # True if search engines may show the page.
     indexed = False
+    # False if the page is also served at hosts without a site, where the request has no account.
+    needs_site = True
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            if self.request.account is None:
+            if self.needs_site and self.request.account is None:
                 raise Http404
             if (response := self.check_access()) is not None:
                 return response
