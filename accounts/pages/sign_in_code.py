@@ -20,6 +20,7 @@ from accounts.models import SignInCode, User
 from accounts.pages.forms import Email, Form, too_many_attempts
 from accounts.pages.sign_in import sign_in
 from accounts.sign_in_codes import CodeExpired
+from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
 from core.requests import PageRequest
