@@ -13,7 +13,15 @@ from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import password_reset, profile, registration
 from forum.models import Post
-from tests.support.factories import make_category, make_client, make_contact, make_delivery, make_post, make_user
+from tests.support.factories import (
+    make_category,
+    make_client,
+    make_contact,
+    make_delivery,
+    make_forum,
+    make_post,
+    make_user,
+)
 from tests.support.fixtures import Cast
 from tests.support.followers import run_followers
 from tests.support.page_routes import page_class
@@ -81,6 +89,8 @@ class World:
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
         )
+        # With a second forum, the header has a switcher.
+        make_forum(self.account, "forum-of-the-mobile-application")
         self.dan = make_user(self.account, "dan", password=None)
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
