@@ -151,7 +151,7 @@ def record(results: Sequence[Result]) -> list[Lease]:
 
 @transaction.atomic
 def record_successes(results: Sequence[Result]) -> list[Lease]:
-    Delivery.objects.bulk_create(result.entry() for result in results)
+    Delivery.objects.all().insert(result.entry() for result in results)
     # Only the first success after failures changes the endpoint, and then one in each minute.
     now = timezone.now()
     changed = [result.attempt.endpoint.pk for result in results if needs_update(result.attempt.endpoint, now)]
