@@ -103,13 +103,13 @@ class Mergeable(TenantModel, Trashable):
             # Otherwise everyone could read the comments of the private post.
             raise FieldError("duplicate_from_id", _("is not private, as the post is"), "open")
 
-        votes = self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
-        # A trigger counts the copies of proxy votes.
+        # Triggers count the copies.
+        self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         comments = self.account.comments.filter(post_id=self.id).update(
             post_id=original.id, from_post_id=Coalesce(F("from_post_id"), F("post_id"))
         )
-        original._add_to_counts(votes=votes, comments=comments)
+        original._add_comments(comments)
         values: dict[str, Any] = {"duplicate_from_id": original.id, "comments_cache": self.comments_cache - comments}
         status = self.account.statuses.filter(kind=Status.Kind.POST, code=DUPLICATE_STATUS).first()
         if status is not None and status.id != self.status_id:
@@ -141,13 +141,13 @@ class Mergeable(TenantModel, Trashable):
             )
 
         other_ids = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
-        votes = self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
+        self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
         self.account.proxy_votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)
         moved = self.account.comments.filter(
             post_id=original.id, from_post_id__in=[self.id, *self._all_duplicate_ids()]
         )
         comments = moved.update(post_id=self.id, from_post_id=NullIf(F("from_post_id"), self.id))
-        original._add_to_counts(votes=-votes, comments=-comments)
+        original._add_comments(-comments)
         values: dict[str, Any] = {
             "duplicate_from_id": None,
             "comments_cache": self.comments_cache + comments,
@@ -192,13 +192,9 @@ class Mergeable(TenantModel, Trashable):
             duplicate_ids += new_ids
         return duplicate_ids
 
-    def _add_to_counts(self, *, votes: int, comments: int) -> None:
-        """Add to the counts of this post, and reload them."""
+    def _add_comments(self, number: int) -> None:
+        """Add to the count of comments of this post, and reload the counts."""
         self.updated_at = timezone.now()
         rows = type(self).objects.filter(pk=self.pk)
-        rows.update(
-            votes_cache=F("votes_cache") + votes,
-            comments_cache=F("comments_cache") + comments,
-            updated_at=self.updated_at,
-        )
+        rows.update(comments_cache=F("comments_cache") + number, updated_at=self.updated_at)
         self.votes_cache, self.comments_cache = rows.values_list("votes_cache", "comments_cache").get()

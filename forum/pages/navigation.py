@@ -21,7 +21,7 @@ def has_approval(request: PageRequest) -> bool:
 def register_entries() -> None:
     register(
         "main",
-        Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),
+        Entry("suggestions", _("Suggestions"), "forum-suggestions", order=10, is_shown=has_forum),
         Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
         Entry("moderation", _("To approve"), "forum-moderation", order=30, is_shown=has_approval),
     )
