@@ -64,7 +64,9 @@ class FacetCount(models.Model):
     objects = FacetCountQuerySet.as_manager()
 
     def __str__(self) -> str:
-        return f"{self.posts:+} in category {self.category_id}, status {self.status_id}, kind {self.kind}, tag {self.tag}"
+        return (
+            f"{self.posts:+} in category {self.category_id}, status {self.status_id}, kind {self.kind}, tag {self.tag}"
+        )
 
 
 class Selection(NamedTuple):
@@ -123,7 +125,7 @@ def _facets_sql(selected: frozenset[str]) -> str:
         tag_counts = f"""(
             SELECT coalesce(sum(posts), 0)::bigint FROM forum_facetcount
             WHERE {of_forum} AND level = 2 AND tag = tags.tag{others("")}
-        )"""
+        )"""  # noqa: S608
     return f"""
     WITH cube AS MATERIALIZED (
         SELECT category_id, status_id, kind, sum(posts)::bigint AS posts FROM forum_facetcount
@@ -143,7 +145,9 @@ def _facets_sql(selected: frozenset[str]) -> str:
     }
     UNION ALL SELECT * FROM (
         SELECT 'tag', tag, {tag_counts} FROM (
-            SELECT tag, max(posts) AS posts FROM (SELECT tag, posts FROM common_tags {selected_tag}) AS rows GROUP BY tag
+            SELECT tag, max(posts) AS posts FROM (SELECT tag, posts FROM common_tags {
+        selected_tag
+    }) AS rows GROUP BY tag
         ) AS tags ORDER BY posts DESC, tag
     ) AS counted
     """  # noqa: S608

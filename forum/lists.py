@@ -377,7 +377,9 @@ def page_of_posts(
     if checkpoint_id is not None:
         comparison = TupleLessThan if order == "new" else TupleGreaterThanOrEqual
         rows = rows.filter(comparison((F("created_at"), F("id")), (checkpoint_at, checkpoint_id)))
-    return merge_partitions(posts, rows, author_id, order_by, start=start, size=size, stop=stop or start + size).values_list(*columns)
+    return merge_partitions(
+        posts, rows, author_id, order_by, start=start, size=size, stop=stop or start + size
+    ).values_list(*columns)
 
 
 def merge_partitions(

@@ -17,7 +17,6 @@ subtraction would lose the precision of small remainders. `trending` is a genera
 """
 
 from datetime import timedelta
-from typing import Any
 
 from django.db import migrations, models
 from django.db.models import F, Func
@@ -32,7 +31,7 @@ class Trending(Func):
     output_field = models.FloatField()
 
 
-def trending_field() -> "models.GeneratedField[Any, Any]":
+def trending_field() -> models.GeneratedField:
     """Return the field of a post by which the order `trending` sorts."""
     return models.GeneratedField(
         expression=Trending(F("created_at"), F("vote_weight")), output_field=models.FloatField(), db_persist=True

@@ -48,16 +48,15 @@ def page_of_forum(
             size=size,
         )
     if can_use_category_index(selection, order):
-        status = {} if selection.status_id is None else {"status_id": selection.status_id}
         return Post.objects.page(
             user,
             columns,
             account_id=account.id,
             category_id=selection.category_id,
+            status_id=selection.status_id,
             order=order,
             start=start,
             size=size,
-            **status,
         )
     if matches is None:
         is_team = user is not None and user.is_team

@@ -43,7 +43,11 @@ def expects_html(request: HttpRequest) -> bool:
     """
     if request.path_info.endswith((".xml", ".json")):
         return False
-    return "text/html" in request.META.get("HTTP_ACCEPT", "") or "HTTP_HX_REQUEST" in request.META or is_page_robot(request)
+    return (
+        "text/html" in request.META.get("HTTP_ACCEPT", "")
+        or "HTTP_HX_REQUEST" in request.META
+        or is_page_robot(request)
+    )
 
 
 def is_page_robot(request: HttpRequest) -> bool:

@@ -91,9 +91,9 @@ class FeedPage(PostsPage):
         parts = [forum.name, *filters.names.values(), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
-            link=base + reverse("forum-suggestions") + query_string(
-                order="" if q or order == DEFAULT_ORDER else order, **query
-            ),
+            link=base
+            + reverse("forum-suggestions")
+            + query_string(order="" if q or order == DEFAULT_ORDER else order, **query),
             description="",
             subtitle=forum.description or None,
             language=get_language(),
@@ -136,6 +136,4 @@ def sitemap(request: ForumRequest) -> HttpResponse:
     names = [name for _id, name, _changed in rows if name is not None]
     lists = [base + reverse("forum-suggestions"), *(base + category_list_path(name) for name in names)]
     posts = [(base + path_with_id("forum-post", id), changed_at) for id, _name, changed_at in rows if id is not None]
-    return render(
-        request, "forum/sitemap.xml", {"lists": lists, "posts": posts}, content_type="application/xml"
-    )
+    return render(request, "forum/sitemap.xml", {"lists": lists, "posts": posts}, content_type="application/xml")

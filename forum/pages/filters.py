@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import Http404, QueryDict
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, Tag
@@ -51,7 +51,9 @@ class Filters:
 
     @property
     def selection(self) -> Selection:
-        return Selection(self.category and self.category.id, self.status and self.status.id, self.kind, self.tag)
+        category_id = self.category.id if self.category else None
+        status_id = self.status.id if self.status else None
+        return Selection(category_id, status_id, self.kind, self.tag)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -78,7 +80,7 @@ class Filters:
         return self != Filters()
 
     def without(self, filter: str) -> "Filters":
-        return replace(self, **{filter: None})  # type: ignore[arg-type]  # None is a value of each field
+        return replace(self, **{filter: None})
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def filter_groups(
         ),
         Group(
             "kind",
-            pgettext("filter", "Kind"),
+            gettext("Kind"),
             gettext("Any kind"),
             filters.without("kind"),
             [

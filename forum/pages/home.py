@@ -115,9 +115,14 @@ class PostListPage(PostsPage):
             category=category,
             categories=categories,
             filters=filters,
-            groups=[(group, home + query_string(**group.any_filters.parameters, **links), [
-                (option, home + query_string(**option.filters.parameters, **links)) for option in group.options
-            ]) for group in groups],
+            groups=[
+                (
+                    group,
+                    home + query_string(**group.any_filters.parameters, **links),
+                    [(option, home + query_string(**option.filters.parameters, **links)) for option in group.options],
+                )
+                for group in groups
+            ],
             chips=[
                 (name, home + query_string(**filters.without(filter).parameters, **links))
                 for filter, name in filters.names.items()
@@ -137,9 +142,7 @@ class PostListPage(PostsPage):
             page=page,
             more=len(rows) > page.size,
             list_path=path,
-            canonical=base_url(request)
-            + path
-            + query_string(**listed, page=page.number if page.number > 1 else None),
+            canonical=base_url(request) + path + query_string(**listed, page=page.number if page.number > 1 else None),
             # A list with several filters has nothing that search engines would not find in another list.
             is_duplicate=len(own_filters.names) > 1,
             feed=reverse("forum-feed")
@@ -158,10 +161,8 @@ def find_category(categories: list[Category], name: str) -> Category | None:
 
 def title_of(q: str, category: Category | None, filters: Filters) -> str:
     """Return the title of a list, which names what it contains."""
-    if q:
-        title = gettext("Search for “%(q)s”") % {"q": q}
-    else:
-        title = category.name if category else gettext("Suggestions")
+    searched = gettext("Search for “%(q)s”") % {"q": q} if q else ""
+    title = searched or (category.name if category else gettext("Suggestions"))
     return ": ".join(filter(None, [title, ", ".join(filters.names.values())]))
 
 

@@ -35,7 +35,8 @@ def recounted(acme, *, include_closed: bool = False, **values) -> Facets:
 
 def check(acme) -> None:
     categories, statuses = (
-        list(rows.order_by("id").values_list("id", flat=True)) for rows in (acme.account.categories, acme.account.statuses)
+        list(rows.order_by("id").values_list("id", flat=True))
+        for rows in (acme.account.categories, acme.account.statuses)
     )
     for include_closed in (False, True):
         for values in (

@@ -114,7 +114,9 @@ def test_many_votes_in_one_statement(acme):
     votes = acme.account.votes
     users = [make_user(acme.account) for _ in range(5)]
     votes.bulk_create(
-        votes.model(account=acme.account, post_id=post.id, user_id=user.id, created_at=timezone.now() - HALF_LIFE * days)
+        votes.model(
+            account=acme.account, post_id=post.id, user_id=user.id, created_at=timezone.now() - HALF_LIFE * days
+        )
         for post in (first, second)
         for days, user in enumerate(users)
     )
@@ -141,6 +143,7 @@ def test_a_vote_is_one_change_of_the_post(acme):
     post = make_post(acme.alice)
     # Deferred triggers record the changes at the end of the transaction.
     changes = acme.account.changes.filter(resource="post", id=post.id)
+
     def record() -> int:
         with connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

@@ -49,7 +49,7 @@ def test_it_works(acme, posts):
     assert chips(page) == ["Ideas & more", "a & b"]
     assert page.html.title.text == "Suggestions: Ideas & more, a & b · Acme"
     # A search stays within the filters.
-    hidden = {field["name"]: field["value"] for field in page.html.select("#results input[type=hidden]")}
+    hidden = {field["name"]: field["value"] for field in page.html.select("#results input[form=search]")}
     assert hidden == {"category": str(posts.id), "tag": "a & b"}
     # Several filters are a page that search engines need not know.
     assert page.html.find("meta", {"name": "robots"})["content"] == "noindex"
@@ -98,7 +98,11 @@ def test_closed_posts_are_counted_for_the_team_only(acme, posts):
     assert options(acme.page(acme.carol).get("/"), "category")["General"] == "2"
     assert options(acme.page(acme.bob).get("/"), "category")["General"] == "3"
     for user in (acme.carol, acme.bob):
-        assert titles(acme.page(user).get("/app/suggestions?category=%d" % acme.category.id)) == ["Secret", "Bug", "Plain"]
+        assert titles(acme.page(user).get(f"/app/suggestions?category={acme.category.id}")) == [
+            "Secret",
+            "Bug",
+            "Plain",
+        ]
         assert titles(acme.page(user).get("/app/suggestions?kind=suggestion"))[0] == "Secret"
     assert "Secret" not in titles(acme.page().get("/app/suggestions?kind=suggestion"))
 

@@ -1,8 +1,7 @@
 """The home page: the whole forum, its canonical address, and what clients and robots get at `/`."""
 
-from xml.etree.ElementTree import fromstring
-
 import pytest
+from defusedxml.ElementTree import fromstring
 
 from forum.models import Forum
 from tests.support.client import Client

@@ -172,7 +172,7 @@ def test_similar_posts_are_suggested_for_a_search(acme, other):
     page = acme.page().get("/?q=drk+theme")
     assert titles(page) == ["A dark theme"]
     assert "No suggestion has all of these words. These come close:" in page.html.select_one("#results").text
-    assert page.html.select_one(".closer a")["href"]== "/app/posts/new?title=drk%20theme"
+    assert page.html.select_one(".closer a")["href"] == "/app/posts/new?title=drk%20theme"
     # If posts match all words, there is no search for similar ones.
     page = acme.page().get("/?q=dark+theme")
     assert titles(page) == ["A dark theme"]

@@ -100,7 +100,8 @@ def test_it_takes_few_statements(acme, django_assert_num_queries):
 
 
 @pytest.mark.parametrize(
-    "title", ["", "W" * 255, "word " * 51, "🦄" * 255, "漢字", "\u202eback", "a\tb\nc", "<b>&amp;", "\u0301" * 255, "ﷺ" * 255]
+    "title",
+    ["", "W" * 255, "word " * 51, "🦄" * 255, "漢字", "\u202eback", "a\tb\nc", "<b>&amp;", "\u0301" * 255, "ﷺ" * 255],
 )
 def test_any_title_can_be_drawn(title):
     preview = Preview(title, 10**9, title, title, title, "en")
