@@ -11,6 +11,7 @@ class AccountsConfig(AppConfig):
         "host": _("host"),
         "kind": _("kind"),
         "login": _("login"),
+        "on_roadmap": _("on the roadmap"),
         "responsible": _("responsible"),
         "role": _("role"),
         "status": _("status"),

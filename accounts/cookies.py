@@ -7,10 +7,12 @@ from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpResponse
 
-from accounts.models import Session
+from accounts.models import Session, SignInCode
 from core.pages.language import LANGUAGE_COOKIE
 
 SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
+# The secret of a browser that asked for a sign-in code.
+CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
 
 
 class Messages(CookieStorage):
@@ -25,6 +27,14 @@ def set_session_cookie(response: HttpResponse, secret: str) -> None:
 
 def set_language_cookie(response: HttpResponse, language: str) -> None:
     _set_cookie(response, LANGUAGE_COOKIE, language, 365 * 24 * 3600)
+
+
+def set_code_cookie(response: HttpResponse, secret: str) -> None:
+    _set_cookie(response, CODE_COOKIE, secret, int(SignInCode.LIFETIME.total_seconds()))
+
+
+def delete_code_cookie(response: HttpResponse) -> None:
+    _set_cookie(response, CODE_COOKIE, "", 0)
 
 
 def delete_session_cookie(response: HttpResponse) -> None:

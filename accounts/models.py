@@ -5,6 +5,7 @@ from accounts.account import random_account_id as random_account_id  # used by t
 from accounts.hosts import Host as Host
 from accounts.invitations import Invitation as Invitation
 from accounts.sessions import Session as Session
+from accounts.sign_in_codes import SignInCode as SignInCode
 from accounts.statuses import Status as Status
 from accounts.tags import Tag as Tag
 from accounts.tags import TagCount as TagCount

@@ -120,6 +120,7 @@ STATUS = {
     "color": "#16a34a",
     "position": 13,
     "closed": True,
+    "on_roadmap": False,
     **TIMES,
 }
 

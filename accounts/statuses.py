@@ -50,7 +50,7 @@ class Status(Ordered, TenantModel):
         (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True),
     )
 
-    # The codes of the statuses that the roadmap shows.
+    # New statuses for posts with these codes are on the roadmap, unless their creator says otherwise.
     ROADMAP = ("planned", "started", "completed")
 
     IN_USE: "dict[str, StrPromise]" = {
@@ -65,6 +65,7 @@ class Status(Ordered, TenantModel):
     color = models.CharField(max_length=255, blank=True, null=True)
     position = models.IntegerField(default=0)
     closed = models.BooleanField(default=False)
+    on_roadmap = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -86,9 +87,22 @@ class Status(Ordered, TenantModel):
     @classmethod
     def defaults(cls, account: "Account") -> list["Status"]:
         return [
-            cls(account=account, kind=kind, code=code, name=name, color=color, closed=closed, position=position)
+            cls(
+                account=account,
+                kind=kind,
+                code=code,
+                name=name,
+                color=color,
+                closed=closed,
+                on_roadmap=cls.is_on_roadmap_by_default(kind, code),
+                position=position,
+            )
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
+
+    @classmethod
+    def is_on_roadmap_by_default(cls, kind: str, code: str) -> bool:
+        return kind == cls.Kind.POST and code in cls.ROADMAP
 
     def siblings(self) -> "models.QuerySet[Status]":
         return self.account.statuses.filter(kind=self.kind)
@@ -98,6 +112,8 @@ class Status(Ordered, TenantModel):
         for name, value in values.items():
             setattr(self, name, value)
         if self._state.adding:
+            if "on_roadmap" not in values:
+                self.on_roadmap = self.is_on_roadmap_by_default(self.kind, self.code)
             if "position" not in values:
                 last = self.siblings().aggregate(last=models.Max("position"))["last"] or 0
                 self.position = min(last + 1, MAX_POSITION)

@@ -12,15 +12,20 @@ from core.api.throttling import (
     MINUTE,
     AnyRequest,
     client_address_of,
+    count_from_address,
     django_request,
     enforce_limit,
 )
 from core.db.rate_limits import LimitStatus, hashed_key, hit, increment, rate_limiter
 from core.db.tenancy import fold
+from core.requests import PageRequest
 
 # Failures per hour and client address for a login that has reached its limit. So an attack from other addresses does not lock
 # the user out.
 MAX_FAILURES_PER_ADDRESS = 3
+
+# Sign-in codes per hour for all e-mail addresses of an account together.
+MAX_CODES_PER_ACCOUNT = 2000
 
 # E-mails per hour that requests may send to one recipient. Invitations of the team are counted separately.
 MAX_EMAILS_PER_HOUR = 5
@@ -36,6 +41,35 @@ def count_email(account_id: int, recipient: str, *, by_team: bool = False) -> bo
         return True
     origin = "the team" if by_team else "strangers"
     return hit(hashed_key("mailed", origin, account_id, fold(recipient[:256])), MAX_EMAILS_PER_HOUR, HOUR).allowed
+
+
+def count_code_request(request: PageRequest, email: str) -> bool:
+    """Count a request for a sign-in code, and return whether the e-mail address may get another one.
+
+    Raise Throttled if the client address or the account has reached its limit.
+    """
+    count_from_address(request, "sign-in-code")
+    if not settings.FAILED_LOGIN_LIMIT:
+        return True
+    enforce_limit(request, hit(f"codes:{request.account.id}", MAX_CODES_PER_ACCOUNT, HOUR))
+    return count_email(request.account.id, email)
+
+
+def count_code(request: PageRequest) -> None:
+    """Count a sign-in code that the client address enters. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
+    if settings.FAILED_LOGIN_LIMIT:
+        enforce_limit(request, hit(_code_key(request), settings.FAILED_LOGIN_LIMIT, HOUR))
+
+
+def refund_code(request: PageRequest) -> None:
+    """Undo `count_code` after the right code."""
+    if settings.FAILED_LOGIN_LIMIT:
+        increment(_code_key(request), -1, HOUR)
+        request.limit_status = None
+
+
+def _code_key(request: PageRequest) -> str:
+    return hashed_key("code", client_address_of(request))
 
 
 def count_wrong_token(request: AnyRequest) -> None:

@@ -11,6 +11,7 @@ from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account import Account
@@ -49,8 +50,11 @@ class UserQuerySet(RoleQuerySet):
         user = User(account=account, id=id, login=login, email=email, password=password, language=language)
         return user, is_known
 
-    def create_for(self, account: Account, *, login: str, email: str, password: str, **fields: Any) -> "User":
-        """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters."""
+    def create_for(self, account: Account, *, login: str, email: str, password: str | None, **fields: Any) -> "User":
+        """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters.
+
+        A user without a password (None) signs in with codes (`accounts.sign_in_codes`).
+        """
         check_visible(login=login, email=email)
         return self.create(
             account=account, login=login, email=email, password=make_password(password), **{"name": login, **fields}
@@ -83,13 +87,17 @@ class UserQuerySet(RoleQuerySet):
         return {key for key in keys if looks_like_any(key, others)}
 
     @transaction.atomic(savepoint=False)
-    def sign_up(self, account: Account, *, login: str, email: str, password: str, name: str, **fields: Any) -> "User":
+    def sign_up(
+        self, account: Account, *, login: str, email: str, password: str | None, name: str, **fields: Any
+    ) -> "User":
         """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken."""
         self.check_free(account.id, login=login, email=email)
         return self.create_for(account, login=login, email=email, password=password, name=name, **fields)
 
     @transaction.atomic(savepoint=False)
-    def accept(self, invitation: Invitation, *, login: str, password: str, name: str, **fields: Any) -> "User | None":
+    def accept(
+        self, invitation: Invitation, *, login: str, password: str | None, name: str, **fields: Any
+    ) -> "User | None":
         """Create a user with the invitation's role.
 
         Return None if the invitation was accepted or revoked meanwhile, or if its sender may no longer give the role. Raise
@@ -104,8 +112,41 @@ class UserQuerySet(RoleQuerySet):
         same = Invitation.objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
-        values = {"login": login, "email": invitation.email, "password": password, "name": name}
+        values: dict[str, Any] = {"login": login, "email": invitation.email, "password": password, "name": name}
         return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
+
+    @transaction.atomic(savepoint=False)
+    def find_or_join(
+        self, account: Account, *, email: str, name: str, takes_sign_ups: bool, **fields: Any
+    ) -> "User | None":
+        """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
+
+        Return None for a deactivated user, and for an unknown e-mail without an invitation unless `takes_sign_ups`. A new user
+        has no password. Raise FieldErrors for an e-mail that looks like a name of another user.
+        """
+        # The lock makes two requests with the same e-mail create one user.
+        locks.acquire(("user", account.id, skeleton(fold(email))))
+        user: User | None = self.filter(account_id=account.id, email_key=fold(email)).first()
+        if user is not None:
+            return user if user.is_active else None
+        invitation = account.invitations.pending().filter(email_key=fold(email)).first()
+        if invitation is None and not takes_sign_ups:
+            return None
+        login = self.suggest_login(account.id, email)
+        if not login or self.find_taken_names(account.id, [login]):
+            login = f"user-{secrets.randbelow(10**9)}"
+        guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
+        # The name is not derived from the e-mail, because everyone sees it.
+        values: dict[str, Any] = {"login": login, "password": None, "name": name or guest}
+        if invitation is not None and (user := self.accept(invitation, **values, **fields)) is not None:
+            return user
+        return self.sign_up(account, email=email, **values, **fields) if takes_sign_ups else None
+
+    def may_sign_in_with(self, account: Account, email: str, *, takes_sign_ups: bool) -> bool:
+        """Return whether `find_or_join` finds or creates a user for the e-mail. It takes two statements in any case."""
+        users = list(self.filter(account_id=account.id, email_key=fold(email)).values_list("is_active", flat=True))
+        is_invited = account.invitations.pending().filter(email_key=fold(email)).exists()
+        return users[0] if users else is_invited or takes_sign_ups
 
     def suggest_login(self, account_id: int, email: str) -> str:
         """Return an unused login derived from the e-mail, or "" if all candidates are in use."""
@@ -140,11 +181,15 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     name = models.CharField(max_length=255, blank=True, default="")
     role = models.CharField(max_length=255, choices=Role.choices, default=Role.MEMBER)
     notification = models.CharField(max_length=255, choices=Notification.choices, default=Notification.OWN)
+    # Whether visitors and members see the user's name beside the user's votes. The team always does.
+    shows_votes = models.BooleanField(default=False, db_default=False)
     description = models.CharField(max_length=65536, blank=True, null=True, default="")
     www = models.CharField(max_length=255, blank=True, null=True)
     # Preferences for the pages. The default is that of the account.
     language = models.CharField(max_length=255, blank=True, null=True)
     time_zone = models.CharField(max_length=255, blank=True, null=True)
+    # Whether single keys act on the pages that have keyboard shortcuts.
+    shortcuts = models.BooleanField(default=True, db_default=True)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -214,7 +259,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self._change(email=email)
 
     def change_preferences(self, **values: Any) -> None:
-        """Save the language, the time zone or the notification setting."""
+        """Save preferences, such as the language or the notification setting."""
         self._change(**values)
 
     def _change(self, **values: Any) -> None:

@@ -5,8 +5,10 @@ together.
 """
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network
 from typing import Any
 
 import psycopg
@@ -66,6 +68,21 @@ def log_level(text: str) -> str:
     if text.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
         raise ValueError("write DEBUG, INFO, WARNING or ERROR")
     return text.upper()
+
+
+Networks = tuple[tuple[IPv4Network | IPv6Network, tuple[int, ...]], ...]
+
+
+def networks(text: str) -> Networks:
+    """Return networks with their ports, of a text such as `10.0.0.0/8:8080,[fd00::/8]:443`. Without a port, 80 and 443 are meant."""
+    found = []
+    for entry in text.split(","):
+        match = re.fullmatch(r"(?:\[(?P<six>.+)\]|(?P<four>[\d./]+))(?::(?P<port>\d{1,5}))?", entry.strip())
+        if not match or not 0 < int(match["port"] or 80) < 65536:
+            raise ValueError("write networks and ports such as 10.0.0.0/8:8080,[fd00::/8]:443")
+        network = IPv6Network(match["six"]) if match["six"] else IPv4Network(match["four"])
+        found.append((network, (int(match["port"]),) if match["port"] else (80, 443)))
+    return tuple(found)
 
 
 def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import dj_email_url
 from csp.constants import NONE, SELF
 
-from config.environment import Environment, boolean, database, domain, https_mode, log_level, number
+from config.environment import Environment, boolean, database, domain, https_mode, log_level, networks, number
 
 
 def _parse_email_url(url: str) -> dict:
@@ -94,6 +94,16 @@ ACCOUNT_LIMIT = _read(
     "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", number(minimum=0)
 )
 
+WEBHOOK_ALLOW = (
+    _read(
+        "WEBHOOK_ALLOW",
+        "",
+        "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080.",
+        networks,
+    )
+    or ()
+)
+
 # Defaults for the arguments of `serve`.
 PORT = _read("PORT", "8000", "The port to listen on.", number(minimum=1, maximum=65535))
 HOST = _read("HOST", "127.0.0.1", "The address to listen on.")
@@ -124,6 +134,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "drf_spectacular_sidecar",
+    "procrastinate.contrib.django",
     "rest_framework",
     "config",
     "core",
@@ -220,6 +231,8 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
+# Jobs are registered by modules that `AppConfig.ready` imports, not by modules named `tasks`.
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The model of the tenant, to which the rows of the other models belong.
@@ -352,6 +365,8 @@ LOGGING = {
         # Django's own handlers would bypass the redaction, or send e-mails.
         "django": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
         "django.server": {"handlers": [], "level": LOG_LEVEL, "propagate": True},
+        # It logs the arguments of jobs. Jobs are logged by `rostrum.jobs`.
+        "procrastinate": {"level": "ERROR"},
         # The access log has every refused request already.
         "django.request": {"level": "ERROR"},
         # The service answers these errors with 400 or 413. Django would also log a traceback.

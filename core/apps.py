@@ -11,10 +11,15 @@ class CoreConfig(AppConfig):
         "name": _("name"),
         "order": _("order"),
         "request": _("request"),
+        "url": _("address"),
     }
 
     def ready(self) -> None:
         from core.api.routing import IdConverter
+        from core.changes import dispatcher
         from core.db import checks  # noqa: F401
+        from core.jobs.registration import register_loop
 
         register_converter(IdConverter, "id")
+        register_loop("numbering of changes", dispatcher.number_changes)
+        register_loop("followers of changes", dispatcher.run_followers)

@@ -1,7 +1,9 @@
 """The models of the engine. Each is defined in a separate module and imported here, where Django looks for models."""
 
 from core.api.idempotency import IdempotentAnswer as IdempotentAnswer
+from core.changes.followers import Follower as Follower
 from core.changes.models import Change as Change
 from core.db.rate_limits import RateCount as RateCount
+from core.jobs.models import JobError as JobError
 from core.search.spelling import StaleWord as StaleWord
 from core.search.spelling import Word as Word

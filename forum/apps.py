@@ -16,6 +16,7 @@ class ForumConfig(AppConfig):
         "content": _("content"),
         "duplicate_from": _("duplicate from"),
         "forum": _("forum"),
+        "internal": _("internal comment"),
         "post": _("post"),
         "task_kind": _("task kind"),
         "title": _("title"),

@@ -3,9 +3,10 @@
 import re
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Case, Q, Subquery, When
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -41,7 +42,7 @@ class ForumQuerySet(models.QuerySet["Forum"]):
     def create_default(self, account: Account, host: Host) -> "Forum":
         """Create the default forum of a new account, with a category."""
         forum = account.forums.create(name=account.name or account.prefix, host_id=host.id, is_default=True)
-        account.categories.create(forum_id=forum.id, name="General", position=1)
+        account.categories.create(forum_id=forum.id, name=first_category_name(account), position=1)
         return forum
 
     @transaction.atomic(savepoint=False)
@@ -54,12 +55,19 @@ class ForumQuerySet(models.QuerySet["Forum"]):
         forum.check_name(name)
         forum.claim_host(host)
         forum.save(force_insert=True)
-        account.categories.create(forum_id=forum.id, name="General", position=1)
+        account.categories.create(forum_id=forum.id, name=first_category_name(account), position=1)
         return forum
 
     def requires_approval(self, account_id: int, forum_id: int) -> bool:
         """Return whether the team must approve new posts of members."""
         return bool(_requires_approval.first(account_id=account_id, forum_id=forum_id))
+
+
+def first_category_name(account: Account) -> str:
+    """Return the name of the first category of a forum, in the language of the account."""
+    language = account.language if account.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+    with translation.override(language):
+        return gettext("General")
 
 
 class Forum(TenantModel):

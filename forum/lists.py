@@ -23,6 +23,9 @@ HTML_COLUMNS = ("content_html", "response_html")
 # The id that stands for a visitor who is not signed in. No user has this id.
 VISITOR_ID = 0
 
+# The limits of the roadmap: of its columns, and of the posts in all of them.
+MAX_ROADMAP_STATUSES, MAX_ROADMAP_POSTS = 10, 60
+
 # Names of columns, or expressions.
 Columns = tuple[str | Combinable, ...]
 
@@ -231,20 +234,24 @@ class PostQuerySet(TrashableQuerySet[Any]):
 
     def roadmap(
         self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
-    ) -> list[tuple[Status, list[tuple[Any, ...]]]]:
-        """Return the statuses of the account that are on the roadmap, each with its open posts, those with most votes first.
+    ) -> list[tuple[Status, list[tuple[Any, ...]], bool]]:
+        """Return the first MAX_ROADMAP_STATUSES statuses that are on the roadmap, each with its open posts, those with most votes first,
+        and whether the status has more posts.
 
-        The roadmap is the same for all readers.
+        A status has at most `limit` posts, and all statuses together at most MAX_ROADMAP_POSTS. The roadmap is the same for all readers.
         """
-        return [
-            (
-                status,
-                _posts_by_votes(
-                    account_id=account.id, forum_id=forum_id, status_id=status.id, columns=columns, limit=limit
-                ),
-            )
-            for status in account.statuses_of_kind(Status.Kind.POST).filter(code__in=Status.ROADMAP)
-        ]
+        statuses = list(account.statuses_of_kind(Status.Kind.POST).filter(on_roadmap=True)[:MAX_ROADMAP_STATUSES])
+        if not statuses:
+            return []
+        limit = min(limit, MAX_ROADMAP_POSTS // len(statuses))
+        ids = [status.id for status in statuses]
+        places = fetch(ROADMAP_POSTS, [ids, account.id, forum_id, Visibility.OPEN, limit + 1])
+        rows = _rows_by_id(account, [id for _status_id, id in places], columns)
+        posts: dict[int, list[tuple[Any, ...]]] = {id: [] for id in ids}
+        for status_id, id in places:
+            if id in rows:
+                posts[status_id].append(rows[id])
+        return [(status, posts[status.id][:limit], len(posts[status.id]) > limit) for status in statuses]
 
     def in_status(
         self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
@@ -280,10 +287,25 @@ UNION ALL
 """
 
 
+# For each status, the query reads its first posts from an index.
+ROADMAP_POSTS = """
+SELECT status_id, post.id
+FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOIN LATERAL (
+    SELECT id, votes_cache FROM forum_post
+    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND shelf = %s
+    ORDER BY votes_cache DESC, id DESC LIMIT %s
+) AS post ORDER BY place, votes_cache DESC, id DESC
+"""
+
+
+def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[int, tuple[Any, ...]]:
+    rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
+    return {id: tuple(values) for id, *values in rows}
+
+
 def _values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
-    rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
-    values_by_id: dict[int, tuple[Any, ...]] = {id: tuple(values) for id, *values in rows}
+    values_by_id = _rows_by_id(account, ids, columns)
     return [values_by_id[id] for id in ids if id in values_by_id]
 
 

@@ -6,6 +6,7 @@ merged into the duplicate before stay merged into it, and their votes and commen
 a post can only be undone after the merge of the duplicate has been undone.
 """
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import models, transaction
@@ -37,6 +38,9 @@ class Mergeable(TenantModel, Trashable):
         "closed",
         "votes_cache",
         "comments_cache",
+        "internal_comments_cache",
+        "handled_at",
+        "answered_at",
         "duplicate_from_id",
         "status_before_merge_id",
         "closed_before_merge",
@@ -58,6 +62,9 @@ class Mergeable(TenantModel, Trashable):
         closed: bool
         votes_cache: int
         comments_cache: int
+        internal_comments_cache: int
+        handled_at: datetime | None
+        answered_at: datetime | None
 
         @property
         def is_private(self) -> bool: ...
@@ -106,11 +113,20 @@ class Mergeable(TenantModel, Trashable):
         # Triggers count the copies.
         self.account.votes.copy(self.account_id, from_id=self.id, to_id=original.id)
         self.account.proxy_votes.copy(self.account_id, from_id=self.id, to_id=original.id)
-        comments = self.account.comments.filter(post_id=self.id).update(
-            post_id=original.id, from_post_id=Coalesce(F("from_post_id"), F("post_id"))
+        comments, internal_comments = self._move_comments(
+            self.account.comments.filter(post_id=self.id),
+            has_internal=self.internal_comments_cache > 0,
+            post_id=original.id,
+            from_post_id=Coalesce(F("from_post_id"), F("post_id")),
         )
-        original._add_comments(comments)
-        values: dict[str, Any] = {"duplicate_from_id": original.id, "comments_cache": self.comments_cache - comments}
+        # The team's answer to the duplicate is a comment on the original now.
+        answered_at = original.answered_at or self.answered_at
+        original._add_comments(comments, internal_comments, answered_at=answered_at)
+        values: dict[str, Any] = {
+            "duplicate_from_id": original.id,
+            "comments_cache": self.comments_cache - comments,
+            "internal_comments_cache": self.internal_comments_cache - internal_comments,
+        }
         status = self.account.statuses.filter(kind=Status.Kind.POST, code=DUPLICATE_STATUS).first()
         if status is not None and status.id != self.status_id:
             values |= {
@@ -146,11 +162,18 @@ class Mergeable(TenantModel, Trashable):
         moved = self.account.comments.filter(
             post_id=original.id, from_post_id__in=[self.id, *self._all_duplicate_ids()]
         )
-        comments = moved.update(post_id=self.id, from_post_id=NullIf(F("from_post_id"), self.id))
-        original._add_comments(-comments)
+        comments, internal_comments = self._move_comments(
+            moved,
+            has_internal=original.internal_comments_cache > 0,
+            post_id=self.id,
+            from_post_id=NullIf(F("from_post_id"), self.id),
+        )
+        answered_at = None if original.answered_at == self.answered_at else original.answered_at
+        original._add_comments(-comments, -internal_comments, answered_at=answered_at)
         values: dict[str, Any] = {
             "duplicate_from_id": None,
             "comments_cache": self.comments_cache + comments,
+            "internal_comments_cache": self.internal_comments_cache + internal_comments,
             "status_before_merge_id": None,
             "closed_before_merge": None,
         }
@@ -192,9 +215,21 @@ class Mergeable(TenantModel, Trashable):
             duplicate_ids += new_ids
         return duplicate_ids
 
-    def _add_comments(self, number: int) -> None:
-        """Add to the count of comments of this post, and reload the counts."""
-        self.updated_at = timezone.now()
+    @staticmethod
+    def _move_comments(comments: Any, *, has_internal: bool, **values: Any) -> tuple[int, int]:
+        """Update the comments, and return the numbers of public and of internal ones."""
+        internal = comments.filter(internal=True).update(**values) if has_internal else 0
+        return comments.filter(internal=False).update(**values), internal
+
+    def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:
+        """Add to the counts of comments of this post, and reload its counts."""
+        self.updated_at, self.answered_at = timezone.now(), answered_at
+        self.internal_comments_cache += internal_comments
         rows = type(self).objects.filter(pk=self.pk)
-        rows.update(comments_cache=F("comments_cache") + number, updated_at=self.updated_at)
+        rows.update(
+            comments_cache=F("comments_cache") + comments,
+            internal_comments_cache=F("internal_comments_cache") + internal_comments,
+            updated_at=self.updated_at,
+            answered_at=answered_at,
+        )
         self.votes_cache, self.comments_cache = rows.values_list("votes_cache", "comments_cache").get()

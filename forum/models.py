@@ -1,42 +1,36 @@
 from typing import Any, Self, cast
 
 from django.db import models, transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
+from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Status, User
 from accounts.tags import Tagged
 from core.db.additional_fields import NOT_SEARCHED, additional_fields, merge
-from core.db.prepared import insert, prepared, update
+from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel
 from core.db.trash import TrashableQuerySet, assign_links, link_indexes, trash_index
 from core.errors import FieldError
 from core.registry import registry
 from core.search.declaration import Search
+from forum import inbox
+from forum.comments import Comment as Comment
+from forum.comments import Commentable, html_field
+from forum.comments import CommentVersion as CommentVersion
 from forum.deep_paging import PostCount as PostCount
 from forum.facets import FacetCount as FacetCount
 from forum.forums import RESERVED_SEGMENTS as RESERVED_SEGMENTS
 from forum.forums import Category as Category
 from forum.forums import Forum as Forum
 from forum.lists import PostQuerySet, Visibility
-from forum.markdown import MAX_HTML_LENGTH, render
-from forum.merging import Mergeable
+from forum.markdown import render
 from forum.trending import trending_field
 from forum.votes import ProxyVote as ProxyVote
 from forum.votes import Vote as Vote
-from forum.votes import from_post_index
 
 
-def html_field() -> "models.CharField[Any, Any]":
-    """Return a field for the HTML of another field, which is rendered whenever that field is saved.
-
-    It is null if the other field is null, or was saved before this field existed.
-    """
-    return models.CharField(max_length=MAX_HTML_LENGTH, null=True, editable=False)
-
-
-class Post(Tagged, Mergeable):
+class Post(Tagged, Commentable):
     """A post of a forum, or a task of the account, which has no forum and no category."""
 
     class Kind(models.TextChoices):
@@ -58,6 +52,10 @@ class Post(Tagged, Mergeable):
         IDEA = "idea"
 
     DISPLAY_NAME_FIELD = "title"
+    # A change of one of these fields by the team removes the post from the new ones of the team's inbox.
+    TRIAGE_FIELDS = frozenset(
+        {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}
+    )
 
     forum_id = models.BigIntegerField(null=True)
     category_id = models.BigIntegerField(null=True)
@@ -99,6 +97,11 @@ class Post(Tagged, Mergeable):
     # The logarithm of the weights of all votes, and the key of the order by trend (`forum.trending`). The database sets both.
     vote_weight = models.FloatField(null=True, editable=False)
     trending = trending_field()
+    # `comments_cache` counts the public comments, this column the comments that only the team sees.
+    internal_comments_cache = models.IntegerField(default=0, db_default=0, editable=False)
+    # When the team first dealt with the post (`TRIAGE_FIELDS`), and when it first commented publicly, or decided not to answer.
+    handled_at = models.DateTimeField(null=True, editable=False)
+    answered_at = models.DateTimeField(null=True, editable=False)
     additional_fields = additional_fields()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -211,6 +214,15 @@ class Post(Tagged, Mergeable):
                 name="post_waiting",
                 condition=Q(approved=False, trashed_at=None, category_id__isnull=False),
             ),
+            # The tabs of the team's inbox (`forum.inbox`), beside `post_waiting`.
+            *(
+                models.Index(
+                    fields=["account", *columns, "created_at", "id"],
+                    name=f"post_inbox_{name}",
+                    condition=condition,
+                )
+                for name, columns, condition in inbox.INDEXES
+            ),
             # The roadmap: the posts in a status, by votes.
             models.Index(
                 fields=["account", "forum_id", "status_id", "votes_cache", "id"],
@@ -246,13 +258,14 @@ class Post(Tagged, Mergeable):
     def has_other_participants(self) -> bool:
         """Return whether anyone except the author took part.
 
-        Another user takes part by a comment (even if the comment moved to the original), by a vote, or by writing a duplicate of this
-        post. The team takes part by a vote on behalf of a client or contact.
+        Another user takes part by a public comment (even if the comment moved to the original), by a vote, or by writing a duplicate of
+        this post. The team takes part by a vote on behalf of a client or contact. Internal comments do not count, because the answer
+        would tell the author of them.
         """
         account = self.account
         comments, votes, duplicates = (
             rows.exclude(user_id=self.user_id).order_by()
-            for rows in (account.comments, account.votes, self.duplicates())
+            for rows in (account.comments.public(), account.votes, self.duplicates())
         )
         rows = [duplicates, comments.filter(from_post_id=self.id)]
         if self.comments_cache or self.votes_cache:
@@ -302,9 +315,11 @@ class Post(Tagged, Mergeable):
         if not is_new and is_reworded and self.approved and self._waits_for_approval(by):
             # Otherwise a member could have a harmless post approved and then replace its content.
             values["approved"] = False
+        self.updated_at = timezone.now()
+        if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
+            values["handled_at"] = self.updated_at
         for name, value in values.items():
             setattr(self, name, value)
-        self.updated_at = timezone.now()
         if tags is not None:
             self.tag_all(self.account, [(self, tags)])
         if is_new:
@@ -321,6 +336,13 @@ class Post(Tagged, Mergeable):
                 )
         if status is not None:
             self.status_code = status.code
+
+    @transaction.atomic(savepoint=False)
+    def submit(self, values: dict[str, Any], *, by: User) -> None:
+        """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
+        self.votes_cache = 1
+        self.write(values, by=by)
+        self.account.votes.create(post_id=self.id, user_id=by.id)
 
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:
@@ -340,43 +362,6 @@ class Post(Tagged, Mergeable):
         if self.approved:
             raise FieldError("post", _("is approved"), "approved")
         self.trash(by=by)
-
-    @transaction.atomic(savepoint=False)
-    def comment(self, *, by: User, text: str, agent: str = "") -> "Comment":
-        """Add a comment. Raise FieldError if the post is merged into another."""
-        self.lock()
-        self.check_not_merged()
-        comment = self.account.comments.create(
-            post_id=self.id, user_id=by.id, comment=text, comment_html=render(text), agent=agent
-        )
-        self._add_to_count("comments_cache", 1, updated_at=comment.created_at)
-        return comment
-
-    @transaction.atomic(savepoint=False)
-    def erase_comment(self, comment: "Comment") -> bool:
-        """Erase a comment, and return whether it existed. The post's `updated_at` stays the same.
-
-        Raise FieldError if the post is merged into another.
-        """
-        self.lock()
-        self.check_not_merged()
-        erased, _by_model = self.account.comments.filter(post_id=self.id, id=comment.id).delete()
-        if erased:
-            self._add_to_count("comments_cache", -1)
-        return bool(erased)
-
-    @transaction.atomic(savepoint=False)
-    def edit_comment(self, comment: "Comment", text: str) -> None:
-        """Change the text of a comment. The post is updated too, so that the change feed reports it.
-
-        Raise FieldError if the post is merged into another.
-        """
-        self.lock()
-        self.check_not_merged()
-        comment.comment, comment.comment_html, comment.updated_at = text, render(text), timezone.now()
-        comment.save(update_fields=["comment", "comment_html", "updated_at"])
-        self.updated_at = comment.updated_at
-        Post.objects.filter(pk=self.pk).update(updated_at=self.updated_at)
 
     @transaction.atomic(savepoint=False)
     def vote(self, *, by: User) -> bool:
@@ -438,74 +423,6 @@ class Post(Tagged, Mergeable):
         if len(voter) != 1:
             raise FieldError("client_id", _("must be given, or else a contact_id"))
         return voter
-
-    def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
-        """Add to a count of the locked row, and update other columns with it."""
-        values[column] = getattr(self, column) + difference
-        Post.objects.filter(pk=self.pk).update(**values)
-        for name, value in values.items():
-            setattr(self, name, value)
-
-
-class CommentQuerySet(models.QuerySet["Comment"]):
-    def with_names(self) -> Self:
-        """Annotate each comment with the name of its author."""
-        return self.annotate(nick=F("user__name")).defer("comment_html")
-
-    def of_live_posts(self) -> Self:
-        """Return the comments of posts and tasks that are not in the trash."""
-        posts = Post.objects.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
-        return self.filter(Exists(posts))
-
-    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """Return the columns of a post's comments, oldest first."""
-        return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
-
-
-@prepared(account_id=int, post_id=int)
-def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...]) -> models.QuerySet[Any]:
-    comments = Comment.objects.filter(account_id=account_id, post_id=post_id)
-    return comments.order_by("created_at", "id").values_list(*columns)
-
-
-class Comment(TenantModel):
-    """A comment on a post or task."""
-
-    post_id = models.BigIntegerField()
-    # The post where the comment was written, if that post was merged into this one.
-    from_post_id = models.BigIntegerField(null=True, editable=False)
-    user_id = models.BigIntegerField()
-    user = models.ForeignObject(
-        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
-    )
-    agent = models.CharField(max_length=255, blank=True, default="")
-    comment = models.CharField(max_length=65536)
-    comment_html = html_field()
-    kind = models.CharField(max_length=255, null=True)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    # The Account API reads and writes comments as posts of this kind.
-    task_kind = "comment"
-    # An annotation of `with_names`: the name of the author.
-    nick: str
-
-    objects = CommentQuerySet.as_manager()
-
-    class Meta:
-        default_related_name = "comments"
-        indexes = [
-            # The comments of a post, oldest first.
-            models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post"),
-            from_post_index("comment_from_post"),
-        ]
-
-    def __str__(self) -> str:
-        return self.comment
-
-    def may_be_changed_by(self, user: User) -> bool:
-        """Return whether the user may change or delete the comment. The team may change any comment, members their own."""
-        return user.is_team or self.user_id == user.id
 
 
 class StatusChangeQuerySet(models.QuerySet["StatusChange"]):

@@ -17,6 +17,9 @@ from accounts.models import Account, User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel
 
+# The number of votes of a post among which the users who show their votes are looked for.
+MAX_SCANNED_VOTES = 1000
+
 
 class VoteBaseQuerySet(models.QuerySet[Any]):
     """The base of the querysets of votes and of proxy votes. It copies votes when posts are merged, and undoes that."""
@@ -76,9 +79,15 @@ class VoteQuerySet(VoteBaseQuerySet):
             return set()
         return set(_voted_post_ids(account_id=user.account_id, user_id=user.id, post_ids=post_ids))
 
-    def voters(self, account_id: int, post_id: int, *, limit: int) -> list[tuple[int, str]]:
-        """Return ids and names of the first voters of a post, ordered by user id: the users who joined the account first."""
-        return _voters(account_id=account_id, post_id=post_id, limit=limit)
+    def voter_names(self, account_id: int, post_id: int, *, limit: int, reader: User | None) -> list[str]:
+        """Return the names of voters of a post that the reader may see: for the team those of all voters, for others only those
+        of users who show their votes.
+
+        The voters are ordered by user id: the users who joined the account first. Names for others than the team are looked for
+        among the first `MAX_SCANNED_VOTES` votes.
+        """
+        read = _voter_names if reader is not None and reader.is_team else _shown_voter_names
+        return list(read(account_id=account_id, post_id=post_id, limit=limit))
 
 
 @prepared(account_id=int, user_id=int, post_ids=list)
@@ -88,9 +97,18 @@ def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> model
 
 
 @prepared(account_id=int, post_id=int)
-def _voters(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
+def _voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id)
-    return votes.order_by("user_id").values_list("user_id", "user__name")[:limit]
+    return votes.order_by("user_id").values_list("user__name", flat=True)[:limit]
+
+
+@prepared(account_id=int, post_id=int)
+def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
+    votes = Vote.objects.filter(account_id=account_id, post_id=post_id).order_by("user_id")
+    users = User.objects.filter(
+        account_id=account_id, shows_votes=True, id__in=votes.values("user_id")[:MAX_SCANNED_VOTES]
+    )
+    return users.order_by("id").values_list("name", flat=True)[:limit]
 
 
 class Vote(models.Model):

@@ -70,7 +70,8 @@ def test_it_works(empty_database):
     assert {kind for kind, _, _ in first} == {"column", "constraint", "index", "trigger", "function"}
     # The migrations of the other apps depend on these.
     migrate(empty_database, "accounts", "zero")
-    assert schema(empty_database) == set()
+    # The migrations of procrastinate cannot be reversed, and no other app is needed for them.
+    assert {row for row in schema(empty_database) if "procrastinate" not in f"{row[1]} {row[2]}"} == set()
     migrate(empty_database)
     assert schema(empty_database) == first
     assert "No migrations to apply" in migrate(empty_database)

@@ -18,6 +18,8 @@ pytestmark = pytest.mark.slow
 # Pages of a private forum that visitors need to sign in or sign up. They show only the forum's name.
 FOR_ANYONE = {
     "app/sign-in",
+    "app/sign-in/code",
+    "app/sign-in/code/enter",
     "app/sign-out",
     "app/language",
     "app/sign-up",
@@ -42,7 +44,7 @@ def required_role(route: str) -> str:
         return "team"
     if route.startswith("app/account"):
         return "admin"
-    if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf")):
+    if route in ("app/moderation", "app/posts/behalf") or route.endswith(("/team", "/merge", "/behalf", "/history")):
         return "team"
     return "user"
 
@@ -82,7 +84,11 @@ def is_refused_to_visitors(response) -> bool:
     """Return True for a redirect to the sign-in page, a form shown again with a sign-in form, or an empty fragment for htmx."""
     is_empty_fragment = "HX-Request" in response.request.headers and response.status_code == 204
     has_sign_in_form = response.status_code == 403 and bool(response.html.find(id="id_password"))
-    return redirects_to_sign_in(response) or is_empty_fragment or has_sign_in_form
+    # The page for a first vote, which refuses suggestions that visitors may not see.
+    is_first_vote = (response.headers.get("Location") or response.headers.get("HX-Redirect", "")).endswith(
+        "/vote/first"
+    )
+    return redirects_to_sign_in(response) or is_empty_fragment or has_sign_in_form or is_first_vote
 
 
 @pytest.mark.parametrize("route", ROUTES)

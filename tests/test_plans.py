@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.models import Status
 from forum.facets import COUNT_ALL, FacetCount, Selection
 from forum.models import Post, Vote
+from forum.votes import MAX_SCANNED_VOTES
 from forum.whole_forum import page_of_forum
 from tests.support.factories import make_contact_list
 from tests.support.fixtures import committed, make_cast, make_other
@@ -211,6 +212,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
     planned = account.statuses.get(kind=Status.Kind.POST, code="planned")
     account.posts.filter(id__in=[200_002, 200_004]).update(status_id=planned.id)
     account.posts.filter(id=200_006).update(approved=False)
+    acme.alice.change_preferences(shows_votes=True)
     forum_arguments = {"account": account, "forum_id": forum.id}
     posts = account.posts.of_forum(forum.id)
     account.posts.filter(id=200_008).update(kind="praise")
@@ -227,7 +229,12 @@ def test_plans_of_the_queries_of_pages(long_lists):
         "the posts that a user voted for": (lambda: list(posts.voted_by(acme.alice).visible_to(None)[:25]), 26),
         "the unapproved posts": (lambda: list(posts.unapproved()), 2),
         "the votes of a user": (lambda: Vote.objects.voted_post_ids(acme.alice, [200_002, 200_004]), 3),
-        "the first voters": (lambda: Vote.objects.voters(account.id, 200_002, limit=10), 10),
+        "the first voters": (lambda: Vote.objects.voter_names(account.id, 200_002, limit=10, reader=acme.alice), 10),
+        "voters who show their votes": (
+            lambda: Vote.objects.voter_names(account.id, 200_002, limit=10, reader=None),
+            # Only alice shows her votes, so that the other votes are looked up in vain.
+            MAX_SCANNED_VOTES,
+        ),
         "the roadmap": (lambda: Post.objects.roadmap(columns, **forum_arguments, limit=2), 3),
         "the whole forum": (lambda: whole_forum(order="trending"), 52),
         **{

@@ -28,6 +28,7 @@ class StatusSerializer(ResourceSerializer):
     color = TextField()
     position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
     closed = BooleanField()
+    on_roadmap = BooleanField()
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Apply the rules that involve several fields. A null is ignored, except for `color`, which it empties."""
@@ -37,6 +38,8 @@ class StatusSerializer(ResourceSerializer):
         if values.get("kind", kind) != kind:
             raise FieldError("kind", _("can't be changed"), "fixed")
         others = self.context["account"].statuses.filter(kind=kind).exclude(id=row.id if row else None)
+        if kind != Status.Kind.POST and values.get("on_roadmap"):
+            raise FieldError("on_roadmap", _("can only be set for posts"), "kind")
         taken = [name for name in ("code", "name") if name in values and others.filter(**{name: values[name]}).exists()]
         if taken:
             raise FieldErrors(FieldError(name, _("is already taken"), "taken") for name in taken)

@@ -28,9 +28,9 @@ def register_entries() -> None:
     )
     register(
         "settings",
-        Entry("api", "API", "accounts-tokens", "code", order=10),
         Entry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin),
         Entry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin),
         Entry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
         Entry("trash", _("Trash"), "accounts-trash", "trash-2", order=70, is_shown=is_admin),
+        Entry("api", "API", "accounts-tokens", "code", order=90),
     )

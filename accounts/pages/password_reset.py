@@ -47,10 +47,7 @@ class PasswordReset(Page):
         # Do the same work for an unknown name, so that the response time does not show whether it exists.
         user, is_known = User.objects.find_for_password_reset(account, login)
         if throttling.count_email(account.id, login):
-            token = links.sign({}, *user.link_subject(PURPOSE))
-            path = reverse("accounts-password-new", query={"user": user.id, "token": token})
-            url = request.address.url + path
-            email_user(user, "password_reset", request, login=user.login, url=url, deliver=is_known)
+            email_password_link(user, request, deliver=is_known)
         return redirect("accounts-password-sent")
 
 
@@ -58,6 +55,13 @@ def email_user(user: User, template: str, request: PageRequest, *, to: str = "",
     """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
     language = user.language or request.account.language
     mail.send(to or user.email, template, language=language, sender=request.site.name, **context)
+
+
+def email_password_link(user: User, request: PageRequest, *, deliver: bool = True) -> None:
+    """Send a user the link to set a new password."""
+    token = links.sign({}, *user.link_subject(PURPOSE))
+    url = request.address.url + reverse("accounts-password-new", query={"user": user.id, "token": token})
+    email_user(user, "password_reset", request, login=user.login, url=url, deliver=deliver)
 
 
 def email_password_changed(user: User, request: PageRequest) -> None:

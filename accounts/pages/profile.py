@@ -29,7 +29,8 @@ from accounts.pages.forms import (
     language_choices,
     time_zone_choices,
 )
-from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_user
+from accounts.pages.password_reset import PURPOSE as PASSWORD_RESET
+from accounts.pages.password_reset import EmailLinkPage, email_password_changed, email_password_link, email_user
 from accounts.pages.settings import parse_id
 from core.api.throttling import count_from_address
 from core.db.tenancy import fold
@@ -98,6 +99,17 @@ class NotificationForm(Form):
         super().__init__(*args, initial={"notification": user.notification}, auto_id="notification-%s", **kwargs)
 
 
+class PrivacyForm(Form):
+    shows_votes = forms.BooleanField(
+        label=gettext_lazy("Show my name beside my votes"),
+        required=False,
+        help_text=gettext_lazy("Otherwise only the team sees who votes; everyone else sees the number of votes."),
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, initial={"shows_votes": user.shows_votes}, auto_id="privacy-%s", **kwargs)
+
+
 class RegionForm(Form):
     # The choice that leaves the preference empty.
     AUTO = "auto"
@@ -117,14 +129,15 @@ class RegionForm(Form):
 
 
 class Profile(Page):
-    """The page with three forms that are saved separately. The field `part` names the form that was sent."""
+    """The page with forms that are saved separately. The field `part` names the form that was sent."""
 
     request: UserRequest
     template_name = "accounts/profile.html"
     access = "user"
-    parts: dict[str, type[ProfileForm | NotificationForm | RegionForm]] = {
+    parts: dict[str, type[ProfileForm | NotificationForm | PrivacyForm | RegionForm]] = {
         "about": ProfileForm,
         "notification": NotificationForm,
+        "privacy": PrivacyForm,
         "region": RegionForm,
     }
 
@@ -189,6 +202,11 @@ class Security(Page):
 
     def post(self, request: UserRequest) -> HttpResponse:
         part = request.POST.get("part", "")
+        if not request.user.has_usable_password():
+            if part == "first-password":
+                self.send_password_link()
+                return redirect("accounts-security")
+            return self.render_parts()
         if part not in self.parts:
             return self.render_parts()
         form = self.parts[part](request.POST, request=request)
@@ -199,6 +217,14 @@ class Security(Page):
         else:
             self.change_password(form.cleaned_data["password"])
         return redirect("accounts-security")
+
+    def send_password_link(self) -> None:
+        """Send a user without a password the link to set one: the open session alone does not prove who sits in front of it."""
+        request, user = self.request, self.request.user
+        count_from_address(request, PASSWORD_RESET)
+        if throttling.count_email(user.account_id, user.email):
+            email_password_link(user, request)
+        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
 
     def send_confirmation(self, email: str) -> None:
         """Send a link to the new e-mail address. The address is saved when the link is used.

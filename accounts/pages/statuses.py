@@ -35,15 +35,6 @@ def to_input_color(color: str | None) -> str:
     return color if color and re.fullmatch("#[0-9a-fA-F]{6}", color) else DEFAULT_COLOR
 
 
-def roadmap_help(row: Status | None) -> str:
-    """Return the help text of the field `code` of a post's status. It explains which codes the roadmap shows."""
-    if row is not None and row.code in Status.ROADMAP:
-        text = _("With another code it leaves the roadmap, which shows the statuses with the codes %(codes)s.")
-    else:
-        text = _("The roadmap shows the statuses with the codes %(codes)s.")
-    return text % {"codes": ", ".join(Status.ROADMAP)}
-
-
 class StatusForm(Form):
     """The form of a status. `StatusSerializer` validates the values, with the same rules as in the API."""
 
@@ -67,16 +58,24 @@ class StatusForm(Form):
         help_text=gettext_lazy("Whatever gets this status is closed."),
     )
 
+    on_roadmap = forms.BooleanField(
+        label=gettext_lazy("On the roadmap"),
+        required=False,
+        help_text=gettext_lazy(
+            "The roadmap has a column for each of these statuses, in the order of the list: ten at most."
+        ),
+    )
+
     def __init__(self, *args: Any, kind: str, row: Status | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if kind != Status.Kind.POST:
+            del self.fields["on_roadmap"]
         if row is not None:
             self.initial = {name: getattr(row, name) for name in self.fields} | {"color": to_input_color(row.color)}
             self.fields["code"].required = True
             self.fields["code"].help_text = _("Programs may rely on it: change it only if you know that none does.")
         else:
             self.initial = {"color": DEFAULT_COLOR}
-        if kind == Status.Kind.POST:
-            self.fields["code"].help_text += f" {roadmap_help(row)}"
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()

@@ -1,10 +1,23 @@
 from django.urls import path
 
-from accounts.pages import examples, password_reset, profile, registration, sign_in, statuses, tokens, trash, users
+from accounts.pages import (
+    examples,
+    password_reset,
+    profile,
+    registration,
+    sign_in,
+    sign_in_code,
+    statuses,
+    tokens,
+    trash,
+    users,
+)
 from accounts.pages.settings import AccountPage
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
+    path("app/sign-in/code", sign_in_code.SignInWithCode.as_view(), name="accounts-sign-in-code"),
+    path("app/sign-in/code/enter", sign_in_code.EnterCode.as_view(), name="accounts-sign-in-code-enter"),
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),

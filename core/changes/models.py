@@ -15,11 +15,14 @@ properties:
 - An open transaction blocks no reader or writer.
 
 Numbers belong to one account and reveal nothing about others. Positions are never shown.
+
+The statement that assigns numbers also tells the followers of the feed (`core.changes.followers`) that there are new changes.
 """
 
 import hashlib
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Self, cast
 
@@ -31,6 +34,13 @@ CHANGE_RETENTION = timedelta(days=90)
 
 # The maximum number of changes to which one statement assigns numbers.
 NUMBERING_BATCH = 10_000
+
+# The maximum number of accounts whose changes get numbers in one statement, and of the changes of each.
+NUMBERED_ACCOUNTS = 200
+NUMBERED_PER_ACCOUNT = 200
+
+# The names of the followers that every account has. `core.changes.followers` registers them.
+account_followers: set[str] = set()
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -73,13 +83,34 @@ class ChangeQuerySet(models.QuerySet["Change"]):
         """Assign numbers to the first `NUMBERING_BATCH` changes that have none. Return the number of these changes."""
         if not self.filter(account_id=account_id, number=None).exists():
             return 0
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_advisory_xact_lock(hashtextextended('changes of account ' || %s::text, 0))", [account_id]
-            )
+        with transaction.atomic():
+            self.lock_numbering(account_id)
             # Use a separate statement, which sees the numbers that other readers assigned before this transaction got the lock.
-            cursor.execute(NUMBER_CHANGES, {"account": account_id, "limit": NUMBERING_BATCH})
-            return cursor.rowcount
+            return _assign_numbers([account_id], limit=NUMBERING_BATCH)
+
+    def lock_numbering(self, account_id: int) -> None:
+        """Lock the numbers of an account until the end of the transaction."""
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT pg_advisory_xact_lock({NUMBERING_LOCK})", {"account": account_id})
+
+    def unnumbered_accounts(self, *, after: int, limit: int) -> list[int]:
+        """Return the ids of the first `limit` accounts above an id that have changes without a number.
+
+        The scan takes one step in the index for each of these accounts, and none for other accounts.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(UNNUMBERED_ACCOUNTS, {"after": after, "limit": limit})
+            return [account_id for (account_id,) in cursor.fetchall()]
+
+    def assign_numbers_of(self, account_ids: Sequence[int]) -> int:
+        """Assign numbers to the first changes of several accounts. Return the number of these changes.
+
+        Skip the accounts whose changes another transaction is numbering.
+        """
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(TRY_NUMBERING_LOCKS, {"account_ids": list(account_ids)})
+            locked = [account_id for (account_id,) in cursor.fetchall()]
+            return _assign_numbers(locked, limit=NUMBERED_PER_ACCOUNT) if locked else 0
 
     def after(self, cursor: Cursor, *, limit: int) -> list["Change"]:
         """Return the first `limit` changes after a cursor. Raise ExpiredError if the cursor is no longer valid."""
@@ -129,7 +160,7 @@ class Change(models.Model):
     pk = models.CompositePrimaryKey("account_id", "position")
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
     position = models.BigIntegerField()
-    # Null until a client reads the feed.
+    # Null until a client or a worker reads the feed.
     number = models.BigIntegerField(null=True)
     resource = models.CharField(max_length=255)
     # The id of the resource, which may have been erased.
@@ -158,6 +189,74 @@ class Change(models.Model):
         return Cursor(self.account_id, cast(int, self.number), (self.at - EPOCH) // timedelta(microseconds=1))
 
 
+# Statements
+
+NUMBERING_LOCK = "hashtextextended('changes of account ' || %(account)s::text, 0)"
+TRY_NUMBERING_LOCKS = """
+SELECT id FROM unnest(%(account_ids)s::bigint[]) AS account (id)
+WHERE pg_try_advisory_xact_lock(hashtextextended('changes of account ' || id::text, 0))
+"""
+
+UNNUMBERED_ACCOUNTS = """
+WITH RECURSIVE unnumbered AS (
+    (
+        SELECT account_id FROM accounts_change WHERE number IS NULL AND account_id > %(after)s
+        ORDER BY account_id LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT next.account_id FROM accounts_change AS next
+        WHERE next.number IS NULL AND next.account_id > unnumbered.account_id ORDER BY next.account_id LIMIT 1
+    ) FROM unnumbered WHERE unnumbered.account_id IS NOT NULL
+)
+SELECT account_id FROM unnumbered WHERE account_id IS NOT NULL LIMIT %(limit)s
+"""
+
+NUMBER_CHANGES = """
+WITH unnumbered AS (
+    SELECT first.account_id, first.position,
+        row_number() OVER (PARTITION BY first.account_id ORDER BY first.position) AS place
+    FROM unnest(%(account_ids)s::bigint[]) AS account (id) CROSS JOIN LATERAL (
+        SELECT account_id, position FROM accounts_change WHERE account_id = account.id AND number IS NULL
+        ORDER BY position LIMIT %(limit)s
+    ) AS first
+), base AS (
+    SELECT account.id, coalesce(
+        (SELECT max(number) FROM accounts_change WHERE account_id = account.id), 0
+    ) AS number FROM unnest(%(account_ids)s::bigint[]) AS account (id)
+), numbered AS (
+    UPDATE accounts_change SET number = base.number + unnumbered.place
+    FROM unnumbered JOIN base ON base.id = unnumbered.account_id
+    WHERE accounts_change.account_id = unnumbered.account_id AND accounts_change.position = unnumbered.position
+    RETURNING accounts_change.account_id, accounts_change.number
+), numbers AS (
+    SELECT account_id, min(number) AS first, max(number) AS last, count(*) AS changes FROM numbered GROUP BY account_id
+), notified AS (
+    UPDATE core_follower SET newest = numbers.last, due_at = coalesce(due_at, clock_timestamp())
+    FROM numbers WHERE core_follower.account_id = numbers.account_id AND NOT name = ANY(%(names)s::text[])
+), notified_of_account AS (
+    INSERT INTO core_follower (account_id, name, key, cursor, newest, due_at, token, failures)
+    SELECT account_id, name, 0, first - 1, last, clock_timestamp(), 0, 0
+    FROM numbers CROSS JOIN unnest(%(names)s::text[]) AS follower (name)
+    ON CONFLICT (account_id, name, key) DO UPDATE
+    SET newest = excluded.newest, due_at = coalesce(core_follower.due_at, excluded.due_at)
+)
+SELECT coalesce(sum(changes), 0)::bigint FROM numbers
+"""
+
+
+def _assign_numbers(account_ids: list[int], *, limit: int) -> int:
+    """Assign numbers to the first `limit` changes of each account, and mark the followers of these accounts as due.
+
+    The caller holds the locks of these accounts.
+    """
+    with connection.cursor() as cursor:
+        names = sorted(account_followers)
+        cursor.execute(NUMBER_CHANGES, {"account_ids": account_ids, "limit": limit, "names": names})
+        [count] = cursor.fetchone()
+        return int(count)
+
+
 # Migrations
 
 CREATE_CHANGE_FUNCTION = """
@@ -182,19 +281,6 @@ END $$;
 """
 
 DROP_CHANGE_FUNCTION = "DROP FUNCTION note_change(); DROP SEQUENCE accounts_change_positions;"
-
-NUMBER_CHANGES = """
-UPDATE accounts_change SET number = base.number + unnumbered.place
-FROM
-    (SELECT coalesce(max(number), 0) AS number FROM accounts_change WHERE account_id = %(account)s) AS base,
-    (
-        SELECT position, row_number() OVER (ORDER BY position) AS place FROM (
-            SELECT position FROM accounts_change WHERE account_id = %(account)s AND number IS NULL
-            ORDER BY position LIMIT %(limit)s
-        ) AS first
-    ) AS unnumbered
-WHERE account_id = %(account)s AND accounts_change.position = unnumbered.position
-"""
 
 
 def change_triggers(table: str, resource: str, *, trash: bool = True) -> migrations.RunSQL:

@@ -178,6 +178,7 @@ class CommentOnPostSerializer(ResourceSerializer):
     content = long_text_field(required=True)
     task_kind = ChoiceField([COMMENT])
     post_id = CommentedPost("posts")
+    internal = BooleanField()
 
     def get_fields(self) -> dict[str, Any]:
         # `post_id` is required. Other links are optional.
@@ -196,6 +197,7 @@ class CommentSerializer(ResourceSerializer):
     user_id = IntegerField(read_only=True)
     nick = TextField(read_only=True)
     agent = TextField(read_only=True)
+    internal = BooleanField()
 
 
 class CommentAsPostSerializer(CommentSerializer):
@@ -203,6 +205,8 @@ class CommentAsPostSerializer(CommentSerializer):
 
     content = long_text_field(required=True)
     task_kind = ChoiceField([COMMENT])
+    # An internal comment stays internal.
+    internal = BooleanField(read_only=True)
 
     sources = {"content": "comment"}
 

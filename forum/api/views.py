@@ -15,7 +15,7 @@ from core.api.resources import ResourceViewSet
 from core.api.views import JSONViewSet
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
-from core.errors import ConcurrentUpdate
+from core.errors import ConcurrentUpdate, FieldError
 from forum.api.serializers import (
     COMMENT,
     CommentAsPostSerializer,
@@ -98,7 +98,7 @@ class PostViewSet(Listing, ResourceViewSet):
             pending = serializer.pending_links
             # The serializer has locked the post, which may be in the trash.
             post = self.account.posts.get(id=serializer.values["post_id"])
-            comment = self.add_comment(post, serializer.values["content"])
+            comment = self.add_comment(post, serializer.values["content"], serializer.values.get("internal"))
             if pending:
                 comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
             return comment, ignored, pending
@@ -134,7 +134,7 @@ class PostViewSet(Listing, ResourceViewSet):
             )
             ignored = self.check(post=serializer)
             if "comment" in serializer.values:
-                post.edit_comment(comment, serializer.values["comment"])
+                post.edit_comment(comment, serializer.values["comment"], by=self.request.user)
             return comment, ignored
 
         comment, ignored = in_transaction(act)
@@ -145,10 +145,19 @@ class PostViewSet(Listing, ResourceViewSet):
         post.erase_comment(comment)
 
     def comments(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the comments of a post, oldest first."""
+        """Return the public comments of a post, oldest first; with `internal=true` the internal ones as well.
+
+        A program that shows the list to the public thus shows no internal comment that it does not ask for.
+        """
         post = self.find(id)
-        page = self.read_page()
-        rows = self.account.comments.filter(post_id=post.id).with_names().order_by("created_at", "id")
+        text = self.parameters.get("internal", "").strip().lower()
+        wants_internal = BooleanField.WORDS.get(text, None if text else False)
+        errors = (
+            {"internal": FieldError("internal", "is not true or false", "boolean")} if wants_internal is None else {}
+        )
+        page = self.read_page("internal", errors=errors)
+        rows = self.account.comments.filter(post_id=post.id)
+        rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
         return self.respond_with_page(page, rows[page.start : page.stop], self.represent_comment)
 
     def represent_comment(self, row: Comment) -> dict[str, Any]:
@@ -162,13 +171,14 @@ class PostViewSet(Listing, ResourceViewSet):
             post = self.find(id, locked=True)
             serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
             ignored = self.check(comment=serializer)
-            return self.add_comment(post, serializer.values["comment"]), ignored
+            return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal")), ignored
 
         comment, ignored = in_transaction(act)
         return self.answer_comment(comment, self.represent_comment(comment), ignored)
 
-    def add_comment(self, post: Post, text: str) -> Comment:
-        comment = post.comment(by=self.request.user, text=text, agent=agent_of(self.request))
+    def add_comment(self, post: Post, text: str, internal: bool | None) -> Comment:
+        user, agent = self.request.user, agent_of(self.request)
+        comment = post.comment(by=user, text=text, agent=agent, internal=bool(internal))
         comment.nick = self.request.user.name
         return comment
 

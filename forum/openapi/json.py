@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from core.api.fields import BooleanField
 from core.api.serializers import declared_fields
 from core.openapi.additional_fields import typed_shape
 from core.openapi.fields import RelatedExtension, WireFieldExtension
@@ -107,8 +108,13 @@ COMMENT_EXAMPLE = {
     "user_id": 15,
     "nick": "Ann Kowalska",
     "agent": "curl/8.5.0",
+    "internal": False,
     **TIMES,
 }
+
+
+def internal_parameter() -> dict[str, JSONSchema]:
+    return {"internal": WireFieldExtension.of(BooleanField()).query_schema()}
 
 
 def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
@@ -140,11 +146,12 @@ register_operation(
     Operation(
         "list_comments",
         "List the comments of a post",
-        "The comments of a post or of a task, oldest first.",
+        "The public comments of a post or of a task, oldest first. With internal=true, the comments that only the team sees are "
+        "included.",
         "Posts",
         response_example=[COMMENT_EXAMPLE],
         parameters={"id": 20},
-        query_parameters=lambda: PAGE_PARAMETERS,
+        query_parameters=lambda: {**PAGE_PARAMETERS, **internal_parameter()},
         response=CommentSerializer,
     ),
 )
@@ -153,7 +160,7 @@ register_operation(
     Operation(
         "create_comment",
         "Comment on a post",
-        "Adds a comment to a post or to a task.",
+        "Adds a comment to a post or to a task. A comment with internal=true is visible to the team only.",
         "Posts",
         {"comment": {"comment": "It is on the list for spring."}},
         COMMENT_EXAMPLE,

@@ -1,20 +1,127 @@
-"""The deletion of a comment."""
+"""The pages that edit and delete a comment, and the page with its earlier versions."""
 
+from functools import partial
+from http import HTTPStatus
 from math import ceil
+from typing import cast
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.pages.base import redirect
+from forum.comments import CommentQuerySet
 from forum.models import Comment
 from forum.pages.base import ForumPage
+from forum.pages.forms import EditCommentForm
 from forum.pages.reading import COMMENTS_PER_PAGE
-from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found
-from forum.requests import ForumUserRequest
+from forum.pages.writing import PostMerged, PostNotFound, WritingPage, lock_post, post_not_found, visible_posts
+from forum.requests import ForumRequest, ForumUserRequest
+
+MAX_VERSIONS = 50
+
+
+def page_of_comment(comments: QuerySet[Comment], comment: Comment, count: int) -> int:
+    """Return the page of the list that has the comment. `count` is the number of comments in the list."""
+    earlier = comments.filter(created_at__lt=comment.created_at).count()
+    return ceil(min(earlier + 1, count) / COMMENTS_PER_PAGE)
+
+
+class EditCommentPage(WritingPage):
+    template_name = "forum/edit_comment.html"
+
+    def find(self, id: int, comment_id: int) -> Comment | None:
+        """Return the comment if the user may see it and its post."""
+        request = self.request
+        if not visible_posts(request).filter(id=id).exists():
+            return None
+        return self.comments(id).filter(id=comment_id).first()
+
+    def comments(self, id: int) -> CommentQuerySet:
+        return self.request.account.comments.filter(post_id=id).visible_to(self.request.user)
+
+    def get(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
+        comment = self.find(id, comment_id)
+        if comment is None:
+            raise Http404
+        if not comment.may_be_changed_by(request.user):
+            return refuse_comment_change(request)
+        form = EditCommentForm(initial=EditCommentForm.initial_values(comment))
+        return self.show(form, id=id, comment_id=comment_id, internal=comment.internal)
+
+    def show_submitted(self, status: int, id: int, comment_id: int) -> HttpResponse:
+        form = EditCommentForm(initial=self.submitted_values())
+        return self.show(form, id=id, comment_id=comment_id, status=status)
+
+    def process_form(self, id: int, comment_id: int) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
+        show = partial(self.show, id=id, comment_id=comment_id)
+        if self.wants_preview:
+            return show(EditCommentForm(initial=self.submitted_values()))
+        form = EditCommentForm(request.POST)
+        if not form.is_valid():
+            return show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+        def change() -> tuple[str, Comment | None, str]:
+            post = lock_post(request, id)
+            comments = self.comments(id)
+            comment = comments.filter(id=comment_id).first()
+            if comment is None:
+                return "gone", None, ""
+            if not comment.may_be_changed_by(request.user):
+                return "refused", comment, ""
+            text = form.cleaned_data["content"]
+            if text != comment.comment and EditCommentForm.version_of(comment) != form.cleaned_data["version"]:
+                return "changed", comment, ""
+            post.edit_comment(comment, text, by=request.user)
+            count = post.comment_count_for(request.user)
+            page = page_of_comment(comments, comment, count) if count > COMMENTS_PER_PAGE else 1
+            query = {"page": page} if page > 1 else None
+            return "done", comment, reverse("forum-post", args=[id], query=query, fragment=f"comment-{comment_id}")
+
+        try:
+            result, comment, path = in_transaction(change)
+        except (PostNotFound, PostMerged):
+            result, comment, path = "gone", None, ""
+        if result == "gone":
+            return show(form, status=HTTPStatus.NOT_FOUND, is_gone=True)
+        if result == "refused":
+            return refuse_comment_change(request)
+        if result == "changed" and comment is not None:
+            form.replace_data("version", EditCommentForm.version_of(comment))
+            return show(form, status=HTTPStatus.CONFLICT, current=comment.comment)
+        messages.success(request, _("Saved."))
+        return redirect(path)
+
+
+def refuse_comment_change(request: ForumRequest) -> HttpResponse:
+    return error_response(request, 403, message=_("Only the author of a comment and the team can change it."))
+
+
+class CommentHistoryPage(ForumPage):
+    """The earlier texts of a comment, newest first, for the team."""
+
+    request: ForumUserRequest
+    access = "team"
+    template_name = "forum/comment_history.html"
+
+    def get(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).only("account_id", "id", "title").first()
+        comment = request.account.comments.select_related("user").filter(post_id=id, id=comment_id).first()
+        if post is None or comment is None:
+            raise Http404
+        versions = list(comment.versions()[: MAX_VERSIONS + 1])
+        return self.render(
+            section="suggestions",
+            post=post,
+            comment=comment,
+            versions=versions[:MAX_VERSIONS],
+            more_versions=len(versions) > MAX_VERSIONS,
+        )
 
 
 class DeleteCommentPage(ForumPage):
@@ -27,14 +134,14 @@ class DeleteCommentPage(ForumPage):
         def erase() -> tuple[Comment | None, str]:
             """Return the comment, if it existed, and the path of the page of comments that it was on."""
             post = lock_post(request, id)
-            comments = request.account.comments.filter(post_id=id)
+            comments = request.account.comments.filter(post_id=id).visible_to(request.user)
             comment = comments.filter(id=comment_id).first()
             if comment is not None and comment.may_be_changed_by(request.user):
                 post.erase_comment(comment)
             page = 1
-            if comment is not None and post.comments_cache > COMMENTS_PER_PAGE:
-                earlier = comments.filter(created_at__lt=comment.created_at).count()
-                page = ceil(min(earlier + 1, post.comments_cache) / COMMENTS_PER_PAGE)
+            count = post.comment_count_for(request.user)
+            if comment is not None and count > COMMENTS_PER_PAGE:
+                page = page_of_comment(comments, comment, count)
             return comment, reverse("forum-post", args=[id], query={"page": page} if page > 1 else None)
 
         try:

@@ -7,13 +7,13 @@ from django import forms
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Account
+from accounts.models import Account, User
 from accounts.pages.forms import Form
-from forum.models import Category, Post
+from forum.models import Category, Comment, Post
 
 KINDS = [
     (Post.Kind.SUGGESTION, _("Suggestion")),
-    (Post.Kind.ERROR, _("Error")),
+    (Post.Kind.ERROR, _("Bug")),
     (Post.Kind.QUESTION, _("Question")),
     (Post.Kind.PRAISE, _("Praise")),
 ]
@@ -116,9 +116,8 @@ class EditForm(PostForm):
         return values
 
 
-class CommentForm(Form):
+class CommentTextForm(Form):
     content = LongText(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
-    key = FormKey()
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
@@ -128,6 +127,43 @@ class CommentForm(Form):
         if not content.strip():
             raise forms.ValidationError(_("Can't be blank"))
         return content
+
+
+class CommentForm(CommentTextForm):
+    """The form for a new comment. The team can choose that only the team sees the comment."""
+
+    key = FormKey()
+    internal = forms.BooleanField(label=_("Internal: only the team can see it"), required=False)
+
+    def __init__(self, *args: Any, user: User | None, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.may_be_internal = user is not None and user.is_team
+        # If the session has ended, the form is shown again to a visitor. The choice must not be lost then.
+        is_chosen = bool((self.data if self.is_bound else self.initial).get("internal"))
+        if not self.may_be_internal and not is_chosen:
+            del self.fields["internal"]
+
+    def clean_internal(self) -> bool:
+        if self.cleaned_data["internal"] and not self.may_be_internal:
+            raise forms.ValidationError(_("Only the team can write internal comments"))
+        return bool(self.cleaned_data["internal"])
+
+
+class EditCommentForm(CommentTextForm):
+    # The digest of the text when the form was opened.
+    version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["content"].label = _("Comment")
+
+    @staticmethod
+    def version_of(comment: Comment) -> str:
+        return hashlib.sha256(comment.comment.encode()).hexdigest()
+
+    @classmethod
+    def initial_values(cls, comment: Comment) -> dict[str, str]:
+        return {"content": comment.comment, "version": cls.version_of(comment)}
 
 
 def categories_of(account: Account, forum_id: int) -> list[Category]:

@@ -47,7 +47,7 @@ COLUMNS = (
 )
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 USER_COLUMNS = ("name", "login", "role")
-MAX_ROADMAP_POSTS = 20
+MAX_COLUMN_POSTS = 20
 COMMENTS_PER_PAGE, MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 100, 20, 50, 50
 
 
@@ -137,11 +137,8 @@ class RoadmapPage(PostsPage):
         account, forum = request.account, request.forum
         if status := self.read_status([]):
             return self.render_status(status)
-        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_ROADMAP_POSTS + 1)
-        columns = [
-            (status, [as_list_item(row) for row in rows[:MAX_ROADMAP_POSTS]], len(rows) > MAX_ROADMAP_POSTS)
-            for status, rows in board
-        ]
+        board = Post.objects.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
+        columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
         return self.render(
             section="roadmap",
             columns=columns,
@@ -197,33 +194,26 @@ class PostPage(ForumPage):
         merged = account.posts.visible_to(user).of_forum(forum.id).filter(duplicate_from_id=id).order_by("id")
         duplicates = list(merged.values_list("id", "title")[: MAX_DUPLICATES + 1])
         duplicate_id = request.GET.get("from", "")
-        voters = account.votes.voters(account.id, id, limit=MAX_VOTERS) if post.votes_cache else []
-        names = [name for _, name in voters]
-        customer_count = 0
-        if post.votes_cache > len(names):
-            if is_team:
-                # The names of customers follow those of users. At least half of the places are reserved for them.
-                proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
-                customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
-                names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
-            elif len(names) < MAX_VOTERS:
-                # The names of all users are shown, so the remaining votes are those of customers.
-                customer_count = post.votes_cache - len(names)
+        names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
+        if is_team and post.votes_cache > len(names):
+            # The names of customers follow those of users. At least half of the places are reserved for them.
+            proxy_votes: Any = account.proxy_votes.of_post(id).with_names()[:MAX_VOTERS]
+            customer_names = [vote.client_name or vote.contact_name for vote in proxy_votes]
+            names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         return self.render(
             section="suggestions",
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
             category_path=category_list_path(post.category_name),
-            comments=self.comments(post, page) if post.comments_cache else [],
+            comments=self.comments(post, page) if self.count_comments(post) else [],
+            internal_count=post.internal_comments_cache if is_team else 0,
             page=page,
             last=last,
             more=page.number < last,
             history=history,
             response_change=next((change for change in reversed(history) if change.response), None),
-            voters=voters,
             voter_names=names,
-            customer_count=customer_count,
-            other_voter_count=post.votes_cache - len(names) - customer_count,
+            other_voter_count=post.votes_cache - len(names),
             voted={id} if user is not None and post.is_voted else set(),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
@@ -260,7 +250,7 @@ class PostPage(ForumPage):
 
     def read_page(self, post: Post) -> tuple[paging.Page, int]:
         """Return the requested page of comments and the number of the last page. `page=last` requests the last one."""
-        last = max(1, ceil(post.comments_cache / COMMENTS_PER_PAGE))
+        last = max(1, ceil(self.count_comments(post) / COMMENTS_PER_PAGE))
         number = self.request.GET.get("page")
         try:
             page = paging.Page.read({"page": last if number == "last" else number, "per_page": COMMENTS_PER_PAGE})
@@ -270,10 +260,15 @@ class PostPage(ForumPage):
             raise Http404
         return page, last
 
+    def count_comments(self, post: Post) -> int:
+        """Return the number of comments that the user may see."""
+        return post.comment_count_for(self.request.user)
+
     def comments(self, post: Post, page: paging.Page) -> list[Comment]:
         """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
         names = {name: F(f"user__{name}") for name in USER_COLUMNS}
-        rows = self.request.account.comments.filter(post_id=post.id).order_by("created_at", "id")
+        rows = self.request.account.comments.filter(post_id=post.id).visible_to(self.request.user)
+        rows = rows.order_by("created_at", "id")
         comments = list(rows.annotate(**names)[page.start : page.start + page.size])
         for comment in comments:
             comment.user = User(

@@ -19,8 +19,12 @@ from forum.requests import ForumUserRequest
 
 ACCESS = {
     Forum.Access.PUBLIC: gettext_lazy("Public: everyone can read, and everyone who signs up can take part"),
-    Forum.Access.MEMBERS: gettext_lazy("Members: everyone can read, your members can take part; nobody signs up here"),
-    Forum.Access.PRIVATE: gettext_lazy("Private: only your team and your members can see it; nobody signs up here"),
+    Forum.Access.MEMBERS: gettext_lazy(
+        "Members: everyone can read, your members can take part; new members join by invitation"
+    ),
+    Forum.Access.PRIVATE: gettext_lazy(
+        "Private: only your team and your members can see it; new members join by invitation"
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from core.api.negotiation import expects_html
 from core.pages.base import redirect
 from core.requests import TenantRequest
 from forum.models import Category, Forum
-from forum.pages import comments, moderation, on_behalf, settings, team, writing
+from forum.pages import comments, first_vote, moderation, on_behalf, settings, team, writing
 from forum.pages.feeds import FeedPage, sitemap
 from forum.pages.home import PostListPage
 from forum.pages.images import PostImagePage
@@ -28,11 +28,21 @@ urlpatterns = [
     path("app/posts/similar", writing.SimilarPart.as_view(), name="forum-post-similar"),
     path("app/posts/preview", writing.PreviewPart.as_view(), name="forum-post-preview"),
     path("app/posts/<id:id>/vote", writing.VotePage.as_view(), name="forum-post-vote"),
+    path("app/posts/<id:id>/vote/first", first_vote.FirstVotePage.as_view(), name="forum-first-vote"),
+    path("app/posts/<id:id>/vote/code", first_vote.FirstVoteCodePage.as_view(), name="forum-first-vote-code"),
     path("app/posts/<id:id>/comments", writing.CommentPage.as_view(), name="forum-comments"),
     path(
         "app/posts/<id:id>/comments/<id:comment_id>/delete",
         comments.DeleteCommentPage.as_view(),
         name="forum-comment-delete",
+    ),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/edit", comments.EditCommentPage.as_view(), name="forum-comment-edit"
+    ),
+    path(
+        "app/posts/<id:id>/comments/<id:comment_id>/history",
+        comments.CommentHistoryPage.as_view(),
+        name="forum-comment-history",
     ),
     path("app/posts/<id:id>/edit", writing.EditPage.as_view(), name="forum-post-edit"),
     path("app/posts/<id:id>/delete", writing.DeletePage.as_view(), name="forum-post-delete"),

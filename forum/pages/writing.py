@@ -75,7 +75,8 @@ def has_responses_message() -> str:
 class VotePage(ForumPage):
     """The vote for a suggestion. `vote` is 1 or 0, so a request that is sent twice does no harm.
 
-    A visitor signs in first, and then comes to a page with the vote button.
+    A visitor comes to the page for a first vote. In a private forum, a visitor signs in first, and then comes to a page with the
+    vote button.
     """
 
     access = "user"
@@ -86,9 +87,12 @@ class VotePage(ForumPage):
         if request.user is not None:
             return super().check_access()
         casts_vote = request.method in ("GET", "HEAD") or request.POST.get("vote") == "1"
-        path = sign_in_path(
-            reverse("forum-post-vote" if casts_vote else "forum-post", args=[id]), unsaved=not casts_vote
-        )
+        if not casts_vote:
+            path = sign_in_path(reverse("forum-post", args=[id]), unsaved=True)
+        elif request.forum.may_be_read_by(None):
+            path = reverse("forum-first-vote", args=[id])
+        else:
+            path = sign_in_path(reverse("forum-post-vote", args=[id]))
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
@@ -214,7 +218,7 @@ class NewPostPage(WritingPage):
         def create() -> str:
             post = Post(account=request.account, forum_id=request.forum.id, agent=agent_of(request))
             post.requires_approval = request.forum.approval
-            post.write(form.values, by=request.user)
+            post.submit(form.values, by=request.user)
             created.append(post)
             return reverse("forum-post", args=[post.id])
 
@@ -276,27 +280,31 @@ class CommentPage(WritingPage):
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
     def show_submitted(self, status: int, id: int) -> HttpResponse:
-        return self.show(CommentForm(initial=self.submitted_values()), id=id, status=status)
+        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status)
+
+    def make_form(self, *args: Any, **kwargs: Any) -> CommentForm:
+        return CommentForm(*args, user=self.request.user, **kwargs)
 
     def process_form(self, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         if self.wants_preview:
-            return self.show(CommentForm(initial=self.submitted_values()), id=id)
-        form = CommentForm(request.POST)
+            return self.show(self.make_form(initial=self.submitted_values()), id=id)
+        form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         text, key = form.cleaned_data["content"], form.cleaned_data["key"]
+        internal = form.cleaned_data.get("internal", False)
         created: list[tuple[Post, Comment]] = []
 
         def comment() -> str:
             post = lock_post(request, id)
-            new = post.comment(by=request.user, text=text, agent=agent_of(request))
+            new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
             created[:] = [(post, new)]
-            query = {"page": "last"} if post.comments_cache > COMMENTS_PER_PAGE else None
+            query = {"page": "last"} if post.comment_count_for(request.user) > COMMENTS_PER_PAGE else None
             return reverse("forum-post", args=[id], query=query, fragment=f"comment-{new.id}")
 
         try:
-            values = {"id": id, "text": text}
+            values = {"id": id, "text": text} | ({"internal": True} if internal else {})
             path = in_transaction(lambda: idempotency.once_from_form(request.user, key, values, comment))
         except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
@@ -310,7 +318,8 @@ class CommentPage(WritingPage):
             return HttpResponse(headers={"HX-Redirect": path})
         [(post, new)] = created
         new.user = request.user
-        return self.render("forum/new_comment.html", post=post, comment=new)
+        internal_count = post.internal_comments_cache if request.user.is_team else 0
+        return self.render("forum/new_comment.html", post=post, comment=new, internal_count=internal_count)
 
     def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""

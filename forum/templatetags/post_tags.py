@@ -1,6 +1,7 @@
 """Template tags and filters for posts, comments and their forms."""
 
 from django import template
+from django.template import Context
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -14,10 +15,10 @@ from forum.pages.forms import CommentForm, EditForm
 register = template.Library()
 
 
-@register.simple_tag
-def new_comment_form() -> CommentForm:
+@register.simple_tag(takes_context=True)
+def new_comment_form(context: Context) -> CommentForm:
     """Return an empty form with a new idempotency key."""
-    return CommentForm(initial={"key": new_form_key()})
+    return CommentForm(initial={"key": new_form_key()}, user=context["request"].user)
 
 
 @register.simple_tag

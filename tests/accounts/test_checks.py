@@ -35,6 +35,7 @@ NAMES = [
     "RATE_LIMIT",
     "FAILED_LOGIN_LIMIT",
     "ACCOUNT_LIMIT",
+    "WEBHOOK_ALLOW",
     "PORT",
     "HOST",
     "PUBLIC_PORT",

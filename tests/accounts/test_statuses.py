@@ -58,6 +58,10 @@ def test_it_works(acme, admin):
         ({"code": "a", "name": "b", "kind": []}, {"kind": ["must be a single value"]}),
         ({"code": "a", "name": "b", "closed": "x"}, {"closed": ["is not true or false"]}),
         (
+            {"code": "a", "name": "b", "kind": "deal", "on_roadmap": True},
+            {"on_roadmap": ["can only be set for posts"]},
+        ),
+        (
             {"code": "a", "name": "b", "position": 2**31},
             {"position": ["must be between -2147483647 and 2147483647"]},
         ),

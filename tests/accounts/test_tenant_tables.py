@@ -145,8 +145,8 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host
-# is never returned.
-WITHOUT_ACCOUNT = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey"}
+# is never returned. Workers look for the followers of all accounts that are due.
+WITHOUT_ACCOUNT = {"host_name_unique", "apitoken_digest_unique", "accounts_host_pkey", "follower_due"}
 
 
 def test_every_index_and_unique_constraint_begins_with_the_account(db):
@@ -170,8 +170,17 @@ def test_statistics_of_every_table_assume_large_accounts(db):
     assert {table for table, _ in options} == {model._meta.db_table for model in TENANT_TABLES}
 
 
-# Keys of rate limits contain the account, or belong to no account.
-GLOBAL_TABLES = {"accounts_account", "accounts_ratecount", "django_migrations"}
+# Keys of rate limits contain the account, or belong to no account. Jobs have the account among their arguments.
+GLOBAL_TABLES = {
+    "accounts_account",
+    "accounts_ratecount",
+    "core_joberror",
+    "django_migrations",
+    "procrastinate_events",
+    "procrastinate_jobs",
+    "procrastinate_periodic_defers",
+    "procrastinate_workers",
+}
 
 
 def test_every_table_belongs_to_accounts(db):

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from accounts.models import Session
+from tests.support.codes import code_in_letter, wrong
 from tests.support.factories import make_post
 from tests.support.people import (
     HeldRequests,
@@ -99,6 +100,7 @@ def test_voting_for_a_search_result(acme, browse, javascript):
     expect(page.locator("article h2")).to_have_text(["A dark theme for the evening"])
     expect(count_of(page, post)).to_have_text("0")
     vote_button(page, post).click()
+    page.get_by_role("link", name="Sign in with a password").click()
     sign_in(page, acme.carol)
     expect(page.get_by_text("Vote for this suggestion?")).to_be_visible()
     page.get_by_role("button", name="Vote", exact=True).click()
@@ -109,6 +111,26 @@ def test_voting_for_a_search_result(acme, browse, javascript):
     vote_button(page, post).click()
     expect(count_of(page, post)).to_have_text("0")
     expect(vote_button(page, post)).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_first_vote_with_a_code(acme, browse, javascript):
+    post = make_post(acme.bob, "A dark theme")
+    page = browse(javascript=javascript)
+    page.goto("/")
+    vote_button(page, post).click()
+    expect(page.get_by_label("E-mail")).to_be_focused()
+    page.keyboard.type("dan@example.com")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Code from the e-mail")).to_be_focused()
+    page.keyboard.type(wrong(code_in_letter()))
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Is wrong")).to_be_visible()
+    page.get_by_label("Code from the e-mail").fill(code_in_letter())
+    page.get_by_label("Your name").fill("Dan")
+    page.get_by_role("button", name="Vote").click()
+    expect(messages_on(page)).to_have_text("You have voted for “A dark theme”.")
+    expect(count_of(page, post)).to_have_text("1")
+    expect(page.get_by_label("Your menu")).to_be_visible()
 
 
 @pytest.mark.parametrize("session_ends", [True, False], ids=["the session ends", "too many requests"])

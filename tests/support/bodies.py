@@ -84,13 +84,15 @@ def post_body(row, by: User, **fields) -> dict:
 
 
 def comment_body(row, by: User, **fields) -> dict:
-    return _body(CommentSerializer, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **fields})
+    return _body(
+        CommentSerializer, row, {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", "internal": False, **fields}
+    )
 
 
 def comment_as_post_body(row, by: User, text: str) -> dict:
-    fields = {"comment": text, "content": text, "task_kind": "comment", "post_id": row.post_id}
+    fields = {"comment": text, "content": text, "task_kind": "comment", "post_id": row.post_id, "internal": False}
     return _body(CommentAsPostSerializer, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 
 
 def status_body(row, **fields) -> dict:
-    return _body(StatusSerializer, row, {"kind": "post", "position": 8, "closed": False, **fields})
+    return _body(StatusSerializer, row, {"kind": "post", "position": 8, "closed": False, "on_roadmap": False, **fields})

@@ -13,7 +13,7 @@ from accounts import links
 from accounts.models import Session, Status, User
 from accounts.pages import password_reset, profile, registration
 from forum.models import Post
-from tests.support.factories import make_category, make_client, make_contact, make_post
+from tests.support.factories import make_category, make_client, make_contact, make_post, make_user
 from tests.support.fixtures import Cast
 from tests.support.page_routes import page_class
 from tests.support.people import type_in
@@ -46,6 +46,9 @@ class World:
         self.post: Post = make_post(self.carol, title, content=MARKDOWN, tags=["prices", "user interface"])
         self.post.vote(by=self.bob)
         self.post.comment(by=self.bob, text=MARKDOWN, agent="test")
+        self.comment = self.post.comment(by=self.carol, text="Not all of them need it.", agent="test")
+        self.post.edit_comment(self.comment, MARKDOWN, by=self.bob)
+        self.post.comment(by=self.bob, text="Ask the finance team first.", internal=True, agent="test")
         self.others = [
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
             for number in range(4)
@@ -69,8 +72,10 @@ class World:
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
         )
+        self.dan = make_user(self.account, "dan", password=None)
         # Session secrets by login.
-        self.sessions = {user.login: Session.objects.start(user)[1] for user in (self.alice, self.bob, self.carol)}
+        users = (self.alice, self.bob, self.carol, self.dan)
+        self.sessions = {user.login: Session.objects.start(user)[1] for user in users}
 
     def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -114,9 +119,26 @@ def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
     return lambda world: f"/app/posts/{getattr(world, name).id}{end}"
 
 
+def of_comment(action: str) -> Callable[[World], str]:
+    """Return a function for the path of a page of the comment that was edited."""
+    return lambda world: f"/app/posts/{world.post.id}/comments/{world.comment.id}/{action}"
+
+
+def submit_a_blank_comment(page) -> None:
+    page.get_by_label("Comment").fill(" ")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".field-error").wait_for()
+
+
 def submit_empty_form(page) -> None:
     page.locator("main form button").first.click()
     page.get_by_role("alert").wait_for()
+
+
+def request_a_code(page) -> None:
+    page.get_by_label("E-mail").fill("eve@acme.example")
+    page.locator("#code-request button").click()
+    page.get_by_label("Code from the e-mail").wait_for()
 
 
 def submit_empty_comment(page) -> None:
@@ -181,7 +203,18 @@ PAGES = [
         state="merged",
     ),
     PageCase("app/posts/<id:id>/comments", "carol", path=of_post(), prepare=submit_empty_comment, state="with errors"),
+    PageCase("app/posts/<id:id>/comments/<id:comment_id>/edit", "bob", path=of_comment("edit")),
+    PageCase(
+        "app/posts/<id:id>/comments/<id:comment_id>/edit",
+        "bob",
+        path=of_comment("edit"),
+        state="with errors",
+        prepare=submit_a_blank_comment,
+    ),
+    PageCase("app/posts/<id:id>/comments/<id:comment_id>/history", "bob", path=of_comment("history")),
     PageCase("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
+    PageCase("app/posts/<id:id>/vote/first", path=of_post("/vote/first")),
+    PageCase("app/posts/<id:id>/vote/code", path=of_post("/vote/first"), prepare=request_a_code),
     PageCase("app/posts/<id:id>/edit", "carol", path=of_post("/edit", name="private")),
     PageCase("app/posts/new", "carol"),
     PageCase("app/posts/new", "carol", state="with errors", prepare=submit_empty_form),
@@ -201,6 +234,9 @@ PAGES = [
     PageCase("app/moderation", "bob"),
     PageCase("app/sign-in"),
     PageCase("app/sign-in", state="with errors", prepare=submit_empty_form),
+    PageCase("app/sign-in/code"),
+    PageCase("app/sign-in/code", state="with errors", prepare=submit_empty_form),
+    PageCase("app/sign-in/code/enter", path="/app/sign-in/code", prepare=request_a_code),
     PageCase("app/sign-up"),
     PageCase("app/sign-up/sent"),
     PageCase("app/sign-up/finish", path=World.sign_up_path),
@@ -214,6 +250,7 @@ PAGES = [
     PageCase("app/profile/posts", "carol"),
     PageCase("app/profile/posts", "alice", path="/app/profile/posts?list=votes", state="empty"),
     PageCase("app/profile/security", "carol"),
+    PageCase("app/profile/security", "dan", state="without a password"),
     PageCase("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),
     PageCase("app/account/api", "bob"),
     PageCase("app/account/api", "bob", prepare=make_a_token, state="with a new token"),

@@ -60,7 +60,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         category_id=category.id,
         status=statuses[Status.Kind.POST],
     )
-    post.comment(by=user, text=f"{label} comment")
+    comment = post.comment(by=user, text=f"{label} first comment")
+    post.edit_comment(comment, f"{label} comment", by=user)
+    post.comment(by=user, text=f"{label} internal comment", internal=True)
     post.cast_proxy_vote(client_id=client.id, by=user)
     post.cast_proxy_vote(contact_id=contact.id, by=user)
     account.status_changes.create(post_id=post.id, name=label, user_id=user.id)

@@ -4,11 +4,12 @@ from tests.support.pages import Visitor
 
 
 def comments(post) -> list[str]:
-    """Return the texts of a post's comments, and assert that their cached number is right."""
-    post.refresh_from_db(fields=["comments_cache"])
-    texts = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", flat=True))
-    assert post.comments_cache == len(texts)
-    return texts
+    """Return the texts of a post's comments, and assert that their cached numbers are right."""
+    post.refresh_from_db(fields=["comments_cache", "internal_comments_cache"])
+    rows = list(post.account.comments.filter(post_id=post.id).order_by("id").values_list("comment", "internal"))
+    internal_count = sum(internal for _text, internal in rows)
+    assert (post.comments_cache, post.internal_comments_cache) == (len(rows) - internal_count, internal_count)
+    return [text for text, _internal in rows]
 
 
 def sender(visitor: Visitor):

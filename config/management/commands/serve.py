@@ -2,15 +2,13 @@
 
 import os
 import sys
-import time
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import OperationalError, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from config.serving.arguments import available_cores, integer_between, listening_address
+from core.db.startup import wait_for_database
 
 # Settings of glibc's allocator; other allocators ignore them. All threads share two arenas. With one arena for each thread, the
 # allocator would keep far more freed memory than the memory in use. Blocks of 1 MiB, such as those of a password hash, are
@@ -46,8 +44,8 @@ class Command(BaseCommand):
             address = listening_address(host, port)
         except OSError as error:
             raise CommandError(f"Cannot listen on {host} port {port}: {error.strerror}.") from error
-        self.wait_for_database(database_wait)
-        connection.close()
+        if problem := wait_for_database(database_wait, self.stderr.write):
+            raise CommandError(problem)
         self.stdout.write(f"Serving on {host} port {port} with {workers} workers.")
         self.stdout.flush()
         arguments = {
@@ -71,31 +69,3 @@ class Command(BaseCommand):
         os.chdir(settings.BASE_DIR)
         command = [sys.executable, "-m", "config.serving.server", *option_arguments, *flags, "config.wsgi:application"]
         os.execve(sys.executable, command, {**MALLOC_VARIABLES, **os.environ})  # noqa: S606
-
-    def wait_for_database(self, seconds: int) -> None:
-        """Wait until the database answers and has every migration. Every five seconds, report why the service cannot start yet.
-
-        Raise CommandError after `seconds`.
-        """
-        started_at = time.monotonic()
-        reported, reported_at = "", 0.0
-        while problem := self.find_problem():
-            waited = time.monotonic() - started_at
-            if waited >= seconds:
-                raise CommandError(f"Gave up after {seconds} s. {problem}")
-            if problem != reported or waited - reported_at >= 5:
-                reported, reported_at = problem, waited
-                self.stderr.write(f"Waiting, {waited:.0f} of {seconds} s. {problem}")
-            time.sleep(0.5)
-
-    def find_problem(self) -> str:
-        """Return a sentence on why the service cannot start yet, or an empty string."""
-        try:
-            executor = MigrationExecutor(connection)
-        except OperationalError as error:
-            connection.close()
-            return f"The database does not answer: {str(error).strip().splitlines()[-1]}"
-        plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        if not plan:
-            return ""
-        return f"{len(plan)} migrations are missing (the first is {plan[0][0]}): run python manage.py migrate"

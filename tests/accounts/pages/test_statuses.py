@@ -114,19 +114,17 @@ def test_a_color_set_by_the_api_is_kept(acme):
     assert (row.name, row.color) == ("Refused", "crimson")
 
 
-ON_ROADMAP = "shows the statuses with the codes planned, started, completed."
-
-
-def test_the_help_text_of_the_code_explains_the_roadmap(acme):
+def test_the_form_puts_a_status_on_the_roadmap(acme):
     page = acme.page(acme.alice)
-    for path, text in (
-        (PATH, f"The roadmap {ON_ROADMAP}"),
-        (path_of(acme, "rejected"), f"The roadmap {ON_ROADMAP}"),
-        (path_of(acme, "planned"), f"With another code it leaves the roadmap, which {ON_ROADMAP}"),
-    ):
-        assert text in page.get(path).html.find(id="id_code_helptext").get_text()
-    for path in (f"{PATH}?kind=deal", path_of(acme, "won")):
-        assert "roadmap" not in page.get(path).html.find(id="id_code_helptext").get_text()
+    form = page.get(path_of(acme, "rejected")).forms["status"]
+    form["on_roadmap"] = True
+    form.submit("do", value="save")
+    form = page.get(path_of(acme, "planned")).forms["status"]
+    form["on_roadmap"] = False
+    form.submit("do", value="save")
+    on_roadmap = acme.account.statuses.filter(on_roadmap=True).order_by("position")
+    assert list(on_roadmap.values_list("code", flat=True)) == ["started", "completed", "rejected"]
+    assert page.get(f"{PATH}?kind=deal").html.find(id="id_on_roadmap") is None
 
 
 def path_of(acme, code: str) -> str:

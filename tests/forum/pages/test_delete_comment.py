@@ -42,7 +42,7 @@ def test_it_works(acme, post, comment, login):
     page = response.follow()
     assert "The comment is deleted." in page
     assert "Yes please" not in page
-    assert page.html.find(id="comments-title").get_text() == "1 comment"
+    assert page.html.find(id="comments-title").get_text().strip() == "1 comment"
     assert comments(post) == [other.comment]
 
 

@@ -1,5 +1,6 @@
 """The roadmap: planned, started and completed posts."""
 
+from forum import lists
 from forum.pages import reading
 from tests.support.factories import make_category, make_post
 from tests.support.reading import make_private, statements, titles
@@ -31,7 +32,7 @@ def test_it_works(acme):
 
 
 def test_the_whole_column_is_listed_on_its_own_page(acme, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_ROADMAP_POSTS", 20)
+    monkeypatch.setattr(reading, "MAX_COLUMN_POSTS", 20)
     for number in range(26):
         make_with_status(acme, f"Number {number}", "planned")
     page = acme.page().get("/app/roadmap")
@@ -49,19 +50,40 @@ def test_columns_are_in_the_order_of_the_statuses(acme):
     assert list(columns(acme.page().get("/app/roadmap"))) == ["Started 0", "Planned 0", "Done 0"]
 
 
+def test_the_settings_select_the_statuses(acme):
+    statuses = acme.account.statuses_of_kind("post")
+    statuses.filter(code="started").update(on_roadmap=False)
+    statuses.filter(code="accepted").update(on_roadmap=True)
+    make_with_status(acme, "One", "accepted")
+    make_with_status(acme, "Two", "started")
+    assert columns(acme.page().get("/app/roadmap")) == {"Accepted 1": ["One"], "Planned 0": [], "Done 0": []}
+
+
+def test_the_limits_of_the_roadmap(acme, monkeypatch):
+    """With many statuses on the roadmap, only the first ones are shown, each with fewer posts."""
+    monkeypatch.setattr(lists, "MAX_ROADMAP_STATUSES", 2)
+    monkeypatch.setattr(lists, "MAX_ROADMAP_POSTS", 4)
+    for number in range(3):
+        make_with_status(acme, f"Number {number}", "planned")
+        make_with_status(acme, f"Number {number}", "completed")
+    page = acme.page().get("/app/roadmap")
+    assert columns(page) == {"Planned 2+": ["Number 2", "Number 1"], "Started 0": []}
+
+
 def test_an_account_without_roadmap_statuses(acme):
-    acme.account.statuses.filter(code__in=("planned", "started", "completed")).delete()
+    acme.account.statuses.update(on_roadmap=False)
     assert "There is no roadmap here" in acme.page().get("/app/roadmap")
 
 
 def test_it_takes_few_statements(acme):
     for code in ("planned", "started", "completed"):
         make_with_status(acme, code, code)
-    # The forum; the statuses; the posts of each status. For a user also the session and the votes.
-    assert len(statements(acme.page(), "/app/roadmap")) == 5
+    # The forum; the statuses; the ids of the posts; the posts. For a user also the session and the votes.
+    assert len(statements(acme.page(), "/app/roadmap")) == 4
     carol = acme.page(acme.carol)
-    assert len(statements(carol, "/app/roadmap")) == 7
-    for code in ("planned", "started", "completed"):
+    assert len(statements(carol, "/app/roadmap")) == 6
+    acme.account.statuses.filter(kind="post").update(on_roadmap=True)
+    for code in ("planned", "started", "rejected"):
         make_with_status(acme, code, code)
-    assert len(statements(carol, "/app/roadmap")) == 7
+    assert len(statements(carol, "/app/roadmap")) == 6
     assert len(statements(acme.page(), "/app/roadmap?status=planned")) == 3

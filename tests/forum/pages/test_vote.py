@@ -78,8 +78,8 @@ def test_a_visitor_can_vote_after_signing_in(acme, post):
     visitor = acme.page()
     response = press(visitor, post)
     assert response.status_code == 303
-    assert response.headers["Location"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}%2Fvote"
-    form = response.follow().forms["sign-in"]
+    assert response.headers["Location"] == f"/app/posts/{post.id}/vote/first"
+    form = response.follow().click("Sign in with a password").forms["sign-in"]
     form["login"], form["password"] = "carol", PASSWORD
     page = form.submit().follow()
     assert "Dark mode" in page
@@ -91,9 +91,9 @@ def test_a_visitor_can_vote_after_signing_in(acme, post):
     assert visitor.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{post.id}"
 
 
-def test_htmx_redirects_visitors_to_the_sign_in_page(acme, post):
+def test_htmx_redirects_visitors_to_the_page_for_a_first_vote(acme, post):
     response = send(acme.page(), post)
-    assert response.headers["HX-Redirect"] == f"/app/sign-in?next=%2Fapp%2Fposts%2F{post.id}%2Fvote"
+    assert response.headers["HX-Redirect"] == f"/app/posts/{post.id}/vote/first"
     carol = acme.page(acme.carol)
     Session.objects.all().delete()
     # Removing a vote must not lead to the page that asks for one.

@@ -1,0 +1,208 @@
+"""Signing in and joining with a code from an e-mail: a page that asks for the e-mail address, and a page for the code.
+
+The pages never show whether an e-mail address belongs to a user. Each address gets the same response after the same work. Upper
+rooms may base pages of their own on these two, which do something for the user once the code was right.
+"""
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from accounts import mail, throttling
+from accounts.cookies import CODE_COOKIE, delete_code_cookie, set_code_cookie
+from accounts.models import SignInCode, User
+from accounts.pages.forms import Email, Form, too_many_attempts
+from accounts.pages.sign_in import sign_in
+from accounts.sign_in_codes import CodeExpired
+from core.errors import Throttled
+from core.pages.base import Page, redirect, safe_path
+from core.requests import PageRequest
+
+
+class CodeRequestForm(Form):
+    email = Email()
+    next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"].widget.attrs["autofocus"] = True
+
+
+class CodeForm(Form):
+    code = forms.CharField(
+        label=gettext_lazy("Code from the e-mail"),
+        max_length=20,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True, "class": "short"}
+        ),
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Your name"),
+        max_length=255,
+        required=False,
+        help_text=gettext_lazy("If you are new here: shown next to what you write. You can change it later."),
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
+
+    def clean_code(self) -> str:
+        code = re.sub(r"[\s-]", "", self.cleaned_data["code"])
+        if not (code.isascii() and code.isdigit() and len(code) == SignInCode.DIGITS):
+            raise forms.ValidationError(_("A code has six digits"))
+        return code
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+
+class CodeRequestPage(Page):
+    """The base of pages that ask for an e-mail address, and send a code to it."""
+
+    request: PageRequest
+
+    def code_path(self) -> str:
+        """Return the path of the page for the code."""
+        raise NotImplementedError
+
+    def send_code(self, form: Form) -> HttpResponse | None:
+        """Send a code to the e-mail address of a valid form, and return a redirect to the page for the code.
+
+        Return None if the address has got too many e-mails. The form has an error then.
+        """
+        request, email = self.request, form.cleaned_data["email"]
+        try:
+            may_send = throttling.count_code_request(request, email)
+        except Throttled as refused:
+            form.add_error(None, too_many_attempts(refused))
+            return None
+        if not may_send:
+            form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
+            return None
+        account = request.account
+        code, secret = SignInCode.objects.make(account, email, replaces=request.COOKIES.get(CODE_COOKIE, ""))
+        # People do not see the field `homepage`, but bots fill it in.
+        is_bot = bool(request.POST.get("homepage"))
+        may_use = User.objects.may_sign_in_with(account, email, takes_sign_ups=request.site.takes_sign_ups)
+        language, sender = get_language(), request.site.name
+        mail.send(email, "sign_in_code", language=language, sender=sender, code=code, deliver=may_use and not is_bot)
+        response = redirect(self.code_path())
+        set_code_cookie(response, secret)
+        return response
+
+
+class CodePage(Page):
+    """The base of pages on which the code is entered."""
+
+    request: PageRequest
+    template_name = "accounts/sign_in_code.html"
+
+    @property
+    def secret(self) -> str:
+        return self.request.COOKIES.get(CODE_COOKIE, "")
+
+    def retry_path(self) -> str:
+        """Return the path of the page that sends another code."""
+        raise NotImplementedError
+
+    def finish(self, form: Form, user: User) -> HttpResponse:
+        """Return the response to the right code. The caller signs the user in."""
+        raise NotImplementedError
+
+    def get(self, request: PageRequest, **kwargs: Any) -> HttpResponse:
+        if not SignInCode.objects.usable(request.account.id, self.secret).exists():
+            return self.redirect_to_retry()
+        return self.show(CodeForm(initial={"next": safe_path(request, request.GET.get("next"))}))
+
+    def show(self, form: Form) -> HttpResponse:
+        return self.render_form(form, retry_path=self.retry_path())
+
+    def post(self, request: PageRequest, **kwargs: Any) -> HttpResponse:
+        form, found = CodeForm(request.POST), list[User | None]()
+        if not form.is_valid():
+            return self.show(form)
+        try:
+            throttling.count_code(request)
+            is_done = self.submit_form(form, lambda: found.append(self.use_code(form)))
+        except Throttled as refused:
+            form.add_error(None, too_many_attempts(refused))
+            return self.show(form)
+        except CodeExpired:
+            return self.redirect_to_retry()
+        if not is_done:
+            # The e-mail looks like that of another user.
+            return self.show(form)
+        if (user := found[-1]) is None:
+            return self.refuse(form)
+        throttling.refund_code(request)
+        request.user = user
+        response = sign_in(request, self.finish(form, user), user)
+        delete_code_cookie(response)
+        return response
+
+    def use_code(self, form: Form) -> User | None:
+        """Return the user with the e-mail of the code, or None if the code is wrong or the e-mail may not sign in."""
+        request, account = self.request, self.request.account
+        email = SignInCode.objects.use(account.id, self.secret, form.cleaned_data["code"])
+        if not email:
+            return None
+        name, takes_sign_ups = form.cleaned_data["name"], request.site.takes_sign_ups
+        return User.objects.find_or_join(
+            account, email=email, name=name, takes_sign_ups=takes_sign_ups, language=get_language()
+        )
+
+    def refuse(self, form: Form) -> HttpResponse:
+        """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""
+        if not SignInCode.objects.usable(self.request.account.id, self.secret).exists():
+            return self.redirect_to_retry()
+        form.add_error("code", _("Is wrong"))
+        return self.show(form)
+
+    def redirect_to_retry(self) -> HttpResponse:
+        messages.error(self.request, _("This code no longer works. We can send you another one."))
+        return redirect(self.retry_path())
+
+
+class SignInWithCode(CodeRequestPage):
+    """The page that sends a code to sign in with. After signing in, the user returns to the page `next`."""
+
+    template_name = "accounts/sign_in_with_code.html"
+
+    def check_access(self) -> HttpResponse | None:
+        if self.request.user is not None:
+            return redirect(safe_path(self.request, self.request.GET.get("next")))
+        return super().check_access()
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render_form(CodeRequestForm(initial={"next": safe_path(request, request.GET.get("next"))}))
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        self.form = CodeRequestForm(request.POST)
+        response = self.send_code(self.form) if self.form.is_valid() else None
+        return response or self.render_form(self.form)
+
+    def code_path(self) -> str:
+        target = safe_path(self.request, self.form.cleaned_data["next"])
+        return reverse("accounts-sign-in-code-enter", query={"next": target})
+
+
+class EnterCode(CodePage):
+    """The page for the code. The right code signs the user in."""
+
+    def check_access(self) -> HttpResponse | None:
+        if self.request.user is not None:
+            return redirect(safe_path(self.request, self.request.GET.get("next")))
+        return super().check_access()
+
+    def retry_path(self) -> str:
+        target = safe_path(self.request, self.request.POST.get("next") or self.request.GET.get("next"))
+        return reverse("accounts-sign-in-code", query={"next": target})
+
+    def finish(self, form: Form, user: User) -> HttpResponse:
+        messages.success(self.request, _("You are signed in."))
+        return redirect(safe_path(self.request, form.cleaned_data["next"]))

@@ -1,0 +1,220 @@
+"""Followers of the change feed: consumers of an account's changes inside of the service.
+
+A follower is a row with a cursor: the number of the last change that it has handled. Writers know nothing of followers. The statement
+that assigns numbers to changes sets `newest` and `due_at` of the account's followers, so workers find the followers with new changes
+through one index. Accounts without new changes cost nothing.
+
+A worker leases due followers. A lease is a time in `due_at` after which other workers may lease the follower again, by the clock of the
+database, and a token that grows with every lease. Each later write compares the token, in the transaction with the effects of the
+changes. A worker that was suspended for longer than its lease thus cannot write anything.
+
+A `ChangeFollower` handles changes in one transaction together with the advance of the cursor, so its effects on the database happen
+exactly once. A replay moves the cursor back, to changes that are kept (`CHANGE_RETENTION`).
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import cast
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection, models, transaction
+
+from core.changes.models import Change, account_followers
+
+logger = logging.getLogger("rostrum.followers")
+
+# The time after which a follower of a worker that died is leased again.
+LEASE_DURATION = timedelta(seconds=30)
+# The maximum number of changes that a follower handles in one transaction.
+BATCH_SIZE = 100
+# Seconds before the next attempt after the first failure. The delay doubles with each failure, up to the maximum.
+FIRST_RETRY_DELAY, MAX_RETRY_DELAY = 5, 600
+# After this number of failures in a row (about two hours and a half), the change is skipped: it must not block all later changes.
+MAX_FAILURES = 20
+
+
+class LeaseLostError(Exception):
+    """Another worker has leased the follower meanwhile, its cursor was moved, or its account was deleted."""
+
+
+class ChangeFollower:
+    """The base of followers that handle changes in a transaction. Every account has one of each registered class."""
+
+    # The stored name. Do not change it: the follower would begin again at the newest change.
+    name: str
+
+    def handle(self, account_id: int, changes: Sequence[Change]) -> None:
+        """Handle the next changes of an account, in the order of their numbers: at least one and at most `BATCH_SIZE`.
+
+        An exception rolls back all effects, and the changes are handled again later, one by one.
+        """
+        raise NotImplementedError
+
+
+change_followers: dict[str, ChangeFollower] = {}
+
+
+def register_follower(follower: ChangeFollower) -> None:
+    """Register a follower that every account has. Call this in `AppConfig.ready`.
+
+    An account gets its follower with its next change. Earlier changes are not handled.
+    """
+    if follower.name in change_followers:
+        raise ImproperlyConfigured(f"The follower {follower.name!r} is registered twice.")
+    change_followers[follower.name] = follower
+    account_followers.add(follower.name)
+
+
+@dataclass
+class Lease:
+    """The right to handle the changes of a follower after its cursor."""
+
+    account_id: int
+    name: str
+    key: int
+    cursor: int
+    newest: int
+    token: int
+    failures: int
+
+    @property
+    def row(self) -> "models.QuerySet[Follower]":
+        """The query for the follower, which finds nothing if the lease is lost."""
+        return Follower.objects.filter(account_id=self.account_id, name=self.name, key=self.key, token=self.token)
+
+    def next_changes(self, *, limit: int = BATCH_SIZE) -> list[Change]:
+        """Return the first changes after the cursor."""
+        changes = Change.objects.filter(account_id=self.account_id, number__gt=self.cursor)
+        return list(changes.order_by("number")[:limit])
+
+    def advance(self, to: int) -> None:
+        """Move the cursor and end the lease. The follower stays due if it has newer changes. Raise LeaseLostError."""
+        is_behind = models.Q(newest__gt=to)
+        due_at = models.Case(models.When(is_behind, then=ClockTimestamp()), default=None)
+        self._update(cursor=to, failures=0, due_at=due_at)
+
+    def postpone(self, delay: timedelta) -> None:
+        """Record a failure and end the lease. The follower is due again after a delay. Raise LeaseLostError."""
+        self._update(failures=models.F("failures") + 1, due_at=ClockTimestamp() + models.Value(delay))
+
+    def release(self) -> None:
+        """End the lease without an advance. The follower is due at once. Raise LeaseLostError."""
+        self._update(due_at=ClockTimestamp())
+
+    def _update(self, **values: object) -> None:
+        if not self.row.update(**values):
+            raise LeaseLostError
+
+
+class ClockTimestamp(models.Func):
+    """The present time of the database, which proceeds within a transaction."""
+
+    function = "clock_timestamp"
+    arity = 0
+    output_field = models.DateTimeField()
+
+
+class FollowerQuerySet(models.QuerySet["Follower"]):
+    def lease(self, names: Iterable[str], *, limit: int, failing: bool | None = None) -> list[Lease]:
+        """Lease the followers with these names that have been due for longest, and that no other worker is leasing.
+
+        `failing` limits them to those whose last attempt failed, or to the others.
+        """
+        sql = LEASE if failing is None else LEASE_FAILING if failing else LEASE_HEALTHY
+        with connection.cursor() as cursor:
+            cursor.execute(sql, {"names": list(names), "limit": limit, "duration": LEASE_DURATION.total_seconds()})
+            return [Lease(*row) for row in cursor.fetchall()]
+
+    def start(self, account_id: int, name: str, key: int) -> None:
+        """Create a follower of its own (not one that every account has) that begins with the next change of the account."""
+        with transaction.atomic():
+            changes = Change.objects.all()
+            # Without the lock, numbers that another transaction is assigning would be known to neither.
+            changes.lock_numbering(account_id)
+            end = changes.filter(account_id=account_id).aggregate(last=models.Max("number"))["last"] or 0
+            self.create(account_id=account_id, name=name, key=key, cursor=end, newest=end)
+
+    def replay(self, account_id: int, name: str, key: int = 0, *, after: int) -> bool:
+        """Move the cursor of a follower back, so that it handles the changes after this number again.
+
+        A worker that holds the lease loses it. Return False if the cursor is not beyond that number.
+        """
+        rows = self.filter(account_id=account_id, name=name, key=key, cursor__gt=after)
+        return bool(rows.update(cursor=after, token=models.F("token") + 1, failures=0, due_at=ClockTimestamp()))
+
+
+class Follower(models.Model):
+    """A consumer of an account's changes: one of the account (`notifications`), or one of several (`webhook`), told apart by `key`."""
+
+    pk = models.CompositePrimaryKey("account_id", "name", "key")
+    account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
+    name = models.CharField(max_length=255)
+    key = models.BigIntegerField(default=0)
+    # The number of the last change that was handled, and of the newest change of the account.
+    cursor = models.BigIntegerField()
+    newest = models.BigIntegerField()
+    # When a worker may lease the follower: null if there is nothing to do, the end of the lease if a worker has leased it.
+    due_at = models.DateTimeField(null=True)
+    token = models.BigIntegerField(default=0)
+    # Failed attempts since the last advance.
+    failures = models.IntegerField(default=0)
+
+    objects = FollowerQuerySet.as_manager()
+
+    class Meta:
+        db_table = "core_follower"
+        default_related_name = "followers"
+        indexes = [
+            models.Index(fields=["name", "due_at"], name="follower_due", condition=models.Q(due_at__isnull=False))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.key}"
+
+
+_LEASE = """
+UPDATE core_follower SET due_at = clock_timestamp() + %(duration)s * interval '1 second', token = token + 1
+WHERE (account_id, name, key) IN (
+    SELECT account_id, name, key FROM core_follower
+    WHERE name = ANY(%(names)s::text[]) AND due_at <= clock_timestamp(){condition}
+    ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+RETURNING account_id, name, key, cursor, newest, token, failures
+"""
+LEASE = _LEASE.format(condition="")
+LEASE_HEALTHY = _LEASE.format(condition=" AND failures = 0")
+LEASE_FAILING = _LEASE.format(condition=" AND failures > 0")
+
+
+def handle_leased(lease: Lease) -> None:
+    """Let the registered follower handle its next changes, in one transaction with the advance of the cursor.
+
+    After an error of the follower, postpone its next attempt. Raise LeaseLostError, or an error of the connection.
+    """
+    try:
+        with transaction.atomic():
+            changes = lease.next_changes(limit=1 if lease.failures else BATCH_SIZE)
+            if changes:
+                change_followers[lease.name].handle(lease.account_id, changes)
+            lease.advance(cast(int, changes[-1].number) if changes else lease.newest)
+    except LeaseLostError:
+        raise
+    except Exception as error:
+        if not connection.is_usable():
+            raise
+        _record_failure(lease, changes[0], error) if changes else lease.postpone(timedelta(seconds=FIRST_RETRY_DELAY))
+
+
+def _record_failure(lease: Lease, change: Change, error: Exception) -> None:
+    """Postpone the next attempt, or skip the change after too many failures."""
+    # Log the type only: the message of the error may contain personal data.
+    where = f"{lease.name} of account {lease.account_id} at change {change.number}"
+    if lease.failures >= MAX_FAILURES:
+        logger.error("%s failed %d times and skips the change: %s", where, lease.failures + 1, type(error).__name__)
+        lease.advance(cast(int, change.number))
+        return
+    logger.warning("%s failed: %s", where, type(error).__name__)
+    lease.postpone(timedelta(seconds=min(FIRST_RETRY_DELAY * 2**lease.failures, MAX_RETRY_DELAY)))

@@ -1,0 +1,41 @@
+"""What a process does before it starts to work: it waits for the database and its migrations."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from django.db import OperationalError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+
+def wait_for_database(seconds: int, report: Callable[[str], object], stop: threading.Event | None = None) -> str:
+    """Wait until the database answers and has every migration, or until `stop` is set. Every five seconds, report why not yet.
+
+    Return an empty string, or after `seconds` the reason.
+    """
+    stop = stop or threading.Event()
+    started_at = time.monotonic()
+    reported, reported_at = "", 0.0
+    while not stop.is_set() and (problem := find_problem()):
+        waited = time.monotonic() - started_at
+        if waited >= seconds:
+            return f"Gave up after {seconds} s. {problem}"
+        if problem != reported or waited - reported_at >= 5:
+            reported, reported_at = problem, waited
+            report(f"Waiting, {waited:.0f} of {seconds} s. {problem}")
+        stop.wait(0.5)
+    connection.close()
+    return ""
+
+
+def find_problem() -> str:
+    """Return a sentence on why the process cannot start yet, or an empty string."""
+    try:
+        executor = MigrationExecutor(connection)
+    except OperationalError as error:
+        connection.close()
+        return f"The database does not answer: {str(error).strip().splitlines()[-1]}"
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not plan:
+        return ""
+    return f"{len(plan)} migrations are missing (the first is {plan[0][0]}): run python manage.py migrate"

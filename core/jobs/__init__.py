@@ -1,0 +1,1 @@
+"""Background jobs: rows of procrastinate's table that workers (`manage.py worker`) run."""

@@ -1,0 +1,245 @@
+"""The statements on procrastinate's tables.
+
+They replace procrastinate's own functions where those have other semantics: a conflict of queueing locks would abort the caller's
+transaction, attempts would be counted when a job ends, and the search for a due job would read all jobs that are scheduled for later.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+# At most this many jobs of workers that disappeared are requeued in one transaction.
+STALLED_BATCH = 100
+# How long failed jobs are kept, in days.
+FAILED_JOB_RETENTION = 30
+
+
+@dataclass(frozen=True)
+class ClaimedJob:
+    """A job that a worker runs."""
+
+    id: int
+    name: str
+    arguments: dict[str, Any] = field(compare=False)
+    # The number of attempts, including this one.
+    attempt: int
+    worker_id: int | None
+
+    def __str__(self) -> str:
+        # The arguments may be personal data.
+        account_id = self.arguments.get("account_id")
+        return f"job {self.id} {self.name}" + (f" of account {account_id}" if isinstance(account_id, int) else "")
+
+
+def _execute(sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall() if cursor.description else []
+
+
+def insert(
+    queue: str,
+    name: str,
+    arguments: dict[str, Any],
+    *,
+    schedule_at: datetime | None = None,
+    queueing_lock: str | None = None,
+) -> bool:
+    """Insert a job, unless one with the same queueing lock is waiting. Return whether it was inserted."""
+    rows = _execute(
+        """
+        INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at, queueing_lock)
+        VALUES (%s, %s, %s::jsonb, coalesce(%s::timestamptz, now()), %s)
+        ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id
+        """,
+        [queue, name, json.dumps(arguments), schedule_at, queueing_lock],
+    )
+    return bool(rows)
+
+
+def insert_many(queue: str, name: str, many: Sequence[Any], *, schedule_at: datetime | None = None) -> None:
+    _execute(
+        """
+        INSERT INTO procrastinate_jobs (queue_name, task_name, args, scheduled_at)
+        SELECT %s, %s, arguments, coalesce(%s::timestamptz, now()) FROM unnest(%s::jsonb[]) AS arguments
+        """,
+        [queue, name, schedule_at, [json.dumps(arguments) for arguments in many]],
+    )
+
+
+def insert_periodic(queue: str, name: str, timestamp: int) -> bool:
+    """Insert the job of a periodic job for a time, unless one was inserted for this time. Return whether it was inserted."""
+    rows = _execute(
+        """
+        WITH new AS (
+            INSERT INTO procrastinate_periodic_defers (task_name, periodic_id, defer_timestamp) VALUES (%(name)s, '', %(timestamp)s)
+            ON CONFLICT DO NOTHING RETURNING task_name
+        ), old AS (
+            DELETE FROM procrastinate_periodic_defers WHERE task_name IN (SELECT task_name FROM new) AND defer_timestamp < %(timestamp)s
+        )
+        INSERT INTO procrastinate_jobs (queue_name, task_name, scheduled_at, queueing_lock)
+        SELECT %(queue)s, %(name)s, now(), %(name)s FROM new
+        ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING RETURNING id
+        """,
+        {"queue": queue, "name": name, "timestamp": timestamp},
+    )
+    return bool(rows)
+
+
+def claim(queue: str, worker_id: int | None) -> ClaimedJob | None:
+    """Claim the job of the queue that has been due for the longest time, and count the attempt."""
+    rows = _execute(
+        """
+        UPDATE procrastinate_jobs SET status = 'doing', attempts = attempts + 1, worker_id = %s, queueing_lock = NULL
+        WHERE id = (
+            SELECT id FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = %s AND scheduled_at <= now()
+            ORDER BY scheduled_at, id LIMIT 1 FOR UPDATE SKIP LOCKED
+        )
+        RETURNING id, task_name, args, attempts
+        """,
+        [worker_id, queue],
+    )
+    if not rows:
+        return None
+    id, name, arguments, attempt = rows[0]
+    return ClaimedJob(id, name, arguments if isinstance(arguments, dict) else json.loads(arguments), attempt, worker_id)
+
+
+# A job that was requeued meanwhile belongs to another worker or attempt.
+_IS_MINE = "id = %s AND status = 'doing' AND worker_id IS NOT DISTINCT FROM %s AND attempts = %s"
+
+
+def finish(job: ClaimedJob) -> bool:
+    """Delete a job that has ended. Return False if it belongs to another worker meanwhile."""
+    return bool(
+        _execute(
+            f"DELETE FROM procrastinate_jobs WHERE {_IS_MINE} RETURNING id",  # noqa: S608
+            [job.id, job.worker_id, job.attempt],
+        )
+    )
+
+
+def fail(job: ClaimedJob, error: str, *, delay: float | None) -> bool:
+    """Record the type of the error. Let the job be due again after `delay` seconds; without a delay it has failed."""
+    rows = _execute(
+        f"""
+        WITH job AS (
+            UPDATE procrastinate_jobs SET status = %s::procrastinate_job_status, worker_id = NULL,
+                scheduled_at = now() + make_interval(secs => %s)
+            WHERE {_IS_MINE} RETURNING id, attempts
+        )
+        INSERT INTO core_joberror (job_id, attempt, error, at) SELECT id, attempts, %s, now() FROM job
+        ON CONFLICT (job_id) DO UPDATE SET attempt = EXCLUDED.attempt, error = EXCLUDED.error, at = EXCLUDED.at RETURNING job_id
+        """,  # noqa: S608
+        ["failed" if delay is None else "todo", delay or 0, job.id, job.worker_id, job.attempt, error[:255]],
+    )
+    return bool(rows)
+
+
+def release(job: ClaimedJob) -> None:
+    """Put a job back that the worker did not finish because it stops. The attempt does not count."""
+    _execute(
+        f"UPDATE procrastinate_jobs SET status = 'todo', attempts = attempts - 1, worker_id = NULL WHERE {_IS_MINE}",  # noqa: S608
+        [job.id, job.worker_id, job.attempt],
+    )
+
+
+def register_worker() -> int:
+    return _execute("SELECT worker_id FROM procrastinate_register_worker_v1()")[0][0]
+
+
+def unregister_worker(worker_id: int) -> None:
+    """Delete the row of the worker. Jobs that it still has are stalled from now on."""
+    _execute("SELECT procrastinate_unregister_worker_v1(%s)", [worker_id])
+
+
+def heartbeat(worker_id: int) -> bool:
+    """Record that the worker is alive. Return False if the worker was considered dead meanwhile."""
+    return bool(
+        _execute("UPDATE procrastinate_workers SET last_heartbeat = now() WHERE id = %s RETURNING id", [worker_id])
+    )
+
+
+def jobs_of(worker_id: int) -> list[ClaimedJob]:
+    """Return the jobs that the worker has claimed."""
+    rows = _execute(
+        "SELECT id, task_name, attempts FROM procrastinate_jobs WHERE worker_id = %s AND status = 'doing'", [worker_id]
+    )
+    return [ClaimedJob(id, name, {}, attempt, worker_id) for id, name, attempt in rows]
+
+
+@transaction.atomic
+def take_stalled(seconds: float) -> list[ClaimedJob]:
+    """Return jobs of workers that have had no heartbeat for a time, locked until the transaction ends.
+
+    Delete the rows of such workers that have no jobs any more.
+    """
+    rows = _execute(
+        """
+        SELECT job.id, task_name, attempts, worker_id FROM procrastinate_jobs AS job
+        LEFT JOIN procrastinate_workers AS worker ON worker.id = worker_id
+        WHERE status = 'doing' AND (worker.id IS NULL OR last_heartbeat < now() - make_interval(secs => %s))
+        ORDER BY job.id LIMIT %s FOR UPDATE OF job SKIP LOCKED
+        """,
+        [seconds, STALLED_BATCH],
+    )
+    if not rows:
+        _execute(
+            """
+            DELETE FROM procrastinate_workers AS worker WHERE last_heartbeat < now() - make_interval(secs => %s)
+            AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE worker_id = worker.id AND status = 'doing')
+            """,
+            [seconds],
+        )
+    return [ClaimedJob(id, name, {}, attempt, worker_id) for id, name, attempt, worker_id in rows]
+
+
+def count() -> dict[tuple[str, str], int]:
+    """Return the number of jobs of each status and name."""
+    rows = _execute("SELECT status::text, task_name, count(*) FROM procrastinate_jobs GROUP BY 1, 2 ORDER BY 1 DESC, 2")
+    return {(status, name): number for status, name, number in rows}
+
+
+def failed(*, limit: int, after: int = 0) -> list[tuple]:
+    """Return (id, name, account id, attempts, type of the error, time of the error) of failed jobs."""
+    return _execute(
+        """
+        SELECT job.id, task_name, args->>'account_id', attempts, error, at FROM procrastinate_jobs AS job
+        LEFT JOIN core_joberror ON job_id = job.id WHERE status = 'failed' AND job.id > %s ORDER BY job.id LIMIT %s
+        """,
+        [after, limit],
+    )
+
+
+def retry_failed(id: int | None = None) -> int:
+    """Let a failed job, or all, be due now, with all attempts. Return the number of jobs."""
+    rows = _execute(
+        """
+        UPDATE procrastinate_jobs SET status = 'todo', attempts = 0, scheduled_at = now()
+        WHERE status = 'failed' AND (%s::bigint IS NULL OR id = %s::bigint) RETURNING id
+        """,
+        [id, id],
+    )
+    return len(rows)
+
+
+def delete(id: int) -> bool:
+    """Delete a job that does not run. Return whether there is one."""
+    return bool(_execute("DELETE FROM procrastinate_jobs WHERE id = %s AND status <> 'doing' RETURNING id", [id]))
+
+
+def erase_failed(*, limit: int) -> int:
+    """Erase at most `limit` jobs that failed more than `FAILED_JOB_RETENTION` days ago. Return their number."""
+    rows = _execute(
+        """
+        DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
+            SELECT id FROM procrastinate_jobs WHERE status = 'failed' AND scheduled_at < now() - make_interval(days => %s) LIMIT %s
+        )) RETURNING id
+        """,
+        [FAILED_JOB_RETENTION, limit],
+    )
+    return len(rows)

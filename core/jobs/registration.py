@@ -1,0 +1,140 @@
+"""Registration of jobs: functions that a worker runs later, perhaps more than once."""
+
+import inspect
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from datetime import datetime
+from time import monotonic
+from typing import Any
+
+from core.jobs import queue
+
+# The longest time limit, in seconds.
+MAX_TIME_LIMIT = 3600
+# The queues, with the number of threads of a worker that run their jobs. None stands for the argument `--threads`.
+queues: dict[str, int | None] = {"default": None}
+
+# When the running job has to end, by the monotonic clock.
+deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+
+
+class PermanentError(Exception):
+    """An error that another attempt would not repair. The job fails without further attempts."""
+
+
+class RetryDelays:
+    """The seconds between the attempts of a job. After the attempt that follows the last delay, the job has failed."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.seconds = seconds
+
+    @property
+    def max_attempts(self) -> int:
+        return len(self.seconds) + 1
+
+    def after(self, attempts: int) -> float | None:
+        """Return the delay after a number of failed attempts, or None if there is no further attempt."""
+        return self.seconds[attempts - 1] if attempts <= len(self.seconds) else None
+
+
+# Jobs whose name is unknown belong to a newer or older version of the code. Another worker may know them.
+UNKNOWN_JOB_DELAYS = RetryDelays(60, 600, 3600, 6 * 3600, 24 * 3600)
+
+
+class Job:
+    """A function that workers run. The arguments are JSON values, and running it twice has the effect of running it once."""
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        *,
+        time_limit: float,
+        retry: RetryDelays,
+        queue: str = "default",
+        cron: str = "",
+    ) -> None:
+        if not 0 < time_limit <= MAX_TIME_LIMIT:
+            raise ValueError(f"the time limit of a job is between 0 and {MAX_TIME_LIMIT} seconds")
+        self.function = function
+        self.name = f"{function.__module__}.{function.__qualname__}"
+        self.signature = inspect.signature(function)
+        self.time_limit, self.retry, self.queue, self.cron = time_limit, retry, queue, cron
+        self.__doc__ = function.__doc__
+
+    def __call__(self, **arguments: Any) -> object:
+        return self.function(**arguments)
+
+    def defer(
+        self, *, _schedule_at: datetime | None = None, _queueing_lock: str | None = None, **arguments: Any
+    ) -> bool:
+        """Add the job to its queue, as a part of the caller's transaction, with one statement.
+
+        The job is due at `_schedule_at`, by default at once. With `_queueing_lock`, do nothing and return False if a job with the same
+        lock is waiting. A concurrent transaction that adds one is waited for.
+        """
+        self.signature.bind(**arguments)
+        return queue.insert(self.queue, self.name, arguments, schedule_at=_schedule_at, queueing_lock=_queueing_lock)
+
+    def defer_many(self, many: Iterable[Mapping[str, Any]], *, _schedule_at: datetime | None = None) -> None:
+        """Add a job for each mapping of arguments, with one statement."""
+        rows = list(many)
+        for arguments in rows:
+            self.signature.bind(**arguments)
+        if rows:
+            queue.insert_many(self.queue, self.name, rows, schedule_at=_schedule_at)
+
+
+jobs: dict[str, Job] = {}
+
+
+def job(
+    *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default"
+) -> Callable[[Callable[..., object]], Job]:
+    """Register the decorated function as a job, in a module that `AppConfig.ready` imports.
+
+    `time_limit` is in seconds. Without `retry`, a job is tried three times within about ten minutes.
+    """
+    return lambda function: _register(
+        Job(function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue)
+    )
+
+
+def periodic_job(
+    *, cron: str, time_limit: float = 60, retry: RetryDelays | None = None
+) -> Callable[[Callable[[], object]], Job]:
+    """Register the decorated function as a job that is due at the times of `cron`, in UTC, whatever the number of workers.
+
+    At most one such job waits. By default it is not retried: the next one does the work.
+    """
+    return lambda function: _register(Job(function, time_limit=time_limit, retry=retry or RetryDelays(), cron=cron))
+
+
+def _register(job: Job) -> Job:
+    if job.name in jobs:
+        raise ValueError(f"the job {job.name} is registered twice")
+    if job.queue not in queues:
+        raise ValueError(f"the queue {job.queue} is unknown: call register_queue first")
+    jobs[job.name] = job
+    return job
+
+
+def register_queue(name: str, *, threads: int) -> None:
+    """Add a queue whose jobs have threads of their own in each worker, so that slow jobs do not delay those of other queues."""
+    queues[name] = threads
+
+
+# A loop gets the event that is set when the worker stops.
+Loop = Callable[[threading.Event], None]
+loops: dict[str, Loop] = {}
+
+
+def register_loop(name: str, loop: Loop) -> None:
+    """Have each worker call `loop` in a thread of its own until the worker stops, again and again if it returns or raises."""
+    loops[name] = loop
+
+
+def has_time_left(seconds: float = 10) -> bool:
+    """Return whether the running job has more than `seconds` until its time limit. Without a limit, it has."""
+    end = deadline.get()
+    return end is None or end - monotonic() > seconds

@@ -1,0 +1,217 @@
+"""Comments on posts and tasks.
+
+A comment is public or *internal*. Only the team reads internal comments, and nothing that other users see depends on them: neither the
+counts nor the order of lists, nor whether an author may still change a post. The Forum API (XML) has no internal comments for anyone.
+
+Every reader of comments starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
+"""
+
+from typing import Any, Self
+
+from django.apps import apps
+from django.db import models, transaction
+from django.db.models import Exists, F, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from core.db.prepared import prepared
+from core.db.tenancy import TenantModel
+from core.errors import FieldError
+from forum.markdown import MAX_HTML_LENGTH, render
+from forum.merging import Mergeable
+from forum.votes import from_post_index
+
+
+def html_field() -> "models.CharField[Any, Any]":
+    """Return a field for the HTML of another field, which is rendered whenever that field is saved.
+
+    It is null if the other field is null, or was saved before this field existed.
+    """
+    return models.CharField(max_length=MAX_HTML_LENGTH, null=True, editable=False)
+
+
+class CommentQuerySet(models.QuerySet["Comment"]):
+    def public(self) -> Self:
+        return self.filter(internal=False)
+
+    def visible_to(self, user: User | None) -> Self:
+        """Return the comments that the user may see, if they may see the post: all for the team, public ones for others."""
+        return self if user is not None and user.is_team else self.public()
+
+    def by_team(self) -> Self:
+        return self.filter(user__role__in=User.TEAM)
+
+    def with_names(self) -> Self:
+        """Annotate each comment with the name of its author."""
+        return self.annotate(nick=F("user__name")).defer("comment_html")
+
+    def of_live_posts(self) -> Self:
+        """Return the comments of posts and tasks that are not in the trash."""
+        # The module of `Post` imports this one.
+        posts: Any = apps.get_model("forum", "Post")._default_manager
+        of_comment = posts.live().filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
+        return self.filter(Exists(of_comment))
+
+    def of_post(self, account_id: int, post_id: int, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """Return the columns of a post's public comments, oldest first."""
+        return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns)
+
+
+@prepared(account_id=int, post_id=int)
+def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...]) -> models.QuerySet[Any]:
+    comments = Comment.objects.public().filter(account_id=account_id, post_id=post_id)
+    return comments.order_by("created_at", "id").values_list(*columns)
+
+
+class Comment(TenantModel):
+    """A comment on a post or task."""
+
+    post_id = models.BigIntegerField()
+    # The post where the comment was written, if that post was merged into this one.
+    from_post_id = models.BigIntegerField(null=True, editable=False)
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
+    )
+    agent = models.CharField(max_length=255, blank=True, default="")
+    comment = models.CharField(max_length=65536)
+    comment_html = html_field()
+    kind = models.CharField(max_length=255, null=True)
+    # Only the team sees the comment. This never changes, so that a text for the team is not published by mistake.
+    internal = models.BooleanField(default=False, db_default=False)
+    # The last change of the text, and whether somebody else than the author made one.
+    edited_at = models.DateTimeField(null=True, editable=False)
+    edited_by_other = models.BooleanField(default=False, db_default=False, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    # The Account API reads and writes comments as posts of this kind.
+    task_kind = "comment"
+    # An annotation of `with_names`: the name of the author.
+    nick: str
+
+    objects = CommentQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "comments"
+        indexes = [
+            # The comments of a post, oldest first.
+            models.Index(fields=["account", "post_id", "created_at", "id"], name="comment_of_post"),
+            from_post_index("comment_from_post"),
+        ]
+
+    def __str__(self) -> str:
+        return self.comment
+
+    def may_be_changed_by(self, user: User) -> bool:
+        """Return whether the user may change or delete the comment: the team any comment, members their own public ones."""
+        return user.is_team or (self.user_id == user.id and not self.internal)
+
+    def versions(self) -> "models.QuerySet[CommentVersion]":
+        """Return the earlier texts, newest first, each annotated with the name of the user who replaced it."""
+        rows = self.account.comment_versions.filter(comment_id=self.id)
+        return rows.annotate(nick=F("user__name")).order_by("-created_at", "-id")
+
+
+class CommentVersion(TenantModel):
+    """A text that a comment had before it was edited. Only the team sees it."""
+
+    comment_id = models.BigIntegerField()
+    text = models.CharField(max_length=65536)
+    # The user who replaced the text, and when.
+    user_id = models.BigIntegerField()
+    user = models.ForeignObject(
+        User, models.DO_NOTHING, from_fields=["account_id", "user_id"], to_fields=["account_id", "id"], related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        default_related_name = "comment_versions"
+        indexes = [models.Index(fields=["account", "comment_id", "created_at", "id"], name="version_of_comment")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Commentable(Mergeable):
+    """The methods of `Post` for its comments."""
+
+    class Meta:
+        abstract = True
+
+    def comment_count_for(self, user: User | None) -> int:
+        """Return the number of comments that the user may see."""
+        is_team = user is not None and user.is_team
+        return self.comments_cache + (self.internal_comments_cache if is_team else 0)
+
+    @transaction.atomic(savepoint=False)
+    def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
+        """Add a comment. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
+
+        An internal comment leaves `updated_at` of the post unchanged, which lists and feeds show to everyone. The row of the post is
+        updated in any case, so that the change feed reports it.
+        """
+        self.lock()
+        self.check_not_merged()
+        if internal and not by.is_team:
+            raise FieldError("internal", _("can only be set by the team"), "team")
+        comment = self.account.comments.create(
+            post_id=self.id,
+            user_id=by.id,
+            comment=text,
+            comment_html=render(text),
+            agent=agent,
+            internal=internal,
+        )
+        values: dict[str, Any] = {} if internal else {"updated_at": comment.created_at}
+        if by.is_team:
+            values["handled_at"] = self.handled_at or comment.created_at
+            if not internal:
+                values["answered_at"] = self.answered_at or comment.created_at
+        self._add_to_count("internal_comments_cache" if internal else "comments_cache", 1, **values)
+        return comment
+
+    @transaction.atomic(savepoint=False)
+    def erase_comment(self, comment: Comment) -> bool:
+        """Erase a comment with its versions, and return whether it existed. The post's `updated_at` stays the same.
+
+        The post is unanswered again if this was the only comment of the team. Raise FieldError if the post is merged into another.
+        """
+        self.lock()
+        self.check_not_merged()
+        comments = self.account.comments.filter(post_id=self.id)
+        answers = comments.public().by_team().order_by()
+        is_answer = self.answered_at is not None and answers.filter(id=comment.id).exists()
+        erased, _by_model = comments.filter(id=comment.id).delete()
+        if erased:
+            values: dict[str, Any] = {"answered_at": None} if is_answer and not answers.exists() else {}
+            self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", -1, **values)
+        return bool(erased)
+
+    @transaction.atomic(savepoint=False)
+    def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:
+        """Change the text of a comment, and keep the old one as a version. The caller must have locked the post.
+
+        The post is updated too, so that the change feed reports it; its `updated_at` changes only for a public comment. Raise FieldError
+        if the post is merged into another.
+        """
+        self.lock()
+        self.check_not_merged()
+        if text == comment.comment:
+            return
+        now = timezone.now()
+        self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
+        comment.comment, comment.comment_html = text, render(text)
+        comment.updated_at = comment.edited_at = now
+        comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
+        comment.save(update_fields=["comment", "comment_html", "updated_at", "edited_at", "edited_by_other"])
+        values = {} if comment.internal else {"updated_at": now}
+        self._add_to_count("internal_comments_cache" if comment.internal else "comments_cache", 0, **values)
+
+    def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
+        """Add to a count of the locked row, and update other columns with it."""
+        values[column] = getattr(self, column) + difference
+        type(self)._default_manager.filter(pk=self.pk).update(**values)
+        for name, value in values.items():
+            setattr(self, name, value)

@@ -1,0 +1,101 @@
+"""The first vote of a visitor: an e-mail address, a code from the e-mail, and the vote is cast.
+
+Both pages are those for signing in with a code (`accounts.pages.sign_in_code`), with the suggestion that the visitor votes for.
+"""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.pages.forms import Form
+from accounts.pages.sign_in_code import CodePage, CodeRequestForm, CodeRequestPage
+from core.db.transactions import in_transaction
+from core.pages.base import redirect
+from forum.models import Post
+from forum.pages.base import ForumPage
+from forum.pages.writing import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
+from forum.requests import ForumRequest
+
+
+class FirstVoteStep(ForumPage):
+    """The base of both pages. A user who is signed in comes to the page with the vote button instead."""
+
+    request: ForumRequest
+    # The route of the page, for the original of a merged suggestion.
+    route = ""
+    post_row: Post
+
+    def check_access(self) -> HttpResponse | None:
+        request, id = self.request, self.kwargs["id"]
+        if (response := super().check_access()) is not None:
+            return response
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            return post_not_found(request)
+        if request.user is not None:
+            return redirect("forum-post-vote", id)
+        if post.duplicate_from_id is not None:
+            return redirect(self.route, post.duplicate_from_id)
+        self.post_row = post
+        return None
+
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        context = {"section": "suggestions", "post": self.post_row} | context
+        return super().render(template, http_status=http_status, **context)
+
+
+class FirstVotePage(FirstVoteStep, CodeRequestPage):
+    """The page that asks a visitor for an e-mail address, and says why."""
+
+    request: ForumRequest
+    template_name = "forum/first_vote.html"
+    route = "forum-first-vote"
+    indexed = False
+
+    def get(self, request: ForumRequest, id: int) -> HttpResponse:
+        return self.render_form(CodeRequestForm())
+
+    def post(self, request: ForumRequest, id: int) -> HttpResponse:
+        form = CodeRequestForm(request.POST)
+        response = self.send_code(form) if form.is_valid() else None
+        return response or self.render_form(form)
+
+    def code_path(self) -> str:
+        return reverse("forum-first-vote-code", args=[self.kwargs["id"]])
+
+
+class FirstVoteCodePage(FirstVoteStep, CodePage):
+    """The page for the code. The right code signs the visitor in and casts the vote."""
+
+    request: ForumRequest
+    template_name = "forum/first_vote_code.html"
+    route = "forum-first-vote-code"
+    indexed = False
+
+    def retry_path(self) -> str:
+        return reverse("forum-first-vote", args=[self.kwargs["id"]])
+
+    def finish(self, form: Form, user: User) -> HttpResponse:
+        id = self.kwargs["id"]
+
+        def vote() -> tuple[Post, bool]:
+            post = lock_post(self.request, id)
+            return post, post.vote(by=user)
+
+        try:
+            post, is_new = in_transaction(vote)
+        except PostNotFound:
+            messages.error(self.request, _("This suggestion was deleted in the meantime, or you may not see it."))
+            return redirect("forum-home")
+        except PostMerged as merged:
+            messages.error(
+                self.request, _("That suggestion was merged into this one in the meantime. You can vote here.")
+            )
+            return redirect("forum-post", merged.original.id)
+        message = _("You have voted for “%(title)s”.") % {"title": post.title}
+        messages.success(self.request, message if is_new else _("You have already voted for this."))
+        return redirect("forum-post", id)

@@ -1,0 +1,380 @@
+"""Signing in and joining with a code from an e-mail."""
+
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.cookies import CODE_COOKIE
+from accounts.models import Invitation, SignInCode, User
+from core.db.text import is_xml_text
+from forum.models import Forum
+from tests.support.codes import code_in_letter, enter_code, request_code, sign_in_with_code, wrong
+from tests.support.factories import make_user
+from tests.support.letters import letter
+from tests.support.pages import Visitor
+from tests.support.queries import capture_queries
+from tests.support.threads import at_once
+
+PATH = "/app/sign-in/code"
+
+
+def user_of(page) -> str:
+    """Return the name in the menu of a page, or "" for a visitor."""
+    name = page.html.select_one(".who .name")
+    return name.text if name else ""
+
+
+def expire_codes() -> None:
+    """Move the codes of all browsers to the time after their end."""
+    SignInCode.objects.update(expires_at=F("expires_at") - SignInCode.LIFETIME)
+
+
+def test_it_works(acme):
+    visitor = acme.page()
+    response = request_code(visitor, "CAROL@acme.example", f"{PATH}?next=/app/roadmap")
+    assert response.status_code == 303
+    sent = letter("CAROL@acme.example", about="is your code for")
+    assert code_in_letter() in sent.subject
+    response = enter_code(response.follow(), code_in_letter())
+    assert (response.status_code, response.headers["Location"]) == (303, "/app/roadmap")
+    assert user_of(response.follow()) == "Carol Member"
+    [session] = acme.account.sessions.all()
+    assert session.user_id == acme.carol.id
+    assert not SignInCode.objects.exists()
+    assert CODE_COOKIE not in visitor.cookies
+
+
+def test_a_stranger_becomes_a_member_without_a_password(acme):
+    visitor = acme.page()
+    page = sign_in_with_code(visitor, "dan.smith@example.com", name="  Dan \t Smith ").follow()
+    assert user_of(page) == "Dan Smith"
+    user = acme.account.users.get(email="dan.smith@example.com")
+    assert (user.login, user.role, user.language) == ("dan.smith", User.Role.MEMBER, "en")
+    assert not user.has_usable_password()
+
+
+def test_a_stranger_without_a_name_is_not_named_after_the_email(acme):
+    sign_in_with_code(acme.page(), "dan.smith@example.com")
+    user = acme.account.users.get(email="dan.smith@example.com")
+    assert user.name.startswith("Guest ")
+    assert is_xml_text(user.name)
+
+
+def test_a_login_that_looks_taken_is_replaced(acme):
+    make_user(acme.account, "dаn")
+    sign_in_with_code(acme.page(), "dan@example.com")
+    assert acme.account.users.get(email="dan@example.com").login.startswith("user-")
+
+
+def test_a_password_can_be_set_later(acme):
+    visitor = acme.page()
+    sign_in_with_code(visitor, "dan@example.com", name="Dan")
+    mail.outbox.clear()
+    page = visitor.get("/app/profile/security")
+    assert "You have no password" in page
+    assert "email" not in page.forms
+    page = page.forms["first-password"].submit().follow()
+    assert "An e-mail to dan@example.com is on its way." in page
+    letter("dan@example.com", about="Set a new password")
+    user = acme.account.users.get(email="dan@example.com")
+    user.change_password("a long enough password")
+    page = acme.page(user).get("/app/profile/security")
+    assert "You have no password" not in page
+    assert "email" in page.forms
+
+
+@pytest.mark.parametrize("part", ["email", "password"])
+def test_it_rejects_changes_that_need_a_password_from_a_user_without_one(acme, part):
+    visitor = acme.page()
+    sign_in_with_code(visitor, "dan@example.com", name="Dan")
+    form = visitor.get("/app/profile/security").forms["first-password"]
+    form["part"].force_value(part)
+    form.submit()
+    user = acme.account.users.get(email="dan@example.com")
+    assert not user.has_usable_password()
+    assert len(mail.outbox) == 1
+
+
+def test_it_rejects_a_wrong_code_five_times(acme):
+    visitor = acme.page()
+    page = request_code(visitor, "carol@acme.example").follow()
+    code = code_in_letter()
+    for _ in range(4):
+        page = enter_code(page, wrong(code))
+        assert page.status_code == 422
+        assert "Is wrong" in page
+    response = enter_code(page, wrong(code))
+    assert response.headers["Location"] == f"{PATH}?next=%2F"
+    assert "This code no longer works" in response.follow()
+    # The right code is too late.
+    page.forms["code"]["code"] = code
+    assert page.forms["code"].submit().headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.sessions.exists()
+
+
+def test_the_right_code_counts_in_the_fifth_attempt(acme):
+    page = request_code(acme.page(), "carol@acme.example").follow()
+    for _ in range(4):
+        page = enter_code(page, wrong(code_in_letter()))
+    code = code_in_letter()
+    assert enter_code(page, f" {code[:3]}-{code[3:]} ").status_code == 303
+    assert acme.account.sessions.exists()
+
+
+@pytest.mark.parametrize("code", ["", "12345", "1234567", "12345a", "١٢٣٤٥٦"])
+def test_it_rejects_malformed_codes_without_counting_them(acme, code):
+    page = request_code(acme.page(), "carol@acme.example").follow()
+    assert enter_code(page, code).status_code == 422
+    assert SignInCode.objects.get().attempts == 0
+
+
+def test_it_rejects_an_expired_code(acme):
+    page = request_code(acme.page(), "carol@acme.example").follow()
+    row = SignInCode.objects.get()
+    assert timedelta(minutes=9) < row.expires_at - timezone.now() <= timedelta(minutes=10)
+    expire_codes()
+    assert enter_code(page, code_in_letter()).headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.sessions.exists()
+    SignInCode.objects.clean_up()
+    assert not SignInCode.objects.exists()
+
+
+def test_it_rejects_a_code_twice(acme):
+    visitor = acme.page()
+    page = request_code(visitor, "carol@acme.example").follow()
+    secret = visitor.cookies[CODE_COOKIE]
+    assert enter_code(page, code_in_letter()).status_code == 303
+    second = acme.page()
+    second.set_cookie(CODE_COOKIE, secret)
+    assert second.get(f"{PATH}/enter").headers["Location"] == f"{PATH}?next=%2F"
+
+
+def test_it_rejects_the_code_of_another_browser(acme):
+    request_code(acme.page(), "carol@acme.example")
+    code = code_in_letter()
+    attacker = acme.page()
+    page = request_code(attacker, "mallory@example.com").follow()
+    assert enter_code(page, code).status_code == (422 if code != code_in_letter() else 303)
+    stranger = acme.page()
+    assert stranger.get(f"{PATH}/enter").headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.sessions.filter(user_id=acme.carol.id).exists()
+
+
+def test_it_rejects_a_code_of_another_account(acme, other):
+    visitor = acme.page()
+    request_code(visitor, "carol@acme.example")
+    at_other = Visitor(other.host)
+    at_other.set_cookie(CODE_COOKIE, visitor.cookies[CODE_COOKIE])
+    assert at_other.get(f"{PATH}/enter").status_code == 303
+    assert not other.account.sessions.exists()
+
+
+def test_a_new_code_replaces_the_old_one(acme):
+    visitor = acme.page()
+    page = request_code(visitor, "carol@acme.example").follow()
+    old = code_in_letter()
+    request_code(visitor, "carol@acme.example")
+    assert SignInCode.objects.count() == 1
+    response = enter_code(page, old)
+    assert response.status_code == (422 if old != code_in_letter() else 303)
+
+
+def test_nothing_in_the_table_reveals_the_code(acme):
+    visitor = acme.page()
+    request_code(visitor, "carol@acme.example")
+    [values] = SignInCode.objects.values_list("browser", "digest", "email", "attempts")
+    stored = repr([bytes(value) if isinstance(value, memoryview) else value for value in values])
+    assert code_in_letter() not in stored
+    assert visitor.cookies[CODE_COOKIE] not in stored
+
+
+def test_the_cookie_is_valid_only_for_the_host(acme):
+    [cookie] = [
+        cookie
+        for cookie in request_code(acme.page(), "carol@acme.example").headers.getall("Set-Cookie")
+        if cookie.strip().startswith(f"{CODE_COOKIE}=")
+    ]
+    assert "Domain" not in cookie
+    assert "HttpOnly" in cookie
+    assert "Max-Age=600" in cookie
+
+
+def test_the_response_is_the_same_for_every_address(acme):
+    acme.account.forums.update(access=Forum.Access.MEMBERS)
+    make_user(acme.account, "gone", is_active=False)
+    pages, counts = set(), set()
+    for email in ("carol@acme.example", "gone@acme.example", "dan@example.com"):
+        visitor = acme.page()
+        form = visitor.get(PATH).forms["code-request"]
+        form["email"] = email
+        response, queries = capture_queries(form.submit)
+        page = response.follow()
+        token = page.forms["code"]["csrfmiddlewaretoken"].value
+        pages.add((response.headers["Location"], page.text.replace(token, "")))
+        counts.add(len(queries))
+    assert len(counts) == 1
+    assert len({location for location, _page in pages}) == 1
+    # The forum takes no sign-ups, so only carol gets a code.
+    letter("carol@acme.example")
+
+
+@pytest.mark.parametrize("access", [Forum.Access.MEMBERS, Forum.Access.PRIVATE])
+def test_it_rejects_strangers_where_nobody_signs_up(acme, access):
+    visitor = acme.page()
+    page = request_code(visitor, "dan@example.com").follow()
+    code = code_in_letter()
+    # The access changes after the code was sent.
+    acme.account.forums.update(access=access)
+    assert enter_code(page, code).headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.users.filter(email="dan@example.com").exists()
+    mail.outbox.clear()
+    request_code(acme.page(), "eve@example.com")
+    assert not mail.outbox
+    assert sign_in_with_code(acme.page(), "carol@acme.example").headers["Location"] == "/"
+
+
+def test_an_invited_stranger_gets_the_role_of_the_invitation(acme):
+    acme.account.forums.update(access=Forum.Access.PRIVATE)
+    Invitation.objects.invite(acme.account, email="dora@example.com", role=User.Role.AGENT, by=acme.alice)
+    assert sign_in_with_code(acme.page(), "dora@example.com", name="Dora").status_code == 303
+    user = acme.account.users.get(email="dora@example.com")
+    assert (user.name, user.role) == ("Dora", User.Role.AGENT)
+    assert not acme.account.invitations.exists()
+
+
+def test_an_invitation_without_authority_gives_nothing(acme):
+    acme.account.forums.update(access=Forum.Access.PRIVATE)
+    Invitation.objects.invite(acme.account, email="dora@example.com", role=User.Role.AGENT, by=acme.alice)
+    acme.account.users.filter(id=acme.alice.id).update(role=User.Role.MEMBER)
+    assert sign_in_with_code(acme.page(), "dora@example.com").headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.users.filter(email="dora@example.com").exists()
+
+
+def test_it_rejects_a_deactivated_user(acme):
+    page = request_code(acme.page(), "carol@acme.example").follow()
+    code = code_in_letter()
+    acme.carol.deactivate(by=acme.alice)
+    assert enter_code(page, code).headers["Location"] == f"{PATH}?next=%2F"
+    assert not acme.account.sessions.exists()
+    mail.outbox.clear()
+    request_code(acme.page(), "carol@acme.example")
+    assert not mail.outbox
+
+
+def test_it_rejects_an_email_that_looks_like_that_of_a_user(acme):
+    # The domain begins with a Cyrillic letter.
+    response = sign_in_with_code(acme.page(), "carol@\u0430cme.example")
+    assert response.status_code == 422
+    assert "is already taken" in response
+    assert not acme.account.sessions.exists()
+
+
+def test_bots_get_no_email(acme):
+    form = acme.page().get(PATH).forms["code-request"]
+    form["email"], form["homepage"] = "dan@example.com", "https://bot.example"
+    assert form.submit().status_code == 303
+    assert not mail.outbox
+
+
+def test_an_address_gets_few_emails(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 60
+    for _ in range(5):
+        request_code(acme.page(), "carol@acme.example")
+    response = request_code(acme.page(), "carol@acme.example")
+    assert response.status_code == 422
+    assert "This address has got too many e-mails" in response
+    assert len(mail.outbox) == 5
+
+
+def test_requests_and_codes_are_limited_by_client_address(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 2
+    visitor = acme.page()
+    page = request_code(visitor, "carol@acme.example").follow()
+    code = code_in_letter()
+    for _ in range(2):
+        enter_code(page, wrong(code))
+    assert "Too many attempts" in enter_code(page, code)
+    request_code(visitor, "bob@acme.example")
+    assert "Too many attempts" in request_code(visitor, "alice@acme.example")
+
+
+def test_the_right_code_is_not_counted_as_an_attempt(acme, settings):
+    settings.FAILED_LOGIN_LIMIT = 3
+    for _ in range(3):
+        assert sign_in_with_code(acme.page(), "carol@acme.example").status_code == 303
+    page = request_code(Visitor(acme.host, REMOTE_ADDR="192.0.2.7"), "carol@acme.example").follow()
+    assert enter_code(page, code_in_letter()).status_code == 303
+
+
+def test_the_email_is_in_the_language_of_the_page(acme):
+    request_code(Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl"), "carol@acme.example")
+    assert "to Twój kod do: Acme" in mail.outbox[-1].subject
+
+
+def test_it_redirects_only_to_paths_of_the_host(acme):
+    for target in ("https://evil.example/", "//evil.example/", "/\\evil.example"):
+        page = request_code(acme.page(), "carol@acme.example", f"{PATH}?next={target}").follow()
+        page.forms["code"]["next"].force_value(target)
+        assert enter_code(page, code_in_letter()).headers["Location"] == "/"
+
+
+def test_a_user_is_redirected(acme):
+    for path in (PATH, f"{PATH}/enter"):
+        assert acme.page(acme.carol).get(f"{path}?next=/app/roadmap").headers["Location"] == "/app/roadmap"
+
+
+def test_the_sign_in_page_links_to_it(acme):
+    page = acme.page().get("/app/sign-in?next=/app/roadmap").click("Sign in with a code by e-mail")
+    assert page.forms["code-request"]["next"].value == "/app/roadmap"
+
+
+def test_it_takes_few_statements(acme):
+    visitor = acme.page()
+    form = visitor.get(PATH).forms["code-request"]
+    form["email"] = "dan@example.com"
+    response, queries = capture_queries(form.submit)
+    # The forum; three limits; the code; the user; the invitation.
+    assert len(queries) <= 8, queries
+    page = response.follow()
+    page.forms["code"]["code"] = code_in_letter()
+    _response, queries = capture_queries(page.forms["code"].submit)
+    # The forum; the limit, twice; the code, twice; the lock and the user; the invitation; the login; three checks of names; the new
+    # user; the session.
+    assert len(queries) <= 16, queries
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_code_signs_in_once(acme):
+    """Of two requests with the same code, one signs in."""
+    page = request_code(acme.page(), "dan@example.com").follow()
+    form = page.forms["code"]
+    form["code"] = code_in_letter()
+    responses = at_once(*[form.submit] * 4)
+    assert sorted(response.headers["Location"] for response in responses) == ["/", *[f"{PATH}?next=%2F"] * 3]
+    assert acme.account.users.filter(email="dan@example.com").count() == 1
+    assert acme.account.sessions.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_codes_of_one_address_create_one_user(acme):
+    forms = []
+    for _ in range(3):
+        form = request_code(acme.page(), "dan@example.com").follow().forms["code"]
+        form["code"] = code_in_letter()
+        forms.append(form)
+    responses = at_once(*(form.submit for form in forms))
+    assert {response.headers["Location"] for response in responses} == {"/"}
+    assert acme.account.users.filter(email="dan@example.com").count() == 1
+    assert acme.account.sessions.count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_guesses_at_the_same_time_are_five_attempts(acme):
+    page = request_code(acme.page(), "carol@acme.example").follow()
+    form = page.forms["code"]
+    form["code"] = wrong(code_in_letter())
+    at_once(*[lambda: form.submit(expect_errors=True)] * 6)
+    assert SignInCode.objects.get().attempts == 5

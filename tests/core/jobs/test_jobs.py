@@ -1,0 +1,273 @@
+"""Jobs: deferring, attempts, failures, periodic jobs."""
+
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from core.jobs import execution, queue
+from core.jobs.models import JobError
+from core.jobs.registration import Job, PermanentError, RetryDelays, has_time_left, job, jobs, periodic_job
+from tests.support.jobs import run_jobs
+
+calls: list = []
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch) -> Iterator[None]:
+    """Forget the jobs that the test registers."""
+    before = dict(jobs)
+    calls.clear()
+    yield
+    jobs.clear()
+    jobs.update(before)
+
+
+def make_job(function=None, **options) -> Job:
+    def record(*, account_id: int = 0, **arguments) -> None:
+        calls.append((account_id, arguments))
+
+    return job(**options)(function or record)
+
+
+def rows() -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT task_name, status::text, attempts FROM procrastinate_jobs ORDER BY id")
+        return cursor.fetchall()
+
+
+def test_it_works(db, django_assert_num_queries):
+    record = make_job()
+    with django_assert_num_queries(1):
+        assert record.defer(account_id=3, to=["a"], text="zażółć") is True
+    assert calls == []
+    assert run_jobs() == 1
+    assert calls == [(3, {"to": ["a"], "text": "zażółć"})]
+    # A job that has ended leaves nothing.
+    assert (run_jobs(), rows()) == (0, [])
+
+
+def test_it_rejects_arguments_that_the_function_does_not_take(db):
+    def takes_an_id(*, id: int) -> None: ...
+
+    with pytest.raises(TypeError):
+        make_job(takes_an_id).defer(name="x")
+    with pytest.raises(TypeError):
+        make_job().defer(account_id=object())
+    assert rows() == []
+
+
+def test_it_rejects_two_jobs_of_one_name_and_unknown_queues(db):
+    make_job()
+    with pytest.raises(ValueError, match="registered twice"):
+        make_job()
+    with pytest.raises(ValueError, match="unknown"):
+        make_job(lambda: None, queue="typo")
+    with pytest.raises(ValueError, match="time limit"):
+        make_job(lambda: None, time_limit=0)
+
+
+def test_a_job_belongs_to_the_transaction_that_defers_it(db):
+    record = make_job()
+    with transaction.atomic():
+        record.defer()
+        transaction.set_rollback(True)
+    assert rows() == []
+
+
+def test_jobs_run_in_the_order_of_their_due_times(db):
+    record = make_job()
+    now = timezone.now()
+    record.defer(account_id=1, _schedule_at=now + timedelta(hours=2))
+    record.defer(account_id=2, _schedule_at=now + timedelta(hours=1))
+    record.defer(account_id=3)
+    record.defer(account_id=4)
+    run_jobs()
+    assert [id for id, _ in calls] == [3, 4]
+    run_jobs(later=timedelta(hours=3))
+    assert [id for id, _ in calls] == [3, 4, 2, 1]
+
+
+def test_many_jobs_take_one_statement(db, django_assert_num_queries):
+    record = make_job()
+    with django_assert_num_queries(1):
+        record.defer_many([{"account_id": 1}, {"account_id": 2, "text": "b"}])
+    with django_assert_num_queries(0):
+        record.defer_many([])
+    run_jobs()
+    assert calls == [(1, {}), (2, {"text": "b"})]
+
+
+def test_one_job_waits_for_each_queueing_lock(db):
+    record = make_job()
+    with transaction.atomic():
+        assert [record.defer(account_id=id, _queueing_lock="a") for id in (1, 2)] == [True, False]
+    assert record.defer(account_id=3, _queueing_lock="b") is True
+    run_jobs()
+    assert [id for id, _ in calls] == [1, 3]
+    assert record.defer(account_id=4, _queueing_lock="a") is True
+
+
+def test_a_running_job_does_not_keep_its_queueing_lock(db):
+    record = make_job()
+    record.defer(_queueing_lock="a")
+    claimed = queue.claim("default", None)
+    assert claimed is not None
+    assert record.defer(_queueing_lock="a") is True
+    # The retry does not conflict with the new job.
+    queue.fail(claimed, "Error", delay=0)
+    assert run_jobs() == 2
+
+
+def fail_with(error: Exception):
+    def fail(*, account_id: int, email: str = "") -> None:
+        calls.append(account_id)
+        raise error
+
+    return fail
+
+
+def test_a_failing_job_is_retried_after_the_delays_and_then_failed(db, caplog):
+    fail = make_job(fail_with(ValueError("secret@example.com")), retry=RetryDelays(5, 60))
+    fail.defer(account_id=7, email="secret@example.com")
+    with caplog.at_level(logging.INFO, "rostrum.jobs"):
+        for seconds, attempts in ((0, 1), (4, 1), (1, 2), (59, 2), (1, 3), (3600, 3)):
+            run_jobs(later=timedelta(seconds=seconds), raise_errors=False)
+            assert len(calls) == attempts
+    [(_, status, attempts)] = rows()
+    assert (status, attempts) == ("failed", 3)
+    error = JobError.objects.get()
+    assert (error.attempt, error.error) == (3, "ValueError")
+    name = f"job {error.job_id} {fail.name} of account 7"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{name} is retried in 5 s: ValueError",
+        f"{name} is retried in 60 s: ValueError",
+        f"{name} failed after 3 attempts: ValueError",
+    ]
+    # With the job, its error is deleted.
+    assert queue.delete(error.job_id) is True
+    assert not JobError.objects.exists()
+
+
+def test_a_permanent_error_fails_at_once(db):
+    def fail() -> None:
+        raise PermanentError from KeyError("x")
+
+    make_job(fail, retry=RetryDelays(5, 60)).defer()
+    run_jobs(raise_errors=False)
+    assert [row[1:] for row in rows()] == [("failed", 1)]
+    assert JobError.objects.get().error == "KeyError"
+
+
+def test_an_unknown_job_waits_for_another_version_of_the_code(db, caplog):
+    queue.insert("default", "forum.new.work", {})
+    run_jobs(raise_errors=False)
+    assert rows() == [("forum.new.work", "todo", 1)]
+    assert [record.getMessage() for record in caplog.records][-1].endswith(
+        "forum.new.work is retried in 60 s: UnknownJob"
+    )
+    for _ in range(5):
+        run_jobs(later=timedelta(days=2), raise_errors=False)
+    assert rows() == [("forum.new.work", "failed", 6)]
+
+
+def test_each_claim_counts_as_an_attempt(db):
+    """A job that kills its worker ends as failed."""
+    make_job(retry=RetryDelays(5)).defer()
+    assert queue.claim("default", queue.register_worker()) is not None
+    assert queue.claim("default", None) is None
+    # The worker is alive.
+    assert execution.requeue_stalled(30) == 0
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 seconds'")
+    assert execution.requeue_stalled(30) == 1
+    assert [row[1:] for row in rows()] == [("todo", 1)]
+    # Without its row, a worker is dead too.
+    assert run_jobs() == 0
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now()")
+    worker_id = queue.register_worker()
+    late = queue.claim("default", worker_id)
+    queue.unregister_worker(worker_id)
+    assert execution.requeue_stalled(30) == 1
+    assert [row[1:] for row in rows()] == [("failed", 2)]
+    assert JobError.objects.get().error == "WorkerLost"
+    assert late is not None
+    # The worker was only slow: it cannot change the job any more.
+    assert (queue.finish(late), queue.fail(late, "Error", delay=1)) == (False, False)
+
+
+def test_dead_workers_without_jobs_are_removed(db):
+    worker_id = queue.register_worker()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+    execution.requeue_stalled(30)
+    assert queue.heartbeat(worker_id) is False
+    alive = queue.register_worker()
+    execution.requeue_stalled(30)
+    assert queue.heartbeat(alive) is True
+
+
+def test_a_released_job_keeps_its_attempts(db):
+    make_job().defer()
+    claimed = queue.claim("default", None)
+    assert claimed is not None
+    queue.release(claimed)
+    assert [row[1:] for row in rows()] == [("todo", 0)]
+
+
+def test_failed_jobs_are_erased_after_30_days(db):
+    def fail() -> None:
+        raise PermanentError
+
+    make_job(fail).defer()
+    run_jobs(raise_errors=False)
+
+    def age(days: int) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() - make_interval(days => %s)", [days])
+
+    age(29)
+    assert queue.erase_failed(limit=10) == 0
+    age(31)
+    assert queue.erase_failed(limit=10) == 1
+
+
+def test_a_job_knows_the_time_it_has_left(db):
+    def look() -> None:
+        calls.extend([has_time_left(20), has_time_left(40)])
+
+    make_job(look, time_limit=30).defer()
+    run_jobs()
+    assert calls == [True, False]
+    assert has_time_left() is True
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def test_periodic_jobs_are_deferred_once_for_each_time(db):
+    def tick() -> None:
+        calls.append("tick")
+
+    known = {name: known for name, known in jobs.items() if known.cron}
+    for name in known:
+        del jobs[name]
+    periodic_job(cron="*/10 * * * *")(tick)
+    first, second = execution.PeriodicSchedule(), execution.PeriodicSchedule()
+    # A worker that starts defers the jobs of the last time, if no other did.
+    assert [first.defer_due(at("2026-01-01 10:15")), second.defer_due(at("2026-01-01 10:16"))] == [1, 0]
+    # One such job waits at most.
+    assert first.defer_due(at("2026-01-01 10:20")) == 0
+    assert run_jobs() == 1
+    assert [first.defer_due(at("2026-01-01 10:29:59")), first.defer_due(at("2026-01-01 10:30"))] == [0, 1]
+    assert (run_jobs(), calls) == (1, ["tick", "tick"])
+    # After the clock was set back, each time is new again.
+    assert [first.defer_due(at("2026-01-01 09:05")), second.defer_due(at("2026-01-01 09:05"))] == [1, 0]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM procrastinate_periodic_defers")
+        assert cursor.fetchone() == (2,)

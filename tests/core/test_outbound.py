@@ -1,0 +1,307 @@
+"""Requests to addresses of tenants: which are refused, and what a response may do."""
+
+import asyncio
+import ssl
+from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_address
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from django.utils import timezone
+
+from core import outbound
+from core.errors import FieldError
+from core.outbound import OutboundError, check_url, fetch, is_public, parse_url
+
+LOOPBACK = ((IPv4Network("127.0.0.0/8"), tuple(range(1, 65536))), (IPv6Network("::1"), tuple(range(1, 65536))))
+
+NOT_PUBLIC = """
+    0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.254 127.0.0.1 127.255.255.254 168.63.129.16 169.254.0.1
+    169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.0.0.170 192.0.2.1 192.88.99.1 192.168.0.1 192.168.255.255 198.18.0.1
+    198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255
+    :: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::ffff:0:127.0.0.1 64:ff9b::7f00:1 64:ff9b::8.8.8.8 64:ff9b:1::7f00:1
+    100::1 2001::1 2001:0:7f00:1:: 2001:2::1 2001:10::1 2001:20::1 2001:db8::1 2002:7f00:1:: 2002:a00:1:: 2002:808:808::1
+    3fff::1 5f00::1 fc00::1 fd00:ec2::254 fe80::1 fec0::1 ff02::1 ff0e::1
+""".split()  # noqa: SIM905
+PUBLIC = "1.1.1.1 8.8.8.8 93.184.215.14 172.15.255.255 172.32.0.1 100.128.0.1 2606:4700:4700::1111 2a00:1450:4001:81b::200e".split()  # noqa: SIM905
+
+# Hosts that are refused before anything is resolved, in any form that a resolver or a browser would read as an address.
+REFUSED_URLS = """
+    http://127.0.0.1/ http://127.0.0.1:80/ https://127.0.0.1./ http://[::1]/ http://[::ffff:127.0.0.1]/ http://[::ffff:7f00:1]/
+    http://[64:ff9b::7f00:1]/ http://[fe80::1%25eth0]/ http://[fe80::1%eth0]/ http://2130706433/ http://0x7f000001/ http://017700000001/
+    http://0177.0.0.1/ http://0x7f.0.0.1/ http://127.1/ http://127.0.1/ http://0/ http://127.0.0.0x1/ http://127.0.0.01/
+    http://١٢٧.0.0.1/ http://１２７.0.0.1/ http://127。0。0。1/ http://①②⑦.0.0.1/ http://169.254.169.254/latest/meta-data/
+    http://user@example.com/ http://user:password@example.com/ http://example.com@127.0.0.1/ http://127.0.0.1#@example.com/
+    http://example.com:8080/ http://example.com:22/ http://example.com:0/ http://example.com:/ http://example.com:65536/
+    http://example.com:x/ http://example.com\\@127.0.0.1/ http://example..com/ http://.example.com/ http://example.com../ http:///path
+    http://-example.com/ http://exa%6Dple.com/ http://example.com/#fragment //example.com/ /path example.com ftp://example.com/
+    file:///etc/passwd gopher://example.com/ javascript:alert(1) http:example.com http://[::1/ http://[1.2.3.4]/ http://[v1.x]/
+    http://[]/ https://
+""".split()  # noqa: SIM905
+
+
+@pytest.mark.parametrize("text", NOT_PUBLIC)
+def test_it_rejects_addresses_that_are_not_public(text):
+    assert not is_public(ip_address(text))
+    with pytest.raises(OutboundError):
+        run(fetch("POST", "http://rebound.example/", resolve=lambda host, port: ["8.8.8.8", text]))
+
+
+@pytest.mark.parametrize("text", PUBLIC)
+def test_it_accepts_public_addresses(text):
+    assert is_public(ip_address(text))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [*REFUSED_URLS, "http://example.com/ x", "http://example.com/\n", "http://example.com/ą", "http://" + "a" * 2000],
+)
+def test_it_rejects_urls(url):
+    with pytest.raises(FieldError) as caught:
+        check_url(url)
+    assert caught.value.field == "url"
+
+
+@pytest.mark.parametrize(
+    ("text", "authority", "target"),
+    [
+        ("https://example.com/hook?a=1&b=%20", "example.com", "/hook?a=1&b=%20"),
+        ("https://Example.COM.", "example.com", "/"),
+        ("http://example.com:443/", "example.com:443", "/"),
+        ("https://bücher.example/", "xn--bcher-kva.example", "/"),
+        ("http://8.8.8.8/", "8.8.8.8", "/"),
+        ("https://[2606:4700:4700:0::1111]/", "[2606:4700:4700::1111]", "/"),
+        ("https://_hook.example.com//x", "_hook.example.com", "//x"),
+    ],
+)
+def test_it_accepts_urls(text, authority, target):
+    url = check_url(text)
+    assert (url.authority, url.target) == (authority, target)
+
+
+def test_the_operator_allows_networks_with_ports(settings):
+    settings.WEBHOOK_ALLOW = ((IPv4Network("10.0.0.0/8"), (8080,)), (IPv6Network("fd00::/8"), (80, 443)))
+    check_url("http://10.1.2.3:8080/")
+    check_url("https://[fd00::1]/")
+    # Its addresses are checked with each request.
+    check_url("http://mattermost.internal:8080/")
+    for text in (
+        "http://10.1.2.3/",
+        "http://11.1.2.3:8080/",
+        "http://[fd00::1]:8080/",
+        "http://[::ffff:10.1.2.3]:8080/",
+    ):
+        with pytest.raises(FieldError):
+            check_url(text)
+    with pytest.raises(FieldError):
+        check_url("http://mattermost.internal:8081/")
+
+
+# Requests to a server on the loopback interface
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
+
+
+@pytest.fixture
+def loopback(settings):
+    settings.WEBHOOK_ALLOW = LOOPBACK
+
+
+def request(respond, url="http://receiver.example:{port}/hook", *, ssl_context=None, address="127.0.0.1", **options):
+    """Serve one request with `respond(reader, writer)`, and return the response and the request as it arrived."""
+    received = bytearray()
+
+    async def serve(reader, writer):
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            received.extend(head)
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+            received.extend(await reader.readexactly(length))
+            await respond(writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def main():
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=ssl_context)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            options.setdefault("resolve", lambda host, port: [address])
+            return await fetch("POST", url.format(port=port), body=b"{}", **options)
+
+    return run(main()), bytes(received)
+
+
+def reply(text: bytes):
+    async def respond(writer):
+        writer.write(text)
+        await writer.drain()
+
+    return respond
+
+
+def test_it_works(loopback):
+    response, received = request(
+        reply(b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n"), headers=[("Content-Type", "application/json")]
+    )
+    assert (response.status, response.headers, response.body) == (204, {"retry-after": "7"}, b"")
+    host = received.partition(b"Host: ")[2].partition(b"\r\n")[0]
+    assert host.startswith(b"receiver.example:")
+    assert received == (
+        b"POST /hook HTTP/1.1\r\nHost: %b\r\nConnection: close\r\nContent-Length: 2\r\n"
+        b"Content-Type: application/json\r\n\r\n{}" % host
+    )
+
+
+def test_proxies_of_the_environment_are_not_used(loopback, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert request(reply(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))[0].status == 200
+
+
+def test_a_redirect_is_not_followed(loopback):
+    response, _received = request(
+        reply(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\nContent-Length: 0\r\n\r\n")
+    )
+    assert response.status == 302
+
+
+def test_only_the_beginning_of_the_body_is_read(loopback):
+    response, _received = request(reply(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1_000_000))
+    assert response.body == b"x" * 1024
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"", "protocol"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "protocol"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X-Header: value\r\n" * 10_000 + b"\r\n", "protocol"),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 10_000, "protocol"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "protocol"),
+    ],
+)
+def test_it_rejects_other_responses(loopback, answer, code):
+    with pytest.raises(OutboundError) as caught:
+        request(reply(answer))
+    assert caught.value.code == code
+
+
+def test_a_response_that_drips_has_a_deadline(loopback):
+    async def drip(writer):
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            writer.write(b".")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    with pytest.raises(OutboundError) as caught:
+        request(drip, timeout=0.2)
+    assert caught.value.code == "timeout"
+
+
+def test_the_connection_goes_to_the_address_that_was_checked():
+    """The name has another address when it is resolved again. It is resolved once."""
+    answers = [["8.8.8.8"], ["127.0.0.1"]]
+    connected = []
+
+    async def open_connection(host, port, **options):
+        connected.append((host, port, options.get("server_hostname")))
+        raise ConnectionRefusedError
+
+    original, asyncio.open_connection = asyncio.open_connection, open_connection
+    try:
+        with pytest.raises(OutboundError) as caught:
+            run(fetch("POST", "https://rebinding.example/", resolve=lambda host, port: answers.pop(0)))
+    finally:
+        asyncio.open_connection = original
+    assert caught.value.code == "connect"
+    assert connected == [("8.8.8.8", 443, "rebinding.example")]
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("addresses", "code"),
+    [([], "dns"), (["8.8.8.8", "127.0.0.1"], "address"), (["fe80::1%2"], "address"), (["not an address"], "address")],
+)
+def test_it_rejects_names(addresses, code):
+    with pytest.raises(OutboundError) as caught:
+        run(fetch("POST", "http://name.example/", resolve=lambda host, port: addresses))
+    assert caught.value.code == code
+
+
+def test_it_rejects_a_name_that_does_not_exist():
+    def resolve(host, port):
+        raise OSError("unknown")
+
+    with pytest.raises(OutboundError) as caught:
+        run(fetch("POST", "http://name.example/", resolve=resolve))
+    assert caught.value.code == "dns"
+
+
+def test_localhost_is_resolved_and_refused():
+    with pytest.raises(OutboundError) as caught:
+        run(fetch("POST", "http://localhost/"))
+    assert caught.value.code == "address"
+
+
+def test_the_next_address_is_tried(loopback):
+    response, _received = request(
+        reply(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), resolve=lambda host, port: ["127.0.0.2", "127.0.0.1"]
+    )
+    assert response.status == 200
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """The path of a key with a certificate for `receiver.example`, which signs itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver.example")])
+    now = timezone.now()
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("receiver.example")]), critical=False)
+    signed = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True).sign(
+        key, hashes.SHA256()
+    )
+    pem, traditional = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
+    path = tmp_path_factory.mktemp("tls") / "receiver.pem"
+    path.write_bytes(key.private_bytes(pem, traditional, serialization.NoEncryption()) + signed.public_bytes(pem))
+    return path
+
+
+@pytest.mark.parametrize(("host", "code"), [("receiver.example", ""), ("other.example", "tls"), ("127.0.0.1", "tls")])
+def test_tls_is_verified_against_the_name(loopback, certificate, host, code):
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(certificate)
+    answer = reply(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    options = {"ssl_context": server, "tls": ssl.create_default_context(cafile=certificate)}
+    url = f"https://{host}:{{port}}/"
+    if code:
+        with pytest.raises(OutboundError) as caught:
+            request(answer, url, **options)
+        assert caught.value.code == code
+    else:
+        assert request(answer, url, **options)[0].status == 200
+
+
+def test_an_unknown_certificate_is_refused(loopback, certificate):
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(certificate)
+    with pytest.raises(OutboundError) as caught:
+        request(reply(b""), "https://receiver.example:{port}/", ssl_context=server)
+    assert caught.value.code == "tls"
+
+
+def test_every_error_has_a_message():
+    assert set(outbound.ERROR_MESSAGES) >= {"url", "address", "port", "dns", "connect", "tls", "timeout", "protocol"}
+    assert parse_url("http://example.com").target == "/"

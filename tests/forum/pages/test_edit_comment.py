@@ -1,0 +1,139 @@
+"""Editing a comment, and its earlier versions."""
+
+import pytest
+
+from accounts.models import Session
+from tests.support.factories import PASSWORD, make_comment, make_post, make_user
+from tests.support.queries import capture_queries
+from tests.support.writing import comments
+
+
+@pytest.fixture
+def post(acme):
+    return make_post(acme.bob, "Dark mode")
+
+
+@pytest.fixture
+def comment(acme, post):
+    return make_comment(post, acme.carol, "Yes please")
+
+
+def path(comment, action: str = "edit") -> str:
+    return f"/app/posts/{comment.post_id}/comments/{comment.id}/{action}"
+
+
+def fill_in(visitor, comment, text: str = "No, *thanks*"):
+    form = visitor.get(path(comment)).forms["comment-form"]
+    form["content"] = text
+    return form
+
+
+def shown(page, comment) -> str:
+    return " ".join(page.html.find(id=f"comment-{comment.id}").get_text(" ").split())
+
+
+def test_it_works(acme, post, comment):
+    carol = acme.page(acme.carol)
+    page = carol.get(f"/app/posts/{post.id}")
+    assert "edited" not in shown(page, comment)
+    form = page.click("Edit", href=path(comment)).forms["comment-form"]
+    assert form["content"].value.strip() == "Yes please"
+    form["content"] = "No, *thanks*"
+    response = form.submit()
+    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}#comment-{comment.id}")
+    assert comments(post) == ["No, *thanks*"]
+    comment.refresh_from_db()
+    assert (comment.edited_at, comment.edited_by_other) == (comment.updated_at, False)
+    for user in (None, acme.carol, acme.bob):
+        assert "edited just now No, thanks" in shown(acme.page(user).get(f"/app/posts/{post.id}"), comment)
+
+
+def test_the_team_edits_any_comment_and_sees_all_versions(acme, post, comment):
+    fill_in(acme.page(acme.carol), comment, "Second").submit()
+    bob = acme.page(acme.bob)
+    fill_in(bob, comment, "Third").submit()
+    page = acme.page().get(f"/app/posts/{post.id}")
+    assert "edited by the team" in shown(page, comment)
+    assert path(comment, "history") not in page
+    page = bob.get(f"/app/posts/{post.id}").click("Earlier versions")
+    assert [element.get_text() for element in page.html.select("pre")] == ["Third", "Second", "Yes please"]
+    headings = [" ".join(element.get_text().split()) for element in page.html.select("h2")]
+    assert headings == ["As it is now", "Replaced by Bob Nowak, just now", "Replaced by Carol Member, just now"]
+    assert "Nobody has edited this comment." in bob.get(path(make_comment(post, acme.bob), "history"))
+
+
+def test_an_unchanged_text_is_no_edit(acme, comment):
+    fill_in(acme.page(acme.carol), comment, "Yes please").submit(status=303)
+    comment.refresh_from_db()
+    assert comment.edited_at is None
+    assert not acme.account.comment_versions.exists()
+
+
+def test_versions_are_erased_with_the_comment(acme, post, comment):
+    post.edit_comment(comment, "No", by=acme.carol)
+    post.erase_comment(comment)
+    assert not acme.account.comment_versions.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("", "Can't be blank"), (" \n", "Can't be blank"), ("x" * 65537, "at most 65536")],
+    ids=["empty", "blank", "long"],
+)
+def test_it_rejects_invalid_texts(acme, post, comment, text, error):
+    response = fill_in(acme.page(acme.carol), comment, text).submit(status=422)
+    assert error in response.html.get_text()
+    assert comments(post) == ["Yes please"]
+
+
+def test_it_rejects_other_users(acme, other, comment):
+    dan = make_user(acme.account, "dan")
+    form = fill_in(acme.page(acme.carol), comment)
+    acme.page(dan).get(path(comment), status=403)
+    assert acme.page().get(path(comment)).headers["Location"].startswith("/app/sign-in?next=")
+    for user, status in ((acme.carol, 403), (acme.bob, 200)):
+        acme.page(user).get(path(comment, "history"), status=status)
+    dan_page = acme.page(dan)
+    token = dan_page.get(f"/app/posts/{comment.post_id}").forms["comment-form"]["csrfmiddlewaretoken"].value
+    dan_page.post(path(comment), {"content": "x", "csrfmiddlewaretoken": token}, status=403)
+    assert form.submit().status_code == 303
+
+
+def test_it_rejects_comments_on_posts_that_the_author_may_no_longer_see(acme, post, comment):
+    carol = acme.page(acme.carol)
+    form = fill_in(carol, comment)
+    post.write({"private": True}, by=acme.bob)
+    carol.get(path(comment), status=404)
+    response = form.submit(status=404)
+    assert "This comment was deleted or moved in the meantime" in response
+    assert response.forms["comment-form"]["content"].value.strip() == "No, *thanks*"
+    assert comments(post) == ["Yes please"]
+
+
+def test_a_text_that_was_changed_meanwhile_is_shown(acme, post, comment):
+    form = fill_in(acme.page(acme.carol), comment)
+    post.edit_comment(comment, "Without insults", by=acme.bob)
+    response = form.submit(status=409)
+    assert response.html.select_one("pre").get_text() == "Without insults"
+    response.forms["comment-form"].submit(status=303)
+    assert comments(post) == ["No, *thanks*"]
+
+
+def test_the_preview_and_the_end_of_the_session_keep_the_text(acme, post, comment):
+    form = fill_in(acme.page(acme.carol), comment)
+    response = form.submit("act", value="preview")
+    assert "<em>thanks</em>" in response
+    form = response.forms["comment-form"]
+    Session.objects.all().delete()
+    form = form.submit(status=403).forms["comment-form"]
+    form["login"], form["password"] = "carol", PASSWORD
+    form.submit(status=303)
+    assert comments(post) == ["No, *thanks*"]
+
+
+def test_it_takes_few_statements(acme, comment):
+    form = fill_in(acme.page(acme.carol), comment)
+    response, queries = capture_queries(form.submit)
+    assert response.status_code == 303
+    # The session; the forum; the locked post, twice; the comment; the version; the comment; the post.
+    assert len(queries) == 8, queries

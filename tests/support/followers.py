@@ -1,0 +1,44 @@
+"""Followers of the change feed in tests."""
+
+from collections.abc import Sequence
+
+from django.db import connection
+
+from core.changes import dispatcher, followers, models
+from core.changes.models import Change
+
+
+def run_followers() -> None:
+    """Let all registered followers handle all changes, also those of a transaction that the test will roll back."""
+    # The deferred triggers record the changes.
+    connection.check_constraints()
+    while dispatcher.assign_numbers() or dispatcher.handle_due():
+        pass
+
+
+class Recorder(followers.ChangeFollower):
+    """A follower that records the changes that it handles, by account."""
+
+    name = "recorder"
+
+    def __init__(self) -> None:
+        self.handled: list[tuple[int, str, int, str]] = []
+        self.batches: list[int] = []
+
+    def handle(self, account_id: int, changes: Sequence[Change]) -> None:
+        self.batches.append(len(changes))
+        self.handled += [(account_id, change.resource, change.id, change.change) for change in changes]
+
+    def of(self, account_id: int) -> list[tuple[str, int, str]]:
+        return [handled[1:] for handled in self.handled if handled[0] == account_id]
+
+
+def register_only(monkeypatch, follower: followers.ChangeFollower) -> None:
+    """Replace the registered followers by this one, until the end of the test."""
+    names: set[str] = set()
+    registered: dict[str, followers.ChangeFollower] = {}
+    monkeypatch.setattr(models, "account_followers", names)
+    monkeypatch.setattr(followers, "account_followers", names)
+    monkeypatch.setattr(followers, "change_followers", registered)
+    monkeypatch.setattr(dispatcher, "change_followers", registered)
+    followers.register_follower(follower)

@@ -1,0 +1,72 @@
+"""Run jobs in tests: at once in this process, or by a real worker process."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from django.db import connection
+
+from core.jobs import execution, queue
+from core.jobs.registration import queues
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_jobs(*, later: timedelta = timedelta(), raise_errors: bool = True) -> int:
+    """Run all jobs that are due, including those that these jobs defer. Return their number.
+
+    `later` lets that much time pass first. An error fails the test, unless `raise_errors` is false: then it is recorded like in a worker.
+    """
+    if later:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE procrastinate_jobs SET scheduled_at = scheduled_at - %s WHERE status = 'todo'", [later]
+            )
+    number = 0
+    while claimed := next((job for name in queues if (job := queue.claim(name, None)) is not None), None):
+        number += 1
+        error = execution.run(claimed)
+        if error is not None and raise_errors:
+            raise error
+        execution.record(claimed, error)
+    return number
+
+
+def run_housekeeping() -> None:
+    """Run each periodic job once, as if its time had come."""
+    from core.jobs.registration import jobs
+
+    for job in list(jobs.values()):
+        if job.cron:
+            job()
+
+
+@contextlib.contextmanager
+def run_worker(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[str]]:
+    """Run a worker process on the database of the tests, which must be committed. Stop it at the end."""
+    settings = connection.settings_dict
+    url = os.environ["DATABASE_URL"].rpartition("/")[0] + f"/{settings['NAME']}"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.worker", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"DATABASE_URL": url, "PYTHONUNBUFFERED": "1"} | (environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+        elif process.stdout:
+            process.stdout.close()
