@@ -340,9 +340,10 @@ class Post(Tagged, Commentable):
     @transaction.atomic(savepoint=False)
     def submit(self, values: dict[str, Any], *, by: User) -> None:
         """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
-        self.votes_cache = 1
         self.write(values, by=by)
         self.account.votes.create(post_id=self.id, user_id=by.id)
+        # A trigger has updated the count in the database.
+        self.votes_cache = 1
 
     def _waits_for_approval(self, by: User) -> bool:
         if by.is_team or self.forum_id is None:

@@ -215,7 +215,8 @@ class ProxyVote(TenantModel):
 
 # Migrations
 
-# Replaced by the triggers of `forum.trending`. When housekeeping erases a client, ON DELETE CASCADE deletes the client's votes without Python code, so triggers keep `votes_cache`.
+# The triggers of `forum.trending` have replaced these. When housekeeping erases a client, ON DELETE CASCADE deletes the client's votes
+# without Python code, so triggers keep `votes_cache`.
 # The posts are locked in the order of their ids, as in all code that locks several posts, so that no deadlock can occur.
 CREATE_VOTE_COUNTING = """
 CREATE FUNCTION count_proxy_votes() RETURNS trigger LANGUAGE plpgsql AS $$
