@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any, Self
+from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import make_password
@@ -269,11 +270,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.save(update_fields=[*values, *keys, "updated_at"])
 
     @transaction.atomic(savepoint=False)
-    def change_password(self, password: str, *, keep_session_id: int | None = None) -> None:
-        """Set the password and end the user's sessions, except the one with the given id. Tokens stay valid."""
+    def change_password(self, password: str, *, keep_family: UUID | None = None) -> None:
+        """Set the password and end the user's sessions, except those of the given family. Tokens stay valid."""
         self.password = make_password(password)
         self.save(update_fields=["password", "updated_at"])
-        self.sessions.exclude(id=keep_session_id).delete()  # type: ignore[misc]  # exclude(id=None) excludes nothing
+        self.sessions.exclude(family=keep_family).delete()  # type: ignore[misc]  # exclude(family=None) excludes nothing
 
     def upgrade_password(self, password: str) -> None:
         """Hash the verified password with the current parameters, unless it was changed meanwhile."""

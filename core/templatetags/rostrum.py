@@ -12,7 +12,7 @@ from django.template import Context
 from django.utils import formats, timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from core.pages.navigation import Entry, entries
 from core.pages.routes import home_path, path_with_id
@@ -105,3 +105,15 @@ def code_spans(text: str) -> SafeString:
     """Return plain text as HTML, with the parts between backticks as code."""
     parts = enumerate(text.split("`"))
     return format_html_join("", "{}", ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts))
+
+
+@register.simple_tag
+def api_text(text: str) -> SafeString:
+    """Return a text of the OpenAPI document in the active language, with the parts between backticks as code.
+
+    The text stays in English, and is marked as English, if the catalogue has no translation.
+    """
+    translated = gettext(text) if text else ""
+    html = code_spans(translated)
+    is_english = translated == text and get_language() != "en"
+    return format_html('<span lang="en">{}</span>', html) if is_english and text else html

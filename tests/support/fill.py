@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 from django.db import connection
 
-from accounts.models import Account, Invitation, Session, Status, User
+from accounts.digests import digest_of
+from accounts.models import Account, Handover, Invitation, Session, SignInCode, Status, User
 from tests.support.factories import (
     make_category,
     make_client,
@@ -69,7 +70,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     post.vote(by=user)
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
-    Session.objects.start(user, agent=label)
+    session, _secret = Session.objects.start(user, agent=label)
+    Handover.objects.begin(session, host=host.name, nonce=digest_of(label))
+    SignInCode.objects.make(account, f"{label}@example.com")
     owner = account.users.get(role=User.Role.OWNER)
     Invitation.objects.invite(account, email=f"{label}@example.com", role=User.Role.AGENT, by=owner)
 

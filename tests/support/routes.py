@@ -230,7 +230,7 @@ TABLE = [
     Row("GET", "app/users.json"),
     Row("GET", "app.json"),
     Row("GET", "app/openapi.json", member=200, public=True),
-    Row("GET", "app/docs", member=200, public=True),
+    Row("GET", "app/docs/swagger", member=200, public=True),
 ]
 
 
