@@ -8,7 +8,7 @@ from forum.votes import CREATE_VOTE_COUNTING, DROP_VOTE_COUNTING
 
 
 class Migration(migrations.Migration):
-    dependencies = [("forum", "0017_inbox_indexes"), ("accounts", "0017_declare_search")]
+    dependencies = [("forum", "0019_notifications"), ("accounts", "0017_declare_search")]
 
     operations = [
         create_functions(),

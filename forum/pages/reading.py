@@ -18,6 +18,8 @@ from core.db.text import replace_non_xml
 from core.errors import FieldErrors
 from core.pages.base import base_url
 from core.registry import registry
+from forum.follows import follow_annotations, is_followed
+from forum.lists import COMMENTS_PER_PAGE
 from forum.markdown import excerpt, render
 from forum.models import Category, Comment, Post
 from forum.pages.base import ForumPage
@@ -48,7 +50,7 @@ COLUMNS = (
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 USER_COLUMNS = ("name", "login", "role")
 MAX_COLUMN_POSTS = 20
-COMMENTS_PER_PAGE, MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 100, 20, 50, 50
+MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
 
 def as_list_item(row: tuple) -> dict[str, Any]:
@@ -215,6 +217,7 @@ class PostPage(ForumPage):
             voter_names=names,
             other_voter_count=post.votes_cache - len(names),
             voted={id} if user is not None and post.is_voted else set(),
+            is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
             image=image_url(request, post),
@@ -236,6 +239,7 @@ class PostPage(ForumPage):
         }
         if user is not None:
             annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
+            annotations |= follow_annotations(user)
             if user.is_team:
                 annotations |= {
                     f"{customer.key}_name": Subquery(
