@@ -22,6 +22,8 @@ class Entry:
     # Entries of all apps are sorted by this number.
     order: int = 0
     is_shown: Callable[[PageRequest], bool] = lambda request: True
+    # A short text beside the label, such as a number. An empty text is not shown.
+    badge: Callable[[PageRequest], str] = lambda request: ""
 
     @property
     def path(self) -> str:

@@ -50,6 +50,12 @@ def menu(context: Context, name: str) -> list[Entry]:
     return entries(name, context["request"])
 
 
+@register.simple_tag(takes_context=True)
+def badge_of(context: Context, entry: Entry) -> str:
+    """Return the text beside the label of an entry of a menu."""
+    return entry.badge(context["request"])
+
+
 @register.filter
 def ago(moment: datetime) -> SafeString:
     """Return the time since a moment in a single unit, as a `<time>` element with the moment in its attributes."""

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.pages.navigation import is_admin, is_team
 from core.pages.navigation import Entry, register
 from core.requests import PageRequest
+from forum import inbox
 from forum.models import Forum
 
 
@@ -14,8 +15,17 @@ def has_forum(request: PageRequest) -> bool:
     return request.site is not None
 
 
-def has_approval(request: PageRequest) -> bool:
-    return has_forum(request) and is_team(request) and cast(Forum, request.site).approval
+def is_team_of_forum(request: PageRequest) -> bool:
+    return has_forum(request) and is_team(request)
+
+
+def count_new(request: PageRequest) -> str:
+    """Return the number of new suggestions in the team's inbox. The page of the inbox has counted them already."""
+    forum = cast(Forum, request.site)
+    number = getattr(request, "new_in_inbox", None)
+    if number is None:
+        number = inbox.count_new(forum.account_id, forum.id)
+    return inbox.as_text(number) if number else ""
 
 
 def register_entries() -> None:
@@ -23,7 +33,7 @@ def register_entries() -> None:
         "main",
         Entry("suggestions", _("Suggestions"), "forum-home", order=10, is_shown=has_forum),
         Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
-        Entry("moderation", _("To approve"), "forum-moderation", order=30, is_shown=has_approval),
+        Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, badge=count_new),
     )
     own_posts = Entry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20)
     register("user", own_posts)
